@@ -1264,6 +1264,16 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 #if (defined(VMAFGPU_IMPLEMENTATION) || defined(VMAFGPU_KERNELS)) && !defined(VMAFGPU_IMPLEMENTED_)
 #define VMAFGPU_IMPLEMENTED_
 
+/* What of the chapters of features is read: VMAFGPU__PASS. This file is read once more for each pass but the host's. */
+#define VMAFGPU__PASS_SHARED  1   /* arithmetic and launch structs, which kernels read as well */
+#define VMAFGPU__PASS_HOST    2   /* the feature on the CPU and on a GPU, in order with all the rest */
+#define VMAFGPU__PASS_LEVEL   3   /* >>levels, which reads the next two, with the compiler's target of each */
+#define VMAFGPU__PASS_LANES   4   /* plain C that becomes vector code */
+#define VMAFGPU__PASS_VECTORS 5   /* vector code */
+#ifndef VMAFGPU_SELF
+#  define VMAFGPU_SELF "vmafgpu.h"
+#endif
+
 #ifdef VMAFGPU_KERNELS
 
 /* The kernels' own sources take >>arithmetic, >>sums and >>launch from here and nothing else; they say before the
@@ -1368,10 +1378,6 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #    define VMAFGPU__RCPPS_256(x) _mm256_rcp_ps(x)
 #  endif
 #endif
-#ifndef VMAFGPU_SELF
-#  define VMAFGPU_SELF "vmafgpu.h"
-#endif
-
 #if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
 #  if defined(__i386__) || defined(__x86_64__) || defined(_M_IX86)
 #    error "vmafgpu.h needs float and double arithmetic in their own precision: on x86 compile with -msse2 -mfpmath=sse."
@@ -1497,11 +1503,6 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__IF_HVS(x) NULL
 #else
 #  define VMAFGPU__IF_HVS(x) x
-#endif
-#ifdef VMAFGPU_NO_CIEDE
-#  define VMAFGPU__IF_CIEDE(x) NULL
-#else
-#  define VMAFGPU__IF_CIEDE(x) x
 #endif
 #ifdef VMAFGPU_NO_PSNR
 #  define VMAFGPU__IF_PSNR(x) NULL
@@ -2057,273 +2058,6 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
     const double upper = 0.05550361559341535 * rest + 0.2402284522445722, lower = 0.6931471806916203 * rest + 1;
     return (float)((upper * (rest * rest) + lower) * scale);
 }
-
-/* ---- ciede: what is done to a pixel, in steps between which there are roots ----
- *
- * The functions of the C library are approximated, with relative errors below 2^-44, and what comes out is rounded to float as
- * in the formula. Where the float would be another one if the double were off by 2^-42, the pixel is in doubt: it is done again
- * with the C library. Here stands the text of all levels of the CPU, and of GPUs. */
-
-#define VMAFGPU__CIEDE_PI 3.14159265358979323846
-
-/* How samples become numbers of 0 to 1. */
-typedef struct vmafgpu__ciede_scale {
-    double black, grey, y, c;
-} vmafgpu__ciede_scale;
-
-#if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
-#  pragma GCC push_options
-#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
-#endif
-
-/* x as float; grows *doubt where that hangs on the last bits. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_settle(double x, float *doubt) {
-    const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
-    *doubt += VMAFGPU__MAGNITUDE(high - low);
-    return (float)x;
-}
-
-/* The same for sums, of which little may be left: they may be off by 2^-46. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_settle_sum(double x, float *doubt) {
-    const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
-    *doubt += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
-    return (float)x;
-}
-
-/* To the power of `times`, -1/5 or -1/3, to a few parts in a hundred: what the bits of a float say of its logarithm. */
-VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
-    return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
-}
-
-/* Red, green and blue. */
-VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale, int32_t luma, int32_t cb, int32_t cr, double *r,
-                                             double *g, double *b) {
-    const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
-    *r = y + 1.28033 * v;
-    *g = (y - 0.21482 * u) - 0.38059 * v;
-    *b = y + 2.12798 * u;
-}
-
-/* A channel c made linear: of what its power is made; a better root `y` of that, in float; the channel. A root that is off by h
- * is better by a series in h. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
-    const double x = (c + 0.055) * (1.0 / 1.055);
-    return x > .05 ? x : .05;
-}
-
-VMAFGPU__STEP_FN float vmafgpu__ciede_fifth_root(float y, float square) {
-    const float y2 = y * y, h = 1 - square * (y2 * y2 * y);
-    return y + y * h * (.2f + h * (.12f + h * (.088f + h * (.0704f + h * .059136f))));
-}
-
-VMAFGPU__STEP_FN double vmafgpu__ciede_straight(double c, double s, double square, float root) {
-    const double y = (double)root, y2 = y * y, h = 1 - square * (y2 * y2 * y);
-    const double p = s * (y + y * h * (.2 + .12 * h)), p2 = p * p, power = p2 * p2, line = c * (1.0 / 12.92);
-    return c > 10. / 255. ? power : line;
-}
-
-/* X, Y and Z of linear channels. */
-VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, double *x, double *y, double *z) {
-    *x = ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047);
-    *y = (r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958;
-    *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
-}
-
-/* The roots that L*a*b* is made of. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
-    const float h = 1 - z * (y * y * y);
-    return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
-}
-
-VMAFGPU__STEP_FN float vmafgpu__ciede_root_of(double x, double z, float inverse, float *doubt) {
-    const double threshold = 216.0 / 24389.0;
-    const double y = (double)inverse, h = 1 - z * (y * y * y), w = y + y * h * (1. / 3 + 2. / 9 * h);
-    const double root = z * (w * w), line = (24389.0 / 27.0 * x + 16.0) * (1.0 / 116.0);
-    const double f = x > threshold ? root : line, apart = x - threshold;
-    *doubt += apart < 1e-12 && apart > -1e-12 ? 1.f : 0.f;
-    return vmafgpu__ciede_settle_sum(f, doubt);
-}
-
-VMAFGPU__STEP_FN void vmafgpu__ciede_colour(float root_x, float root_y, float root_z, float *l, float *a, float *b) {
-    const double fx = (double)root_x, fy = (double)root_y, fz = (double)root_z;
-    *l = (float)(116.0 * fy - 16.0);
-    *a = (float)(500.0 * (fx - fy));
-    *b = (float)(200.0 * (fy - fz));
-}
-
-/* The square of a length. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
-    return (double)a * (double)a + (double)b * (double)b;
-}
-
-/* Of the lengths of both colours: what the correction of a is made of, under a root; a corrected, from that root. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
-    const float c = (c1 + c2) / 2;
-    const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
-    return VMAFGPU__QUOTIENT(c7, c7 + 6103515625.0);
-}
-
-VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *doubt) {
-    const double g = 1 - root;
-    return vmafgpu__ciede_settle((double)a + (double)(a / 2) * g, doubt);
-}
-
-/* Angles from 0 to 2 pi: the tangent of what is below pi/8; its arc, in the eighth of the circle where it is; the angle. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
-    const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
-    const float middle = low > .4142f * high ? 1.f : 0.f;
-    const double over = (double)low - (double)(high * middle), under = (double)high + (double)(low * middle);
-    const double none = high > 0 ? 0. : 1.;
-    *from = middle;
-    return VMAFGPU__QUOTIENT(over, under + none);
-}
-
-VMAFGPU__STEP_FN double vmafgpu__ciede_arc(double t, float from) {
-    const double u = t * t;
-    double p = 0.015113188421315578 * u - 0.033387254662610874;
-    p = p * u + 0.044994761370224005;
-    p = p * u - 0.052173064890151256;
-    p = p * u + 0.05876833051768914;
-    p = p * u - 0.06666205161654902;
-    p = p * u + 0.0769228109318707;
-    p = p * u - 0.09090908058726949;
-    p = p * u + 0.11111111085313444;
-    p = p * u - 0.14285714285329562;
-    p = p * u + 0.19999999999997012;
-    p = p * u - 0.33333333333333326;
-    p = p * u + 1;
-    return t * p + (double)from * (VMAFGPU__CIEDE_PI / 4);
-}
-
-VMAFGPU__STEP_FN float vmafgpu__ciede_angle(float b, float a, double arc, float *doubt) {
-    const double pi = VMAFGPU__CIEDE_PI;
-    const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a);
-    const double other = pi / 2 - arc, first = y < x ? arc : other;
-    const double back = pi - first, half = a < 0 ? back : first;
-    const double angle = b < 0 ? -half : half;
-    const float settled = vmafgpu__ciede_settle(angle, doubt), around = (float)((double)settled + 2. * pi);
-    const float h = settled < 0 ? around : settled;
-    return x + y > 0 ? h : 0.f;
-}
-
-/* The sine of an angle of -pi/2 to pi/2. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
-    const double u = x * x;
-    double p = 2.7215713949149307e-15 * u - 7.64302622970216e-13;
-    p = p * u + 1.6058940866200353e-10;
-    p = p * u - 2.5052106890331295e-08;
-    p = p * u + 2.7557319211227065e-06;
-    p = p * u - 0.0001984126984120866;
-    p = p * u + 0.008333333333333186;
-    p = p * u - 0.16666666666666666;
-    return x * (p * u + 1);
-}
-
-/* Of the mean lightness, less 50: what is under the root; then the difference of lightness, in its units, with that root. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) { return 20 + (double)e * (double)e; }
-
-VMAFGPU__STEP_FN float vmafgpu__ciede_lightness(float light, float e, double root) {
-    const double e2 = (double)e * (double)e;
-    const float sl = (float)(1. + VMAFGPU__QUOTIENT(0.015 * e2, root));
-    return VMAFGPU__QUOTIENT(light, 0.65f * sl);
-}
-
-VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
-    const float sc = (float)(1. + 0.045 * (double)k);
-    return VMAFGPU__QUOTIENT(chroma, sc);
-}
-
-/* How far two angles are apart, of colours whose lengths are c1 and c2; what is between them. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
-    const double pi = VMAFGPU__CIEDE_PI;
-    const float turn = h2 - h1, between = VMAFGPU__MAGNITUDE(h1 - h2);
-    const double on = (double)turn + 2. * pi, back = (double)turn - 2. * pi, over = turn <= 0 ? on : back;
-    const float around = (float)over, some = c1 < c2 ? c1 : c2, is_far = (double)between > pi ? 1.f : 0.f;
-    const float dh = is_far > 0 ? around : turn;
-    *middle = (float)(((double)(h1 + h2) + 2.0 * pi * (double)is_far) / 2.0);
-    return some > 0 ? dh : 0.f;
-}
-
-/* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *doubt) {
-    const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
-    double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
-    p = p * u - 2.5052094670223004e-08;
-    q = q * u - 2.755729593541405e-07;
-    p = p * u + 2.755731916204773e-06;
-    q = q * u + 2.4801587196423225e-05;
-    p = p * u - 0.00019841269841117912;
-    q = q * u - 0.001388888888863094;
-    p = p * u + 0.008333333333333151;
-    q = q * u + 0.041666666666663556;
-    p = p * u - 0.16666666666666666;
-    q = q * u - 0.49999999999999983;
-    const double s0 = x * (p * u + 1), c0 = q * u + 1;
-    const double s1 = 2 * s0 * c0, c1 = 1 - 2 * s0 * s0;
-    const double sine = 2 * s1 * c1, cosine = 1 - 2 * s1 * s1;                               /* of h - 5 pi/4 */
-    const double s = -0.7071067811865476 * (sine + cosine), c = 0.7071067811865476 * (sine - cosine);   /* of h */
-    const double s2 = 2 * s * c, c2 = 1 - 2 * s * s, s3 = s2 * c + c2 * s, c3 = c2 * c - s2 * s;
-    const double s4 = 2 * s2 * c2, c4 = 1 - 2 * s2 * s2;
-    const double t = 1.0 - 0.17 * (c * 0.8660254037844386 + s * .5) + 0.24 * c2 +
-                     0.32 * (c3 * 0.9945218953682733 - s3 * 0.10452846326765347) -
-                     0.20 * (c4 * 0.4539904997395468 + s4 * 0.8910065241883679);
-    return vmafgpu__ciede_settle(t, doubt);
-}
-
-/* The difference of hues, in its units; how far their middle is from blue, squared. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
-    const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
-    return VMAFGPU__QUOTIENT(hue, 4.f * sh);
-}
-
-VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
-    const float degrees = (float)((double)h * (180.0 / VMAFGPU__CIEDE_PI)), z = (float)(((double)degrees - 275.0) * (1.0 / 25.0));
-    return z * z;
-}
-
-/* 60 degrees times exp(-x), in degrees: a part of the power, and the bits of a float that it is to be multiplied with; then that.
- * Where it is next to nothing, nothing comes of it. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
-    const double y = x < 80 ? (double)x : 80.;
-    const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
-    const double u = (n * 0.6931471805598903 - y) + n * 5.497923018708371e-14;
-    double q = 2.5110079917407737e-08 * u + 2.763269466207279e-07;
-    q = q * u + 2.7557240804190355e-06;
-    q = q * u + 2.4801485333574577e-05;
-    q = q * u + 0.00019841269890154013;
-    q = q * u + 0.001388888895245379;
-    q = q * u + 0.008333333333319561;
-    q = q * u + 0.04166666666648757;
-    q = q * u + 0.1666666666666668;
-    q = q * u + 0.5000000000000019;
-    q = q * u + 1;
-    *bits = (127 - (int32_t)n) << 23;
-    return q * u + 1;
-}
-
-VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *doubt) {
-    return vmafgpu__ciede_settle(60.0 * (part * (double)power), doubt);
-}
-
-/* x to the power of 7, within 2^-31 of it: two floats, the same unless that hangs on what is left out. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
-    const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
-    *low = (float)(y7 * (1 - 1. / 2147483648));
-    return (float)(y7 * (1 + 1. / 2147483648));
-}
-
-/* The square of the difference, from `root` of the ratio of powers of 7. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root, float *doubt) {
-    const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
-    const float rt = vmafgpu__ciede_settle((-2.0 * root) * vmafgpu__ciede_sine((double)angle), doubt);
-    const float mixed = rt * cq * hq;
-    const double a = (double)lq, b = (double)cq, c = (double)hq;
-    return ((a * a + b * b) + c * c) + (double)mixed;
-}
-
-#if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
-#  pragma GCC pop_options
-#endif
 
 /* ---- VIF in floats ---- */
 
@@ -3347,35 +3081,6 @@ typedef struct vmafgpu__hvs_launch {
     struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
 } vmafgpu__hvs_launch;
 
-/* Differences of colours: a block has groups of pixels, a thread one of them. In a pair's words are the sum of the
- * differences, and pixels in doubt: how many were found, how many at the start of the list are settled; the list, each with two
- * words: samples of 16 bits, luma of both frames, Cb, Cr, and the bits of the difference. */
-enum {
-    VMAFGPU__CIEDE_THREADS = 256,
-    VMAFGPU__CIEDE_GROUPS = 4,
-    VMAFGPU__CIEDE_SHARED = VMAFGPU__SEQUENCE_GROUP * (VMAFGPU__CIEDE_GROUPS + 1) * 4,
-    VMAFGPU__CIEDE_SUM = 0, VMAFGPU__CIEDE_COUNT, VMAFGPU__CIEDE_KNOWN, VMAFGPU__CIEDE_LIST,
-    VMAFGPU__CIEDE_DOUBTS = 4096,
-    VMAFGPU__CIEDE_WORDS = VMAFGPU__CIEDE_LIST + 2 * VMAFGPU__CIEDE_DOUBTS
-};
-
-typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch;                 /* of the first pair: the differences */
-    uint64_t scratch_size;
-    double  *words;                         /* of the first pair */
-    int32_t  word_stride;
-    uint32_t pairs;                         /* bit set: the pair is wanted */
-    int32_t  width, height, bytes;          /* of luma; of its samples */
-    int32_t  chroma_width, chroma_height;
-    int32_t  chroma_stride;                 /* samples after which a row is the next one */
-    int32_t  column_shift, row_shift, last_row;   /* from a pixel to its chroma */
-    int32_t  chroma_bytes, step, shift;     /* of a sample; from one to the next */
-    int32_t  pitch;                         /* of terms */
-    vmafgpu__ciede_scale scale;
-    vmafgpu__gpu_pair    pair[VMAFGPU__MAX_BATCH];
-    vmafgpu__gpu_chroma  chroma[VMAFGPU__MAX_BATCH];
-} vmafgpu__ciede_launch;
-
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
@@ -3392,6 +3097,11 @@ typedef struct vmafgpu__float_adm_launch {
     double   gain_limit;
     const uint16_t *reciprocals;            /* NULL: there is a division */
 } vmafgpu__float_adm_launch;
+
+/* ---- of features with a chapter ---- */
+#define VMAFGPU__PASS VMAFGPU__PASS_SHARED
+#include VMAFGPU_SELF
+#undef VMAFGPU__PASS
 
 /* ================================================================================================
  * >>edits arithmetic                             what a changed rectangle changes; predictions of that, and of maps
@@ -3899,6 +3609,7 @@ typedef struct vmafgpu__map_launch {
 } vmafgpu__map_launch;
 
 #ifndef VMAFGPU_KERNELS
+#define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
 /* ================================================================================================
  * >>context                                      the types of the engine
@@ -6362,6 +6073,9 @@ struct vmafgpu__feature {
     int                   (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
+/* A feature that its switch left out: models and configs that ask for it are told so. */
+#define VMAFGPU__LEFT_OUT(name, by, columns) { name, by, columns, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
 /* Of a feature that has none. */
 static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
 
@@ -6639,6 +6353,163 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
     *index = k;
     return VMAFGPU_OK;
 }
+
+#ifndef VMAFGPU_NO_GPU
+
+/* ================================================================================================
+ * >>gpu features                                 what the GPU does for a feature: its launches and memory
+ * ================================================================================================
+ * The table of functions by which the room >>gpu has it all done, and launches that several features have. What a driver does is
+ * not known here.
+ */
+enum { VMAFGPU__MAX_FUNCTIONS = 12 };     /* kernels that a feature uses in one context */
+enum { VMAFGPU__STREAMS = 3 };            /* of a batch; work of different ones may run side by side */
+
+/* Matrix: products of 16 x 8, NVIDIA's; matrix 16: of 16 x 16, AMD's. */
+typedef enum vmafgpu__vif_form {
+    VMAFGPU__VIF_PLAIN = 0,
+    VMAFGPU__VIF_MATRIX,
+    VMAFGPU__VIF_MATRIX_16,
+    VMAFGPU__VIF_FORMS
+} vmafgpu__vif_form;
+
+/* Threads of a block and its shared memory: above 48 KB the driver has to be asked for it. */
+typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
+
+enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
+
+/* What a context computes, and where. */
+typedef struct vmafgpu__site {
+    const vmafgpu *v;
+    const vmafgpu_config *config;
+    const vmafgpu__plan  *plan;
+    vmafgpu__vif_form form;               /* of VIF and motion in the image */
+    int lanes, multiprocessors;
+    int shared_limit;                     /* the most that the driver gives a block */
+    int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* of a block of each kernel of VIF, as it was compiled; 0: not known */
+    int uses_integers;                    /* for the statistics of VIF */
+    unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
+    uint32_t doubted, unsettled;          /* sums that are in doubt whatever they are, of SSIM a bit each, and that stay so when
+                                             they have been looked at: for tests, the self-test as well */
+} vmafgpu__site;
+
+/* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
+typedef struct vmafgpu__work vmafgpu__work;
+struct vmafgpu__work {
+    const vmafgpu__site  *site;
+    const vmafgpu__batch *batch;
+    const vmafgpu__gpu_chroma *chroma;    /* [VMAFGPU__MAX_BATCH] */
+    const vmafgpu__gpu_past *past;        /* likewise */
+    void *const   *functions;             /* by the feature's own numbers */
+    const int     *resident;              /* of those with a block: how many of them the device runs at once */
+    unsigned char *scratch;               /* of the first pair */
+    const unsigned char *tables;
+    uint32_t      *illegal;               /* [pairs] */
+    uint32_t      *claimed;               /* [VMAFGPU__CLAIMS], zero at first: what warps of one launch or another have taken */
+    int            is_checked;            /* whether luma can be illegal */
+    double        *words;                 /* of the first pair, and how far those of the next one are: see gpu_measured */
+    int32_t        word_stride;
+    uint32_t       again;                 /* the pair that is done again, a bit; 0: all, for the first time */
+    const vmafgpu__value *found;          /* its words so far */
+    void         (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
+    vmafgpu       *v;
+    void          *stream;
+};
+
+static void vmafgpu__enqueue(const vmafgpu__work *work, int function, const vmafgpu__shape *shape, void *argument) {
+    work->launch(work, work->functions[function], shape, argument);
+}
+
+/* Of a feature that is measured by itself: what is done for each of its extractors, one after the other. */
+typedef struct vmafgpu__gpu_measured {
+    int words;                                    /* that kernels leave of a pair, zero before: 64 bits of a sum or a double */
+    /* What the kernels do not have, for a sentence; NULL: they have it all, or ask for all of it. */
+    const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes of a pair, which all share; NULL: none */
+    void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
+    void (*settle)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
+    /* Of a pair that is done: whether it must be done again, with words that are then as the kernels are to find them. -1: that
+     * would not help. NULL: never. */
+    int (*amend)(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words);
+} vmafgpu__gpu_measured;
+
+typedef struct vmafgpu__gpu_feature {
+    /* In batches, and of live pairs, which are alone on the device: motion behind ADM there, whose chain is shorter than VIF's, is 4 % of a
+     * pair at 4K. 0 is the stream that the others branch off and come back to. */
+    int stream[2];
+    int starts_clear;                             /* the scratch is zero before the first batch */
+    int (*is_planned)(const vmafgpu__plan *plan);
+    const char *(*kernel)(const vmafgpu__site *site, int function);   /* NULL: not used */
+    /* Of a kernel that is launched as many blocks as the device runs at once, or with more shared memory than usual; else
+     * no threads. NULL: there is none. */
+    vmafgpu__block (*block)(const vmafgpu__site *site, int function);
+    uint64_t (*scratch)(const vmafgpu__site *site);                        /* bytes of a pair; NULL: none */
+    size_t (*tables)(const vmafgpu__site *site, unsigned char *out);       /* bytes; fills them unless out is NULL */
+    void (*enqueue)(const vmafgpu__work *work);
+    /* The function that leaves the first sums that differ; -1: none do. */
+    int (*differs)(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b);
+    const vmafgpu__gpu_measured *measure;          /* NULL: it is summed with others. Else scratch, enqueue and differs are */
+} vmafgpu__gpu_feature;
+
+static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
+    return feature->stream[v->config.live];
+}
+
+/* From a sample of chroma to the next, in bytes. */
+static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
+    return c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+}
+
+static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int y, int z, int threads, int shared) {
+    shape->grid[0] = (uint32_t)x;
+    shape->grid[1] = (uint32_t)y;
+    shape->grid[2] = (uint32_t)z;
+    shape->threads = (uint32_t)threads;
+    shape->shared = (uint32_t)shared;
+}
+
+/* The pairs of a batch that have a distorted frame, or a reference before theirs: a bit for each. */
+static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
+    uint32_t pairs = 0;
+    for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
+        pairs |= (uint32_t)(before ? batch->pair[i].before[0] != NULL : batch->pair[i].distorted != NULL) << i;
+    return pairs;
+}
+
+/* ---- sums of squares ---- */
+
+#if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS) || !defined(VMAFGPU_NO_CIEDE)
+static VMAFGPU__UNUSED const char *vmafgpu__squares_kernel(const vmafgpu__site *site, int kernel) {
+    (void)site;
+    return kernel == 0 ? "vmafgpu_squares" : NULL;
+}
+
+static void vmafgpu__squares_enqueue(const vmafgpu__work *work, vmafgpu__squares kind, int planes) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__squares_launch launch;
+    vmafgpu__shape shape;
+    launch.words = (int64_t *)(void *)work->words;
+    launch.illegal = work->illegal;
+    launch.word_stride = work->word_stride;
+    launch.kind = (int32_t)kind;
+    launch.width[0] = c->width;
+    launch.width[1] = vmafgpu__chroma_width(c);
+    launch.height[0] = c->height;
+    launch.height[1] = vmafgpu__chroma_height(c);
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.chroma_bytes = c->bytes_per_sample;
+    launch.step = vmafgpu__chroma_step(c);
+    launch.shift = vmafgpu__sample_shift(c);
+    launch.mask = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
+    memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
+    memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->height, VMAFGPU__SQUARES_ROWS), planes, work->batch->pairs,
+                       VMAFGPU__SQUARES_THREADS, 0);
+    vmafgpu__enqueue(work, 0, &shape, &launch);
+}
+#endif
+
+#endif /* !VMAFGPU_NO_GPU */
 
 VMAFGPU__COLD_END
 
@@ -9152,7 +9023,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
 static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
                                                size_t *alike_count);
 
-static const vmafgpu__cambi_functions vmafgpu__cambi_scalar = {
+static const vmafgpu__cambi_functions vmafgpu__cambi_level_scalar = {
     vmafgpu__cambi_import_row_scalar, vmafgpu__cambi_soften_scalar, vmafgpu__cambi_flat_row_scalar,
     vmafgpu__cambi_slide_scalar, vmafgpu__cambi_mask_row_scalar, vmafgpu__cambi_halve_row_scalar,
     vmafgpu__cambi_halve_mask_scalar, vmafgpu__cambi_mode_row_scalar, vmafgpu__cambi_code_row_scalar,
@@ -10393,7 +10264,7 @@ static void vmafgpu__speed_variances_scalar(const float *x, const float *y, size
     }
 }
 
-static const vmafgpu__speed_functions vmafgpu__speed_scalar = {
+static const vmafgpu__speed_functions vmafgpu__speed_level_scalar = {
     vmafgpu__speed_import_scalar, vmafgpu__speed_difference_scalar, vmafgpu__speed_bilinear_scalar,
     vmafgpu__speed_add_row_scalar, vmafgpu__speed_totals_scalar,
     vmafgpu__speed_column_sums_scalar, vmafgpu__speed_multiply_scalar, vmafgpu__speed_apply_scalar,
@@ -12194,6 +12065,12 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 
 #endif /* !VMAFGPU_NO_FLOAT */
 
+#endif /* !VMAFGPU_KERNELS */
+#endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
+
+/* What follows until >>floats is read by passes. */
+#ifdef VMAFGPU__PASS
+
 /* ================================================================================================
  * >>ciede                                        CIEDE2000: how far colours are apart
  * ================================================================================================
@@ -12206,11 +12083,311 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
  * figures change from run to run, and these are ours: the last luma row of 4:2:0 with an odd height has the last chroma row
  * once more, and what is below a plane otherwise is zero.
  */
+#ifndef VMAFGPU_NO_CIEDE
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared: what is done to a pixel, in steps between which there are roots ----
+ *
+ * The functions of the C library are approximated, with relative errors below 2^-44, and what comes out is rounded to float as
+ * in the formula. Where the float would be another one if the double were off by 2^-42, the pixel is in doubt: it is done again
+ * with the C library. Here stands the text of all levels of the CPU, and of GPUs. */
+
+#define VMAFGPU__CIEDE_PI 3.14159265358979323846
+
+/* How samples become numbers of 0 to 1. */
+typedef struct vmafgpu__ciede_scale {
+    double black, grey, y, c;
+} vmafgpu__ciede_scale;
+
+#if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
+#  pragma GCC push_options
+#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
+#endif
+
+/* x as float; grows *doubt where that hangs on the last bits. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_settle(double x, float *doubt) {
+    const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
+    *doubt += VMAFGPU__MAGNITUDE(high - low);
+    return (float)x;
+}
+
+/* The same for sums, of which little may be left: they may be off by 2^-46. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_settle_sum(double x, float *doubt) {
+    const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
+    *doubt += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
+    return (float)x;
+}
+
+/* To the power of `times`, -1/5 or -1/3, to a few parts in a hundred: what the bits of a float say of its logarithm. */
+VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
+    return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
+}
+
+/* Red, green and blue. */
+VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale, int32_t luma, int32_t cb, int32_t cr, double *r,
+                                             double *g, double *b) {
+    const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
+    *r = y + 1.28033 * v;
+    *g = (y - 0.21482 * u) - 0.38059 * v;
+    *b = y + 2.12798 * u;
+}
+
+/* A channel c made linear: of what its power is made; a better root `y` of that, in float; the channel. A root that is off by h
+ * is better by a series in h. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
+    const double x = (c + 0.055) * (1.0 / 1.055);
+    return x > .05 ? x : .05;
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_fifth_root(float y, float square) {
+    const float y2 = y * y, h = 1 - square * (y2 * y2 * y);
+    return y + y * h * (.2f + h * (.12f + h * (.088f + h * (.0704f + h * .059136f))));
+}
+
+VMAFGPU__STEP_FN double vmafgpu__ciede_straight(double c, double s, double square, float root) {
+    const double y = (double)root, y2 = y * y, h = 1 - square * (y2 * y2 * y);
+    const double p = s * (y + y * h * (.2 + .12 * h)), p2 = p * p, power = p2 * p2, line = c * (1.0 / 12.92);
+    return c > 10. / 255. ? power : line;
+}
+
+/* X, Y and Z of linear channels. */
+VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, double *x, double *y, double *z) {
+    *x = ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047);
+    *y = (r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958;
+    *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
+}
+
+/* The roots that L*a*b* is made of. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
+    const float h = 1 - z * (y * y * y);
+    return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_root_of(double x, double z, float inverse, float *doubt) {
+    const double threshold = 216.0 / 24389.0;
+    const double y = (double)inverse, h = 1 - z * (y * y * y), w = y + y * h * (1. / 3 + 2. / 9 * h);
+    const double root = z * (w * w), line = (24389.0 / 27.0 * x + 16.0) * (1.0 / 116.0);
+    const double f = x > threshold ? root : line, apart = x - threshold;
+    *doubt += apart < 1e-12 && apart > -1e-12 ? 1.f : 0.f;
+    return vmafgpu__ciede_settle_sum(f, doubt);
+}
+
+VMAFGPU__STEP_FN void vmafgpu__ciede_colour(float root_x, float root_y, float root_z, float *l, float *a, float *b) {
+    const double fx = (double)root_x, fy = (double)root_y, fz = (double)root_z;
+    *l = (float)(116.0 * fy - 16.0);
+    *a = (float)(500.0 * (fx - fy));
+    *b = (float)(200.0 * (fy - fz));
+}
+
+/* The square of a length. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
+    return (double)a * (double)a + (double)b * (double)b;
+}
+
+/* Of the lengths of both colours: what the correction of a is made of, under a root; a corrected, from that root. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
+    const float c = (c1 + c2) / 2;
+    const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
+    return VMAFGPU__QUOTIENT(c7, c7 + 6103515625.0);
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *doubt) {
+    const double g = 1 - root;
+    return vmafgpu__ciede_settle((double)a + (double)(a / 2) * g, doubt);
+}
+
+/* Angles from 0 to 2 pi: the tangent of what is below pi/8; its arc, in the eighth of the circle where it is; the angle. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
+    const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
+    const float middle = low > .4142f * high ? 1.f : 0.f;
+    const double over = (double)low - (double)(high * middle), under = (double)high + (double)(low * middle);
+    const double none = high > 0 ? 0. : 1.;
+    *from = middle;
+    return VMAFGPU__QUOTIENT(over, under + none);
+}
+
+VMAFGPU__STEP_FN double vmafgpu__ciede_arc(double t, float from) {
+    const double u = t * t;
+    double p = 0.015113188421315578 * u - 0.033387254662610874;
+    p = p * u + 0.044994761370224005;
+    p = p * u - 0.052173064890151256;
+    p = p * u + 0.05876833051768914;
+    p = p * u - 0.06666205161654902;
+    p = p * u + 0.0769228109318707;
+    p = p * u - 0.09090908058726949;
+    p = p * u + 0.11111111085313444;
+    p = p * u - 0.14285714285329562;
+    p = p * u + 0.19999999999997012;
+    p = p * u - 0.33333333333333326;
+    p = p * u + 1;
+    return t * p + (double)from * (VMAFGPU__CIEDE_PI / 4);
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_angle(float b, float a, double arc, float *doubt) {
+    const double pi = VMAFGPU__CIEDE_PI;
+    const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a);
+    const double other = pi / 2 - arc, first = y < x ? arc : other;
+    const double back = pi - first, half = a < 0 ? back : first;
+    const double angle = b < 0 ? -half : half;
+    const float settled = vmafgpu__ciede_settle(angle, doubt), around = (float)((double)settled + 2. * pi);
+    const float h = settled < 0 ? around : settled;
+    return x + y > 0 ? h : 0.f;
+}
+
+/* The sine of an angle of -pi/2 to pi/2. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
+    const double u = x * x;
+    double p = 2.7215713949149307e-15 * u - 7.64302622970216e-13;
+    p = p * u + 1.6058940866200353e-10;
+    p = p * u - 2.5052106890331295e-08;
+    p = p * u + 2.7557319211227065e-06;
+    p = p * u - 0.0001984126984120866;
+    p = p * u + 0.008333333333333186;
+    p = p * u - 0.16666666666666666;
+    return x * (p * u + 1);
+}
+
+/* Of the mean lightness, less 50: what is under the root; then the difference of lightness, in its units, with that root. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) { return 20 + (double)e * (double)e; }
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_lightness(float light, float e, double root) {
+    const double e2 = (double)e * (double)e;
+    const float sl = (float)(1. + VMAFGPU__QUOTIENT(0.015 * e2, root));
+    return VMAFGPU__QUOTIENT(light, 0.65f * sl);
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
+    const float sc = (float)(1. + 0.045 * (double)k);
+    return VMAFGPU__QUOTIENT(chroma, sc);
+}
+
+/* How far two angles are apart, of colours whose lengths are c1 and c2; what is between them. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
+    const double pi = VMAFGPU__CIEDE_PI;
+    const float turn = h2 - h1, between = VMAFGPU__MAGNITUDE(h1 - h2);
+    const double on = (double)turn + 2. * pi, back = (double)turn - 2. * pi, over = turn <= 0 ? on : back;
+    const float around = (float)over, some = c1 < c2 ? c1 : c2, is_far = (double)between > pi ? 1.f : 0.f;
+    const float dh = is_far > 0 ? around : turn;
+    *middle = (float)(((double)(h1 + h2) + 2.0 * pi * (double)is_far) / 2.0);
+    return some > 0 ? dh : 0.f;
+}
+
+/* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *doubt) {
+    const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
+    double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
+    p = p * u - 2.5052094670223004e-08;
+    q = q * u - 2.755729593541405e-07;
+    p = p * u + 2.755731916204773e-06;
+    q = q * u + 2.4801587196423225e-05;
+    p = p * u - 0.00019841269841117912;
+    q = q * u - 0.001388888888863094;
+    p = p * u + 0.008333333333333151;
+    q = q * u + 0.041666666666663556;
+    p = p * u - 0.16666666666666666;
+    q = q * u - 0.49999999999999983;
+    const double s0 = x * (p * u + 1), c0 = q * u + 1;
+    const double s1 = 2 * s0 * c0, c1 = 1 - 2 * s0 * s0;
+    const double sine = 2 * s1 * c1, cosine = 1 - 2 * s1 * s1;                               /* of h - 5 pi/4 */
+    const double s = -0.7071067811865476 * (sine + cosine), c = 0.7071067811865476 * (sine - cosine);   /* of h */
+    const double s2 = 2 * s * c, c2 = 1 - 2 * s * s, s3 = s2 * c + c2 * s, c3 = c2 * c - s2 * s;
+    const double s4 = 2 * s2 * c2, c4 = 1 - 2 * s2 * s2;
+    const double t = 1.0 - 0.17 * (c * 0.8660254037844386 + s * .5) + 0.24 * c2 +
+                     0.32 * (c3 * 0.9945218953682733 - s3 * 0.10452846326765347) -
+                     0.20 * (c4 * 0.4539904997395468 + s4 * 0.8910065241883679);
+    return vmafgpu__ciede_settle(t, doubt);
+}
+
+/* The difference of hues, in its units; how far their middle is from blue, squared. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
+    const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
+    return VMAFGPU__QUOTIENT(hue, 4.f * sh);
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
+    const float degrees = (float)((double)h * (180.0 / VMAFGPU__CIEDE_PI)), z = (float)(((double)degrees - 275.0) * (1.0 / 25.0));
+    return z * z;
+}
+
+/* 60 degrees times exp(-x), in degrees: a part of the power, and the bits of a float that it is to be multiplied with; then that.
+ * Where it is next to nothing, nothing comes of it. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
+    const double y = x < 80 ? (double)x : 80.;
+    const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
+    const double u = (n * 0.6931471805598903 - y) + n * 5.497923018708371e-14;
+    double q = 2.5110079917407737e-08 * u + 2.763269466207279e-07;
+    q = q * u + 2.7557240804190355e-06;
+    q = q * u + 2.4801485333574577e-05;
+    q = q * u + 0.00019841269890154013;
+    q = q * u + 0.001388888895245379;
+    q = q * u + 0.008333333333319561;
+    q = q * u + 0.04166666666648757;
+    q = q * u + 0.1666666666666668;
+    q = q * u + 0.5000000000000019;
+    q = q * u + 1;
+    *bits = (127 - (int32_t)n) << 23;
+    return q * u + 1;
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *doubt) {
+    return vmafgpu__ciede_settle(60.0 * (part * (double)power), doubt);
+}
+
+/* x to the power of 7, within 2^-31 of it: two floats, the same unless that hangs on what is left out. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
+    const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
+    *low = (float)(y7 * (1 - 1. / 2147483648));
+    return (float)(y7 * (1 + 1. / 2147483648));
+}
+
+/* The square of the difference, from `root` of the ratio of powers of 7. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root, float *doubt) {
+    const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
+    const float rt = vmafgpu__ciede_settle((-2.0 * root) * vmafgpu__ciede_sine((double)angle), doubt);
+    const float mixed = rt * cq * hq;
+    const double a = (double)lq, b = (double)cq, c = (double)hq;
+    return ((a * a + b * b) + c * c) + (double)mixed;
+}
+
+#if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
+#  pragma GCC pop_options
+#endif
+
+/* Differences of colours: a block has groups of pixels, a thread one of them. In a pair's words are the sum of the
+ * differences, and pixels in doubt: how many were found, how many at the start of the list are settled; the list, each with two
+ * words: samples of 16 bits, luma of both frames, Cb, Cr, and the bits of the difference. */
+enum {
+    VMAFGPU__CIEDE_THREADS = 256,
+    VMAFGPU__CIEDE_GROUPS = 4,
+    VMAFGPU__CIEDE_SHARED = VMAFGPU__SEQUENCE_GROUP * (VMAFGPU__CIEDE_GROUPS + 1) * 4,
+    VMAFGPU__CIEDE_SUM = 0, VMAFGPU__CIEDE_COUNT, VMAFGPU__CIEDE_KNOWN, VMAFGPU__CIEDE_LIST,
+    VMAFGPU__CIEDE_DOUBTS = 4096,
+    VMAFGPU__CIEDE_WORDS = VMAFGPU__CIEDE_LIST + 2 * VMAFGPU__CIEDE_DOUBTS
+};
+
+typedef struct vmafgpu__ciede_launch {
+    unsigned char *scratch;                 /* of the first pair: the differences */
+    uint64_t scratch_size;
+    double  *words;                         /* of the first pair */
+    int32_t  word_stride;
+    uint32_t pairs;                         /* bit set: the pair is wanted */
+    int32_t  width, height, bytes;          /* of luma; of its samples */
+    int32_t  chroma_width, chroma_height;
+    int32_t  chroma_stride;                 /* samples after which a row is the next one */
+    int32_t  column_shift, row_shift, last_row;   /* from a pixel to its chroma */
+    int32_t  chroma_bytes, step, shift;     /* of a sample; from one to the next */
+    int32_t  pitch;                         /* of terms */
+    vmafgpu__ciede_scale scale;
+    vmafgpu__gpu_pair    pair[VMAFGPU__MAX_BATCH];
+    vmafgpu__gpu_chroma  chroma[VMAFGPU__MAX_BATCH];
+} vmafgpu__ciede_launch;
+
+#elif VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
 static const vmafgpu__column vmafgpu__ciede_columns[] = {
     { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
 };
 
-#ifndef VMAFGPU_NO_CIEDE
 static vmafgpu_result vmafgpu__ciede_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_result result = vmafgpu__plan_depth(v, e);
     return result == VMAFGPU_OK ? vmafgpu__plan_chroma(v, e) : result;
@@ -12416,8 +12593,6 @@ static vmafgpu_result vmafgpu__ciede_measure_pair(vmafgpu *v, const vmafgpu__ext
     return result;
 }
 
-/* ---- from sums to doubles ---- */
-
 static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
                                   double *out) {
     const double pixels = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
@@ -12429,7 +12604,476 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
     1, 0, 0, NULL, vmafgpu__ciede_scratch, NULL, vmafgpu__ciede_measure_pair, NULL, NULL
 };
 
-#endif /* !VMAFGPU_NO_CIEDE */
+#ifndef VMAFGPU_NO_GPU
+VMAFGPU__COLD
+
+/* ---- on a GPU: the differences of all pixels, then their sum ---- */
+
+enum { VMAFGPU__GCIEDE_CHECK, VMAFGPU__GCIEDE_DIFFERENCES, VMAFGPU__GCIEDE_SUMS };
+
+static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__site *site, int kernel) {
+    const int is_checked = site->config->bytes_per_sample == 2;
+    return kernel == VMAFGPU__GCIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
+           : kernel == VMAFGPU__GCIEDE_DIFFERENCES ? "vmafgpu_ciede"
+           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ordered_sums"
+                                                   : NULL;
+}
+
+/* About one pixel of 10,000 is in doubt. */
+static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
+}
+
+static int vmafgpu__gpu_ciede_blocks(const vmafgpu_config *c) {
+    return vmafgpu__divide_up(c->width * c->height, (int)VMAFGPU__CIEDE_GROUPS * (int)VMAFGPU__SEQUENCE_GROUP);
+}
+
+static uint64_t vmafgpu__gpu_ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return (uint64_t)vmafgpu__gpu_ciede_blocks(&v->config) * VMAFGPU__CIEDE_GROUPS * VMAFGPU__SEQUENCE_GROUP * sizeof(float);
+}
+
+static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const int is_420 = c->chroma == VMAFGPU_420, blocks = vmafgpu__gpu_ciede_blocks(c);
+    vmafgpu__ciede_launch launch;
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    memset(&launch, 0, sizeof launch);
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = launch.scratch = work->scratch;
+    sums.scratch_size = launch.scratch_size = vmafgpu__gpu_ciede_scratch(work->v, e);
+    sums.words = launch.words = work->words;
+    sums.word_stride = launch.word_stride = work->word_stride;
+    sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
+    if (!launch.pairs)
+        return;
+    /* Of chroma each sample must be legal: its squares are sums that nobody reads. */
+    if (c->bytes_per_sample == 2 && !work->again) {
+        vmafgpu__work check = *work;
+        check.words += VMAFGPU__CIEDE_WORDS;
+        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
+    }
+    launch.width = c->width;
+    launch.height = c->height;
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.chroma_width = vmafgpu__chroma_width(c);
+    launch.chroma_height = vmafgpu__chroma_height(c);
+    launch.chroma_stride = (int32_t)vmafgpu__round_up((uint64_t)launch.chroma_width, 32);
+    launch.column_shift = is_420;
+    launch.row_shift = c->chroma != VMAFGPU_444;
+    launch.last_row = is_420 ? launch.chroma_height - 1 : launch.height;
+    launch.chroma_bytes = c->bytes_per_sample;
+    launch.step = vmafgpu__chroma_step(c);
+    launch.shift = vmafgpu__sample_shift(c);
+    launch.pitch = sums.plane[0].pitch = sums.plane[0].groups = blocks * VMAFGPU__CIEDE_GROUPS;
+    launch.scale = vmafgpu__ciede_scale_of(c->bit_depth);
+    memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
+    memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
+    vmafgpu__set_shape(&shape, blocks, 1, work->batch->pairs, VMAFGPU__CIEDE_THREADS, VMAFGPU__CIEDE_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_DIFFERENCES, &shape, &launch);
+    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_SUMS, &shape, &sums);
+}
+
+static void vmafgpu__gpu_ciede_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                      vmafgpu__value *out) {
+    (void)v, (void)e;
+    out->real = words[VMAFGPU__CIEDE_SUM].real;
+}
+
+/* What the C library makes of a pixel in doubt; whether that is something else. */
+static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
+    const uint64_t first = entry[0].whole, second = entry[1].whole;
+    const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
+                                 { (uint16_t)(first >> 16), (uint16_t)(first >> 48), (uint16_t)(second >> 16) } };
+    const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] }, { &own[1][0], &own[1][1], &own[1][2] } };
+    const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(scale, sample, 0));
+    entry[1].whole = (uint64_t)bits << 32 | (uint32_t)second;
+    return bits != (uint32_t)(second >> 32);
+}
+
+/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
+ * is done again with a list of those that are known, each colour once. */
+static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(site->config->bit_depth);
+    const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
+                  places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
+    vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
+    int64_t known = before;
+    int differs = 0;
+    (void)e;
+    for (int64_t i = before; i < before + listed; i++)
+        differs |= vmafgpu__gpu_ciede_look(&scale, list + 2 * i);
+    if (!differs && count == listed)
+        return 0;
+    for (int64_t i = before; i < before + listed; i++) {
+        int64_t k = before;
+        while (k < known && (list[2 * k].whole != list[2 * i].whole || list[2 * k + 1].whole != list[2 * i + 1].whole))
+            k++;
+        if (k < known)
+            continue;
+        list[2 * known] = list[2 * i];
+        list[2 * known + 1] = list[2 * i + 1];
+        known++;
+    }
+    words[VMAFGPU__CIEDE_COUNT].whole = 0;
+    words[VMAFGPU__CIEDE_KNOWN].whole = (uint64_t)known;
+    return known > before ? 1 : -1;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
+    VMAFGPU__CIEDE_WORDS + 3, vmafgpu__gpu_ciede_lacks, vmafgpu__gpu_ciede_scratch, vmafgpu__gpu_ciede_enqueue,
+    vmafgpu__gpu_ciede_settle, vmafgpu__gpu_ciede_amend
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_ciede_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ciede_measure
+};
+
+VMAFGPU__COLD_END
+#endif /* !VMAFGPU_NO_GPU */
+
+#define VMAFGPU__CIEDE_FEATURE \
+    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL, \
+      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL }
+
+#elif VMAFGPU__PASS == VMAFGPU__PASS_LANES
+
+#define vmafgpu__ciede_at_once VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
+#define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
+#define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
+#define vmafgpu__ciede_chunk VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
+#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
+#define vmafgpu__ciede_guesses VMAFGPU__LANES_NAME(vmafgpu__ciede_guesses)
+#define vmafgpu__ciede_hues VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
+#define vmafgpu__ciede_labs VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
+#define vmafgpu__ciede_lengths VMAFGPU__LANES_NAME(vmafgpu__ciede_lengths)
+#define vmafgpu__ciede_powers7 VMAFGPU__LANES_NAME(vmafgpu__ciede_powers7)
+#define vmafgpu__ciede_roots VMAFGPU__LANES_NAME(vmafgpu__ciede_roots)
+#define vmafgpu__ciede_sqrt VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
+#define vmafgpu__ciede_straighten VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
+#define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
+#define VMAFGPU__CIEDE_LEVEL vmafgpu__ciede_differences
+
+/* ---- lanes: a chunk of pixels at once, one in each ----
+ *
+ * In the steps above: so the floats are those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
+#define VMAFGPU__CIEDE_LANES 64   /* so many that long chains of operations overlap */
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC push_options
+#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
+#endif
+
+static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
+#if VMAFGPU__LEVEL == VMAFGPU__AVX512
+    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 8)
+        _mm512_storeu_pd(x + l, _mm512_sqrt_pd(_mm512_loadu_pd(x + l)));
+#elif defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
+    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 4) {
+        __m256d root;
+        memcpy(&root, x + l, sizeof root);
+        root = VMAFGPU__SQRTPD_256(root);
+        memcpy(x + l, &root, sizeof root);
+    }
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX2
+    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 4)
+        _mm256_storeu_pd(x + l, _mm256_sqrt_pd(_mm256_loadu_pd(x + l)));
+#elif VMAFGPU__LEVEL == VMAFGPU__NEON
+    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 2)
+        vst1q_f64(x + l, vsqrtq_f64(vld1q_f64(x + l)));
+#else
+    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++)
+        x[l] = sqrt(x[l]);
+#endif
+}
+
+VMAFGPU__INLINE void vmafgpu__ciede_guesses(const double *VMAFGPU__RESTRICT x, float times, float *VMAFGPU__RESTRICT out) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    float value[N];
+    int32_t bits[N];
+    for (int l = 0; l < N; l++)
+        value[l] = (float)x[l];
+    memcpy(bits, value, sizeof bits);
+    for (int l = 0; l < N; l++)
+        bits[l] = vmafgpu__ciede_guess(bits[l], times);
+    memcpy(out, bits, sizeof bits);
+}
+
+static VMAFGPU__APART void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    double s[N], s2[N];
+    float r[N];
+    for (int l = 0; l < N; l++) {
+        s[l] = vmafgpu__ciede_base(c[l]);
+        s2[l] = s[l] * s[l];
+    }
+    vmafgpu__ciede_guesses(s2, -1.f / 5, r);
+    for (int l = 0; l < N; l++)
+        r[l] = vmafgpu__ciede_fifth_root(r[l], (float)s2[l]);
+    for (int l = 0; l < N; l++)
+        out[l] = vmafgpu__ciede_straight(c[l], s[l], s2[l], r[l]);
+}
+
+static VMAFGPU__APART void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                float *VMAFGPU__RESTRICT doubt) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    double z[N];
+    float r[N];
+    for (int l = 0; l < N; l++)
+        z[l] = x[l] > .005 ? x[l] : .005;
+    vmafgpu__ciede_guesses(z, -1.f / 3, r);
+    for (int l = 0; l < N; l++)
+        r[l] = vmafgpu__ciede_cube_root(r[l], (float)z[l]);
+    for (int l = 0; l < N; l++) {
+        float d = doubt[l];
+        out[l] = vmafgpu__ciede_root_of(x[l], z[l], r[l], &d);
+        doubt[l] = d;
+    }
+}
+
+static VMAFGPU__APART void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
+                                               float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES],
+                                               float *VMAFGPU__RESTRICT doubt) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    const vmafgpu__ciede_scale own = *scale;
+    double c[3][N], x[3][N];
+    float f[3][N];
+    int32_t whole[3][N];
+    for (int i = 0; i < 3; i++)
+        for (int l = 0; l < N; l++)
+            whole[i][l] = sample[i][l];
+    for (int l = 0; l < N; l++)
+        vmafgpu__ciede_primaries(&own, whole[0][l], whole[1][l], whole[2][l], &c[0][l], &c[1][l], &c[2][l]);
+    for (int i = 0; i < 3; i++)
+        vmafgpu__ciede_straighten(c[i], x[i]);
+    for (int l = 0; l < N; l++)
+        vmafgpu__ciede_stimulus(x[0][l], x[1][l], x[2][l], &c[0][l], &c[1][l], &c[2][l]);
+    for (int i = 0; i < 3; i++)
+        vmafgpu__ciede_roots(c[i], f[i], doubt);
+    for (int l = 0; l < N; l++)
+        vmafgpu__ciede_colour(f[0][l], f[1][l], f[2][l], &lab[0][l], &lab[1][l], &lab[2][l]);
+}
+
+static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
+                                                  float *VMAFGPU__RESTRICT out) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    double x[N];
+    for (int l = 0; l < N; l++)
+        x[l] = vmafgpu__ciede_square(a[l], b[l]);
+    vmafgpu__ciede_sqrt(x);
+    for (int l = 0; l < N; l++)
+        out[l] = (float)x[l];
+}
+
+static VMAFGPU__APART void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
+                                               float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    double t[N];
+    float from[N];
+    for (int l = 0; l < N; l++)
+        t[l] = vmafgpu__ciede_tangent(b[l], a[l], &from[l]);
+    for (int l = 0; l < N; l++)
+        t[l] = vmafgpu__ciede_arc(t[l], from[l]);
+    for (int l = 0; l < N; l++) {
+        float d = doubt[l];
+        hue[l] = vmafgpu__ciede_angle(b[l], a[l], t[l], &d);
+        doubt[l] = d;
+    }
+}
+
+static VMAFGPU__APART void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
+                                                  float *VMAFGPU__RESTRICT doubt) {
+    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++) {
+        float d = doubt[l];
+        weight[l] = vmafgpu__ciede_weight(h[l], &d);
+        doubt[l] = d;
+    }
+}
+
+static VMAFGPU__APART void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                float *VMAFGPU__RESTRICT doubt) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    double part[N];
+    int32_t bits[N];
+    float power[N];
+    for (int l = 0; l < N; l++)
+        part[l] = vmafgpu__ciede_exponential(x[l], &bits[l]);
+    memcpy(power, bits, sizeof power);
+    for (int l = 0; l < N; l++) {
+        float d = doubt[l];
+        out[l] = vmafgpu__ciede_bell(part[l], power[l], &d);
+        doubt[l] = d;
+    }
+}
+
+/* As powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should be; of all floats the
+ * farthest that is not is nearer than 0.003 last bits. */
+static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    float low[N], all = 0;
+    for (int l = 0; l < N; l++)
+        out[l] = vmafgpu__ciede_power7(x[l], &low[l]);
+    for (int l = 0; l < N; l++)
+        all += out[l] - low[l];
+    for (int l = 0; l < N && all > 0; l++)
+        if (out[l] > low[l])
+            out[l] = vmafgpu__powf(x[l], 7, vmafgpu__powf_logs, vmafgpu__powf_roots);
+}
+
+static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES],
+                                                float *VMAFGPU__RESTRICT out, float *VMAFGPU__RESTRICT doubt) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    double x[N];
+    float c1[N], c2[N], a1[N], a2[N], k1[N], k2[N], h1[N], h2[N], k[N], chroma[N], light[N], e[N], dh[N], h[N];
+    float hue[N], t[N], z2[N], w[N], k7[N], lq[N], cq[N], hq[N];
+    vmafgpu__ciede_lengths(lab[0][1], lab[0][2], c1);
+    vmafgpu__ciede_lengths(lab[1][1], lab[1][2], c2);
+    for (int l = 0; l < N; l++)
+        x[l] = vmafgpu__ciede_vividness(c1[l], c2[l]);
+    vmafgpu__ciede_sqrt(x);
+    for (int l = 0; l < N; l++) {
+        float d = doubt[l];
+        a1[l] = vmafgpu__ciede_corrected(lab[0][1][l], x[l], &d);
+        a2[l] = vmafgpu__ciede_corrected(lab[1][1][l], x[l], &d);
+        doubt[l] = d;
+    }
+    vmafgpu__ciede_lengths(a1, lab[0][2], k1);
+    vmafgpu__ciede_lengths(a2, lab[1][2], k2);
+    vmafgpu__ciede_hues(lab[0][2], a1, h1, doubt);
+    vmafgpu__ciede_hues(lab[1][2], a2, h2, doubt);
+    for (int l = 0; l < N; l++) {
+        const float p = lab[0][0][l], q = lab[1][0][l];
+        light[l] = q - p;
+        e[l] = (p + q) / 2 - 50;
+        k[l] = (k1[l] + k2[l]) / 2;
+        chroma[l] = k2[l] - k1[l];
+        x[l] = vmafgpu__ciede_under(e[l]);
+    }
+    vmafgpu__ciede_sqrt(x);
+    for (int l = 0; l < N; l++) {
+        lq[l] = vmafgpu__ciede_lightness(light[l], e[l], x[l]);
+        cq[l] = vmafgpu__ciede_chroma(chroma[l], k[l]);
+    }
+    for (int l = 0; l < N; l++) {
+        dh[l] = vmafgpu__ciede_turn(h1[l], h2[l], c1[l], c2[l], &h[l]);
+        x[l] = (double)(k1[l] * k2[l]);
+    }
+    vmafgpu__ciede_sqrt(x);
+    for (int l = 0; l < N; l++) {
+        float d = doubt[l];
+        hue[l] = vmafgpu__ciede_settle((2.0 * x[l]) * vmafgpu__ciede_sine((double)dh[l] / 2.0), &d);
+        doubt[l] = d;
+    }
+    vmafgpu__ciede_weights(h, t, doubt);
+    for (int l = 0; l < N; l++) {
+        hq[l] = vmafgpu__ciede_hue_of(hue[l], k[l], t[l]);
+        z2[l] = vmafgpu__ciede_from_blue(h[l]);
+    }
+    vmafgpu__ciede_bells(z2, w, doubt);
+    vmafgpu__ciede_powers7(k, k7);
+    for (int l = 0; l < N; l++) {
+        const float ratio = k7[l] / (k7[l] + 6103515648.f);
+        x[l] = (double)ratio;
+    }
+    vmafgpu__ciede_sqrt(x);
+    for (int l = 0; l < N; l++) {
+        float d = doubt[l];
+        x[l] = vmafgpu__ciede_total(lq[l], cq[l], hq[l], w[l], x[l], &d);
+        doubt[l] = d;
+    }
+    vmafgpu__ciede_sqrt(x);
+    for (int l = 0; l < N; l++)
+        out[l] = (float)x[l];
+}
+
+/* A chunk of a row; `out` and samples have its lanes. */
+static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], float *out) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    float lab[2][3][N], doubt[N], all = 0;
+    memset(doubt, 0, sizeof doubt);
+    for (int i = 0; i < 2; i++)
+        vmafgpu__ciede_labs(scale, sample[i], lab[i], doubt);
+    vmafgpu__ciede_chunk(lab, out, doubt);
+    for (int l = 0; l < N; l++)
+        all += doubt[l];
+    for (int l = 0; l < N && all > 0; l++)
+        if (doubt[l] > 0)
+            out[l] = vmafgpu__ciede_pixel(scale, sample, l);
+}
+
+/* How many pixels of a chunk differ. */
+VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uint16_t *VMAFGPU__RESTRICT differs) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    const uint16_t *p0 = sample[0][0], *p1 = sample[0][1], *p2 = sample[0][2];
+    const uint16_t *q0 = sample[1][0], *q1 = sample[1][1], *q2 = sample[1][2];
+    int count = 0;
+    for (int l = 0; l < N; l++)
+        differs[l] = (uint16_t)((p0[l] ^ q0[l]) | (p1[l] ^ q1[l]) | (p2[l] ^ q2[l]));
+    for (int l = 0; l < N; l++)
+        count += differs[l] != 0;
+    return count;
+}
+
+/* Where most pixels differ a chunk is done as it is: equal ones come out as 0. Few are gathered until they are a chunk.
+ * What is behind the last pixel does not count. */
+static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
+    enum { N = VMAFGPU__CIEDE_LANES };
+    uint16_t few[6][N], differs[N];
+    float difference[N];
+    int at[N], count = 0;
+    const uint16_t *const gathered[2][3] = { { few[0], few[1], few[2] }, { few[3], few[4], few[5] } };
+    memset(few, 0, sizeof few);
+    for (int x = 0; x < row->width; x += N) {
+        const uint16_t *const sample[2][3] = {
+            { row->sample[0][0] + x, row->sample[0][1] + x, row->sample[0][2] + x },
+            { row->sample[1][0] + x, row->sample[1][1] + x, row->sample[1][2] + x }
+        };
+        const int different = vmafgpu__ciede_count(sample, differs);
+        if (different > N / 2) {
+            vmafgpu__ciede_at_once(&row->scale, sample, out + x);
+            continue;
+        }
+        memset(out + x, 0, N * sizeof *out);
+        for (int l = 0; l < N && different; l++) {
+            if (!differs[l])
+                continue;
+            for (int i = 0; i < 6; i++)
+                few[i][count] = sample[i / 3][i % 3][l];
+            at[count++] = x + l;
+            if (count < N)
+                continue;
+            vmafgpu__ciede_at_once(&row->scale, gathered, difference);
+            for (count = N; count > 0; count--)
+                out[at[count - 1]] = difference[count - 1];
+        }
+    }
+    if (count)
+        vmafgpu__ciede_at_once(&row->scale, gathered, difference);
+    for (; count > 0; count--)
+        out[at[count - 1]] = difference[count - 1];
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC pop_options
+#endif
+#undef VMAFGPU__CIEDE_LANES
+
+#endif
+#elif VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__ciede_columns[] = {
+    { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+};
+
+#define VMAFGPU__CIEDE_FEATURE VMAFGPU__LEFT_OUT("ciede", "VMAFGPU_NO_CIEDE", vmafgpu__ciede_columns)
+#define VMAFGPU__CIEDE_LEVEL NULL
+
+#endif /* VMAFGPU_NO_CIEDE */
+
+#endif /* VMAFGPU__PASS */
+
+#if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ================================================================================================
  * >>floats                                       what features in float share: samples, weighted sums, chains
@@ -12618,7 +13262,7 @@ static void vmafgpu__float_vif_along_scalar(float *const *lines, const float *ta
     }
 }
 
-static const vmafgpu__float_functions vmafgpu__float_scalar = {
+static const vmafgpu__float_functions vmafgpu__float_level_scalar = {
     vmafgpu__float_convert_scalar, vmafgpu__float_weigh_scalar, vmafgpu__float_weigh_rows_scalar,
     vmafgpu__float_differ_scalar, vmafgpu__ansnr_along_scalar, vmafgpu__ansnr_terms_scalar, vmafgpu__float_vif_down_scalar,
     vmafgpu__float_vif_along_scalar
@@ -13661,6 +14305,8 @@ static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thr
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
 
+#undef VMAFGPU__PASS
+#define VMAFGPU__PASS VMAFGPU__PASS_LEVEL
 #ifdef VMAFGPU__HAS_X86
 #  define VMAFGPU__LEVEL VMAFGPU__AVX2
 #  include VMAFGPU_SELF
@@ -13701,19 +14347,8 @@ static int vmafgpu__has_level(int level) {
 #define VMAFGPU__LEVEL VMAFGPU__SCALAR
 #include VMAFGPU_SELF
 #undef VMAFGPU__LEVEL
-
-static const vmafgpu__cpu_functions vmafgpu__functions_scalar = {
-    "scalar", 0, vmafgpu__or_words_scalar, VMAFGPU__IF_MOTION(vmafgpu__motion_rows_scalar),
-    VMAFGPU__IF_VIF(vmafgpu__vif_rows_scalar), VMAFGPU__IF_ADM(vmafgpu__adm_rows_scalar),
-    VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size_scalar), 32768, VMAFGPU__IF_CAMBI(&vmafgpu__cambi_scalar),
-    VMAFGPU__IF_SPEED(&vmafgpu__speed_scalar), VMAFGPU__IF_PSNR(vmafgpu__psnr_row_scalar),
-    VMAFGPU__IF_FLOAT(vmafgpu__float_row_scalar), VMAFGPU__IF_SSIM(&vmafgpu__ssim_rows_scalar),
-    VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes_scalar),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes_scalar),
-    VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences_scalar),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar), VMAFGPU__IF_PIXELS(vmafgpu__pixels_row_scalar),
-    VMAFGPU__IF_PIXELS(vmafgpu__chroma_row_scalar)
-};
+#undef VMAFGPU__PASS
+#define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
 /* The best level that the machine has and `mask` allows. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
@@ -14790,99 +15425,6 @@ VMAFGPU__COLD
  * A block per feature: its kernels, tables and device memory, how its launches are filled, and the table of functions by
  * which the room >>gpu has it all done. What a driver does is not known here.
  */
-enum { VMAFGPU__MAX_FUNCTIONS = 12 };     /* kernels that a feature uses in one context */
-enum { VMAFGPU__STREAMS = 3 };            /* of a batch; work of different ones may run side by side */
-
-/* Matrix: products of 16 x 8, NVIDIA's; matrix 16: of 16 x 16, AMD's. */
-typedef enum vmafgpu__vif_form {
-    VMAFGPU__VIF_PLAIN = 0,
-    VMAFGPU__VIF_MATRIX,
-    VMAFGPU__VIF_MATRIX_16,
-    VMAFGPU__VIF_FORMS
-} vmafgpu__vif_form;
-
-/* Threads of a block and its shared memory: above 48 KB the driver has to be asked for it. */
-typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
-
-enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
-
-/* What a context computes, and where. */
-typedef struct vmafgpu__site {
-    const vmafgpu *v;
-    const vmafgpu_config *config;
-    const vmafgpu__plan  *plan;
-    vmafgpu__vif_form form;               /* of VIF and motion in the image */
-    int lanes, multiprocessors;
-    int shared_limit;                     /* the most that the driver gives a block */
-    int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* of a block of each kernel of VIF, as it was compiled; 0: not known */
-    int uses_integers;                    /* for the statistics of VIF */
-    unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
-    uint32_t doubted, unsettled;          /* sums that are in doubt whatever they are, of SSIM a bit each, and that stay so when
-                                             they have been looked at: for tests, the self-test as well */
-} vmafgpu__site;
-
-/* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
-typedef struct vmafgpu__work vmafgpu__work;
-struct vmafgpu__work {
-    const vmafgpu__site  *site;
-    const vmafgpu__batch *batch;
-    const vmafgpu__gpu_chroma *chroma;    /* [VMAFGPU__MAX_BATCH] */
-    const vmafgpu__gpu_past *past;        /* likewise */
-    void *const   *functions;             /* by the feature's own numbers */
-    const int     *resident;              /* of those with a block: how many of them the device runs at once */
-    unsigned char *scratch;               /* of the first pair */
-    const unsigned char *tables;
-    uint32_t      *illegal;               /* [pairs] */
-    uint32_t      *claimed;               /* [VMAFGPU__CLAIMS], zero at first: what warps of one launch or another have taken */
-    int            is_checked;            /* whether luma can be illegal */
-    double        *words;                 /* of the first pair, and how far those of the next one are: see gpu_measured */
-    int32_t        word_stride;
-    uint32_t       again;                 /* the pair that is done again, a bit; 0: all, for the first time */
-    const vmafgpu__value *found;          /* its words so far */
-    void         (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
-    vmafgpu       *v;
-    void          *stream;
-};
-
-static void vmafgpu__enqueue(const vmafgpu__work *work, int function, const vmafgpu__shape *shape, void *argument) {
-    work->launch(work, work->functions[function], shape, argument);
-}
-
-/* Of a feature that is measured by itself: what is done for each of its extractors, one after the other. */
-typedef struct vmafgpu__gpu_measured {
-    int words;                                    /* that kernels leave of a pair, zero before: 64 bits of a sum or a double */
-    /* What the kernels do not have, for a sentence; NULL: they have it all, or ask for all of it. */
-    const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes of a pair, which all share; NULL: none */
-    void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
-    void (*settle)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Of a pair that is done: whether it must be done again, with words that are then as the kernels are to find them. -1: that
-     * would not help. NULL: never. */
-    int (*amend)(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words);
-} vmafgpu__gpu_measured;
-
-typedef struct vmafgpu__gpu_feature {
-    /* In batches, and of live pairs, which are alone on the device: motion behind ADM there, whose chain is shorter than VIF's, is 4 % of a
-     * pair at 4K. 0 is the stream that the others branch off and come back to. */
-    int stream[2];
-    int starts_clear;                             /* the scratch is zero before the first batch */
-    int (*is_planned)(const vmafgpu__plan *plan);
-    const char *(*kernel)(const vmafgpu__site *site, int function);   /* NULL: not used */
-    /* Of a kernel that is launched as many blocks as the device runs at once, or with more shared memory than usual; else
-     * no threads. NULL: there is none. */
-    vmafgpu__block (*block)(const vmafgpu__site *site, int function);
-    uint64_t (*scratch)(const vmafgpu__site *site);                        /* bytes of a pair; NULL: none */
-    size_t (*tables)(const vmafgpu__site *site, unsigned char *out);       /* bytes; fills them unless out is NULL */
-    void (*enqueue)(const vmafgpu__work *work);
-    /* The function that leaves the first sums that differ; -1: none do. */
-    int (*differs)(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b);
-    const vmafgpu__gpu_measured *measure;          /* NULL: it is summed with others. Else scratch, enqueue and differs are */
-} vmafgpu__gpu_feature;
-
-static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
-    return feature->stream[v->config.live];
-}
-
 #if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
 /* Entries for a new sample of the tables by which kernels resample along a side; of all `count`. There are two for each at least,
  * since those of the bilinear method may be read before it is known to be another one. */
@@ -14911,11 +15453,6 @@ static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *o
     return entries;
 }
 #endif
-
-/* From a sample of chroma to the next, in bytes. */
-static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
-    return c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
-}
 
 /* ---- VIF on a GPU: one launch per variant and scale, in order ----
  *
@@ -16188,54 +16725,7 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
 
 /* ---- what is measured by itself ---- */
 
-static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int y, int z, int threads, int shared) {
-    shape->grid[0] = (uint32_t)x;
-    shape->grid[1] = (uint32_t)y;
-    shape->grid[2] = (uint32_t)z;
-    shape->threads = (uint32_t)threads;
-    shape->shared = (uint32_t)shared;
-}
-
-/* The pairs of a batch that have a distorted frame, or a reference before theirs: a bit for each. */
-static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
-    uint32_t pairs = 0;
-    for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
-        pairs |= (uint32_t)(before ? batch->pair[i].before[0] != NULL : batch->pair[i].distorted != NULL) << i;
-    return pairs;
-}
-
 /* ---- sums of squares: psnr, float_psnr, float_moment ---- */
-
-#if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS) || !defined(VMAFGPU_NO_CIEDE)
-static VMAFGPU__UNUSED const char *vmafgpu__squares_kernel(const vmafgpu__site *site, int kernel) {
-    (void)site;
-    return kernel == 0 ? "vmafgpu_squares" : NULL;
-}
-
-static void vmafgpu__squares_enqueue(const vmafgpu__work *work, vmafgpu__squares kind, int planes) {
-    const vmafgpu_config *c = work->site->config;
-    vmafgpu__squares_launch launch;
-    vmafgpu__shape shape;
-    launch.words = (int64_t *)(void *)work->words;
-    launch.illegal = work->illegal;
-    launch.word_stride = work->word_stride;
-    launch.kind = (int32_t)kind;
-    launch.width[0] = c->width;
-    launch.width[1] = vmafgpu__chroma_width(c);
-    launch.height[0] = c->height;
-    launch.height[1] = vmafgpu__chroma_height(c);
-    launch.bytes = c->bit_depth == 8 ? 1 : 2;
-    launch.chroma_bytes = c->bytes_per_sample;
-    launch.step = vmafgpu__chroma_step(c);
-    launch.shift = vmafgpu__sample_shift(c);
-    launch.mask = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
-    memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
-    memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->height, VMAFGPU__SQUARES_ROWS), planes, work->batch->pairs,
-                       VMAFGPU__SQUARES_THREADS, 0);
-    vmafgpu__enqueue(work, 0, &shape, &launch);
-}
-#endif
 
 #ifndef VMAFGPU_NO_PSNR
 static void vmafgpu__gpu_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
@@ -16528,133 +17018,6 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_hvs = {
     { 2, 2 }, 0, NULL, vmafgpu__gpu_hvs_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_hvs_measure
 };
 #endif /* !VMAFGPU_NO_HVS */
-
-#ifndef VMAFGPU_NO_CIEDE
-
-/* ---- ciede: the differences of all pixels, then their sum ---- */
-
-enum { VMAFGPU__GCIEDE_CHECK, VMAFGPU__GCIEDE_DIFFERENCES, VMAFGPU__GCIEDE_SUMS };
-
-static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__site *site, int kernel) {
-    const int is_checked = site->config->bytes_per_sample == 2;
-    return kernel == VMAFGPU__GCIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
-           : kernel == VMAFGPU__GCIEDE_DIFFERENCES ? "vmafgpu_ciede"
-           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ordered_sums"
-                                                   : NULL;
-}
-
-/* About one pixel of 10,000 is in doubt. */
-static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
-}
-
-static int vmafgpu__gpu_ciede_blocks(const vmafgpu_config *c) {
-    return vmafgpu__divide_up(c->width * c->height, (int)VMAFGPU__CIEDE_GROUPS * (int)VMAFGPU__SEQUENCE_GROUP);
-}
-
-static uint64_t vmafgpu__gpu_ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return (uint64_t)vmafgpu__gpu_ciede_blocks(&v->config) * VMAFGPU__CIEDE_GROUPS * VMAFGPU__SEQUENCE_GROUP * sizeof(float);
-}
-
-static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    const int is_420 = c->chroma == VMAFGPU_420, blocks = vmafgpu__gpu_ciede_blocks(c);
-    vmafgpu__ciede_launch launch;
-    vmafgpu__sequence_launch sums;
-    vmafgpu__shape shape;
-    memset(&launch, 0, sizeof launch);
-    memset(&sums, 0, sizeof sums);
-    sums.scratch = launch.scratch = work->scratch;
-    sums.scratch_size = launch.scratch_size = vmafgpu__gpu_ciede_scratch(work->v, e);
-    sums.words = launch.words = work->words;
-    sums.word_stride = launch.word_stride = work->word_stride;
-    sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
-    if (!launch.pairs)
-        return;
-    /* Of chroma each sample must be legal: its squares are sums that nobody reads. */
-    if (c->bytes_per_sample == 2 && !work->again) {
-        vmafgpu__work check = *work;
-        check.words += VMAFGPU__CIEDE_WORDS;
-        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
-    }
-    launch.width = c->width;
-    launch.height = c->height;
-    launch.bytes = c->bit_depth == 8 ? 1 : 2;
-    launch.chroma_width = vmafgpu__chroma_width(c);
-    launch.chroma_height = vmafgpu__chroma_height(c);
-    launch.chroma_stride = (int32_t)vmafgpu__round_up((uint64_t)launch.chroma_width, 32);
-    launch.column_shift = is_420;
-    launch.row_shift = c->chroma != VMAFGPU_444;
-    launch.last_row = is_420 ? launch.chroma_height - 1 : launch.height;
-    launch.chroma_bytes = c->bytes_per_sample;
-    launch.step = vmafgpu__chroma_step(c);
-    launch.shift = vmafgpu__sample_shift(c);
-    launch.pitch = sums.plane[0].pitch = sums.plane[0].groups = blocks * VMAFGPU__CIEDE_GROUPS;
-    launch.scale = vmafgpu__ciede_scale_of(c->bit_depth);
-    memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
-    memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
-    vmafgpu__set_shape(&shape, blocks, 1, work->batch->pairs, VMAFGPU__CIEDE_THREADS, VMAFGPU__CIEDE_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_DIFFERENCES, &shape, &launch);
-    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_SUMS, &shape, &sums);
-}
-
-static void vmafgpu__gpu_ciede_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                      vmafgpu__value *out) {
-    (void)v, (void)e;
-    out->real = words[VMAFGPU__CIEDE_SUM].real;
-}
-
-/* What the C library makes of a pixel in doubt; whether that is something else. */
-static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
-    const uint64_t first = entry[0].whole, second = entry[1].whole;
-    const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
-                                 { (uint16_t)(first >> 16), (uint16_t)(first >> 48), (uint16_t)(second >> 16) } };
-    const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] }, { &own[1][0], &own[1][1], &own[1][2] } };
-    const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(scale, sample, 0));
-    entry[1].whole = (uint64_t)bits << 32 | (uint32_t)second;
-    return bits != (uint32_t)(second >> 32);
-}
-
-/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
- * is done again with a list of those that are known, each colour once. */
-static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
-    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(site->config->bit_depth);
-    const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
-                  places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
-    vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
-    int64_t known = before;
-    int differs = 0;
-    (void)e;
-    for (int64_t i = before; i < before + listed; i++)
-        differs |= vmafgpu__gpu_ciede_look(&scale, list + 2 * i);
-    if (!differs && count == listed)
-        return 0;
-    for (int64_t i = before; i < before + listed; i++) {
-        int64_t k = before;
-        while (k < known && (list[2 * k].whole != list[2 * i].whole || list[2 * k + 1].whole != list[2 * i + 1].whole))
-            k++;
-        if (k < known)
-            continue;
-        list[2 * known] = list[2 * i];
-        list[2 * known + 1] = list[2 * i + 1];
-        known++;
-    }
-    words[VMAFGPU__CIEDE_COUNT].whole = 0;
-    words[VMAFGPU__CIEDE_KNOWN].whole = (uint64_t)known;
-    return known > before ? 1 : -1;
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
-    VMAFGPU__CIEDE_WORDS + 3, vmafgpu__gpu_ciede_lacks, vmafgpu__gpu_ciede_scratch, vmafgpu__gpu_ciede_enqueue,
-    vmafgpu__gpu_ciede_settle, vmafgpu__gpu_ciede_amend
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_ciede_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ciede_measure
-};
-#endif /* !VMAFGPU_NO_CIEDE */
 
 #ifndef VMAFGPU_NO_FLOAT
 
@@ -21970,9 +22333,6 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>table                                        the list of features
  * ================================================================================================ */
-/* A feature that its switch left out: models and configs that ask for it are told so. */
-#define VMAFGPU__LEFT_OUT(name, by, columns) { name, by, columns, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
-
 /* Names of columns are looked for in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
 #ifndef VMAFGPU_NO_ADM
@@ -22057,12 +22417,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #else
     VMAFGPU__LEFT_OUT("float_adm", "VMAFGPU_NO_FLOAT", vmafgpu__float_adm_columns),
 #endif
-#ifndef VMAFGPU_NO_CIEDE
-    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL,
-      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL },
-#else
-    VMAFGPU__LEFT_OUT("ciede", "VMAFGPU_NO_CIEDE", vmafgpu__ciede_columns),
-#endif
+    VMAFGPU__CIEDE_FEATURE,
 #ifndef VMAFGPU_NO_FLOAT
     { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish,
       NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fansnr), &vmafgpu__ansnr_measure, NULL },
@@ -26369,8 +26724,8 @@ VMAFGPU__COLD_END
 #  pragma fp_contract(on)
 #endif
 
-#endif /* !VMAFGPU_KERNELS */
-#endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
+#undef VMAFGPU__PASS
+#endif /* VMAFGPU__PASS_HOST */
 
 /* ================================================================================================
  * >>levels                                       the CPU's vector code, compiled once per instruction set
@@ -26378,7 +26733,7 @@ VMAFGPU__COLD_END
  * >>cpu includes this file again for each level; then only this room and the following ones are read. First come names and
  * the operations of the level, one row each, and after them one text for all levels, which names no instruction set.
  */
-#ifdef VMAFGPU__LEVEL
+#if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
 /* clang may say that it has not unrolled a loop as asked, because it had done so before, and that nothing is in a room. */
 #ifdef __clang__
@@ -26501,20 +26856,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 #define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
-#define vmafgpu__ciede_at_once VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
-#define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
-#define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
-#define vmafgpu__ciede_chunk VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
-#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
-#define vmafgpu__ciede_guesses VMAFGPU__LANES_NAME(vmafgpu__ciede_guesses)
-#define vmafgpu__ciede_hues VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
-#define vmafgpu__ciede_labs VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
-#define vmafgpu__ciede_lengths VMAFGPU__LANES_NAME(vmafgpu__ciede_lengths)
-#define vmafgpu__ciede_powers7 VMAFGPU__LANES_NAME(vmafgpu__ciede_powers7)
-#define vmafgpu__ciede_roots VMAFGPU__LANES_NAME(vmafgpu__ciede_roots)
-#define vmafgpu__ciede_sqrt VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
-#define vmafgpu__ciede_straighten VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
-#define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
 #define vmafgpu__float_convert VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
 #define vmafgpu__float_along VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
 #define vmafgpu__float_weigh VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
@@ -26528,7 +26869,7 @@ VMAFGPU__COLD_END
 #define vmafgpu__float_vif_down VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_down)
 #define vmafgpu__float_vif_ratios VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_ratios)
 #define vmafgpu__float_vif_along VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_along)
-#define vmafgpu__float_vectors VMAFGPU__LEVEL_NAME(vmafgpu__float_vectors)
+#define vmafgpu__float_level VMAFGPU__LEVEL_NAME(vmafgpu__float_level)
 #define vmafgpu__motion_pairs_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_pairs_of)
 #define vmafgpu__motion_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_taps_of)
 #define vmafgpu__motion_sum VMAFGPU__LEVEL_NAME(vmafgpu__motion_sum)
@@ -26669,7 +27010,7 @@ VMAFGPU__COLD_END
 #define vmafgpu__cambi_count_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_count_row)
 #define vmafgpu__cambi_strip VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
 #define vmafgpu__cambi_sum_above VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
-#define vmafgpu__cambi_vectors VMAFGPU__LEVEL_NAME(vmafgpu__cambi_vectors)
+#define vmafgpu__cambi_level VMAFGPU__LEVEL_NAME(vmafgpu__cambi_level)
 #define vmafgpu__speed_import VMAFGPU__LEVEL_NAME(vmafgpu__speed_import)
 #define vmafgpu__speed_difference VMAFGPU__LEVEL_NAME(vmafgpu__speed_difference)
 #define vmafgpu__speed_bilinear VMAFGPU__LEVEL_NAME(vmafgpu__speed_bilinear)
@@ -26681,7 +27022,7 @@ VMAFGPU__COLD_END
 #define vmafgpu__speed_rank_two VMAFGPU__LEVEL_NAME(vmafgpu__speed_rank_two)
 #define vmafgpu__speed_substitute VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
 #define vmafgpu__speed_variances VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
-#define vmafgpu__speed_vectors VMAFGPU__LEVEL_NAME(vmafgpu__speed_vectors)
+#define vmafgpu__speed_level VMAFGPU__LEVEL_NAME(vmafgpu__speed_level)
 
 /* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
  * macros with conversions that we are not to blame for. */
@@ -26722,14 +27063,13 @@ VMAFGPU__COLD_END
 #  endif
 #endif
 
-/* ================================================================================================
- * >>level lanes                                  plain C that every level compiles for itself
- * ================================================================================================
+/* ---- lanes ----
+ *
  * Loops over VMAFGPU__LANES neighbouring samples, one simple statement each, which compilers turn into vector code: so each
  * lane sees the operations of the formula, one after another, on every level.
  *
  * clang makes no vectors where exceptions count, and without that it may fuse products and sums (see >>settings); so on x86 it
- * compiles this room for processors that cannot, and AVX-512 has AVX2's.
+ * compiles this pass for processors that cannot, and AVX-512 has AVX2's.
  */
 #define VMAFGPU__LANES 32
 #ifndef VMAFGPU__LANES_OF_AVX2
@@ -26742,6 +27082,665 @@ VMAFGPU__COLD_END
 #  pragma float_control(push)
 #  pragma float_control(except, off)
 #endif
+#undef VMAFGPU__PASS
+#define VMAFGPU__PASS VMAFGPU__PASS_LANES
+#include VMAFGPU_SELF
+#if defined(__clang__) && defined(__x86_64__)
+#  pragma float_control(pop)
+#  pragma clang attribute pop
+#endif
+#endif /* !VMAFGPU__LANES_OF_AVX2 */
+
+/* ---- vectors ---- */
+
+#if defined(__clang__) && defined(__x86_64__)
+#  if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#  elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#  endif
+#endif
+
+#if VMAFGPU__LEVEL != VMAFGPU__SCALAR
+
+/* ================================================================================================
+ * >>level operations                             a level's instruction set, one row per operation
+ * ================================================================================================
+ * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb works on lanes of b bits, signed ones, v_NAME_ub on unsigned
+ * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. The parts of names:
+ *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai by a constant; sllv, srav, srlv of each by its own
+ *   even, odd          lanes, counted from 0; mul_even makes a lane of twice the size of each even one
+ *   unpack, pack       per block of 128 bits: what unpack_low and unpack_high take apart, pack puts together again in order,
+ *                      saturating; in_order is for what was packed without having been unpacked
+ *   any, all, keep, .. masks have a flag for each lane of 32 bits
+ * First what the x86 levels share, then each level's own rows, then NEON's. Every row is used.
+ */
+
+/* Stays in a register from here on, as it is: compilers would load it anew for each use, reorder sums until they have to spill,
+ * or fuse a product with a sum (clang with -ffp-contract=fast, what its own headers' functions do, in spite of the pragma). */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
+    __asm__("" : VMAFGPU__V_ANY(a));
+    return a;
+}
+#define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
+
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_load(p) VMAFGPU__V_BITS(loadu)((const vmafgpu__v *)(const void *)(p))
+#  define vmafgpu__v_store(p, a) VMAFGPU__V_BITS(storeu)((vmafgpu__v *)(void *)(p), a)
+#  define vmafgpu__v_zero() VMAFGPU__V_BITS(setzero)()
+#  define vmafgpu__v_and(a, b) VMAFGPU__V_BITS(and)(a, b)
+#  define vmafgpu__v_andnot(a, b) VMAFGPU__V_BITS(andnot)(a, b)                /* ~a & b */
+#  define vmafgpu__v_or(a, b) VMAFGPU__V_BITS(or)(a, b)
+#  define vmafgpu__v_xor(a, b) VMAFGPU__V_BITS(xor)(a, b)
+#  define vmafgpu__v_set8(x) VMAFGPU__V(set1_epi8)(x)
+#  define vmafgpu__v_set16(x) VMAFGPU__V(set1_epi16)(x)
+#  define vmafgpu__v_set32(x) VMAFGPU__V(set1_epi32)(x)
+#  define vmafgpu__v_add8(a, b) VMAFGPU__V(add_epi8)(a, b)
+#  define vmafgpu__v_add16(a, b) VMAFGPU__V(add_epi16)(a, b)
+#  define vmafgpu__v_add32(a, b) VMAFGPU__V(add_epi32)(a, b)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
+#  define vmafgpu__v_sub8(a, b) VMAFGPU__V(sub_epi8)(a, b)
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
+#  define vmafgpu__v_sub32(a, b) VMAFGPU__V(sub_epi32)(a, b)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V(avg_epu16)(a, b)             /* (a + b + 1) >> 1 */
+#  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
+#  define vmafgpu__v_abs32(a) VMAFGPU__V(abs_epi32)(a)
+#  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
+#  define vmafgpu__v_min_u16(a, b) VMAFGPU__V(min_epu16)(a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
+#  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V(mullo_epi32)(a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
+#  define vmafgpu__v_mul_even32(a, b) VMAFGPU__V(mul_epi32)(a, b)
+#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)
+#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_sll16(a, n) VMAFGPU__V(sll_epi16)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_srl16(a, n) VMAFGPU__V(srl_epi16)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__V(srai_epi32)(a, n)
+#  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
+#  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
+#  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
+#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)
+#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
+#  define vmafgpu__v_pack16(a, b) VMAFGPU__V(packs_epi16)(a, b)
+#  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V(packus_epi16)(a, b)
+#  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)             /* from signed to unsigned lanes */
+#  define vmafgpu__v_set_f32(x) VMAFGPU__V_OF_F32(VMAFGPU__V(set1_ps)(x))
+#  define vmafgpu__v_set_f64(x) VMAFGPU__V_OF_F64(VMAFGPU__V(set1_pd)(x))
+#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(add_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(add_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(sub_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(sub_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_mul_f32(a, b) \
+    vmafgpu__v_hold(VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(mul_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b))))
+#  define vmafgpu__v_mul_f64(a, b) \
+    vmafgpu__v_hold(VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(mul_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b))))
+#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(div_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(div_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(min_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_fma_f32(a, b, c) /* a b + c, rounded once */ \
+    VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(fmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+#  define vmafgpu__v_fma_f64(a, b, c) \
+    VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b), VMAFGPU__V_F64(c)))
+#  define vmafgpu__v_fnma_f32(a, b, c) /* c - a b, rounded once */ \
+    VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(fnmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+#  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF_F32(VMAFGPU__V(cvtepi32_ps)(a))
+#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V(cvttps_epi32)(VMAFGPU__V_F32(a))
+#endif
+
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V(operation) _mm256_##operation
+#  define VMAFGPU__V_BITS(operation) _mm256_##operation##_si256
+#  define VMAFGPU__V_FLOATS __m256
+#  define VMAFGPU__V_DOUBLES __m256d
+#  define VMAFGPU__V_F32(a) _mm256_castsi256_ps(a)
+#  define VMAFGPU__V_F64(a) _mm256_castsi256_pd(a)
+#  define VMAFGPU__V_OF_F32(a) _mm256_castps_si256(a)
+#  define VMAFGPU__V_OF_F64(a) _mm256_castpd_si256(a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u8_as_32(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u16_as_32(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_gather32(p, index) _mm256_i32gather_epi32((const int *)(const void *)(p), index, 4)
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm256_castpd_si256(_mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)(p))))
+#  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
+#  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
+#  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
+#  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits)                  /* a where bits are set, else b */
+#  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
+#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether any is set in both */
+#  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b)                             /* all bits of a lane, or none */
+#  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
+#  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
+/* One bit for each lane of 16 bits in which a and b differ, every LANE_BITS-th of them; and the first such lane. */
+#  define VMAFGPU__V_LANE_BITS 2
+#  define vmafgpu__v_lanes uint32_t
+#  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
+#  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
+#  define vmafgpu__v_any_positive32(a) \
+    (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
+/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
+#  define vmafgpu__v_leading_zeros32(a) \
+    _mm256_sub_epi32(_mm256_set1_epi32(158), \
+                     _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
+                         _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
+#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)                    /* even lanes of a, odd ones of b */
+#  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
+#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
+#  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
+/* The even lanes of a, then those of b; the odd ones. */
+#  define vmafgpu__v_evens32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#  define vmafgpu__v_odds32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd)))
+#  define vmafgpu__v_mask __m256i
+#  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
+#  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
+#  define vmafgpu__v_mask_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
+#  define vmafgpu__v_mask_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
+#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
+#  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a)                          /* 0 where the mask is not set */
+#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is */
+/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
+ * is set. For 0 <= a < 2^31. */
+#  define vmafgpu__v_to_f32_low(a) \
+    _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
+/* The lower half of the floats as doubles, and the upper one. */
+#  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* doubles */
+#  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
+#  define vmafgpu__v_high_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
+/* Two registers of doubles as floats, one after the other. */
+#  define vmafgpu__v_join_f64(a, b) \
+    _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
+                                             _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
+                            _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
+#  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
+#  define vmafgpu__v_table __m256i
+#  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
+#  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
+
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V(operation) _mm512_##operation
+#  define VMAFGPU__V_BITS(operation) _mm512_##operation##_si512
+#  define VMAFGPU__V_FLOATS __m512
+#  define VMAFGPU__V_DOUBLES __m512d
+#  define VMAFGPU__V_F32(a) _mm512_castsi512_ps(a)
+#  define VMAFGPU__V_F64(a) _mm512_castsi512_pd(a)
+#  define VMAFGPU__V_OF_F32(a) _mm512_castps_si512(a)
+#  define VMAFGPU__V_OF_F64(a) _mm512_castpd_si512(a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_load_u8_as_32(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u16_as_32(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_gather32(p, index) _mm512_i32gather_epi32(index, (const int *)(const void *)(p), 4)
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm512_castpd_si512(_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p))))
+#  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
+#  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
+#  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
+#  define vmafgpu__v_select(bits, a, b) _mm512_ternarylogic_epi32(bits, a, b, 0xca)
+#  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
+#  define vmafgpu__v_any_and(a, b) (_mm512_test_epi32_mask(a, b) != 0)
+#  define vmafgpu__v_equal16(a, b) _mm512_movm_epi16(_mm512_cmpeq_epi16_mask(a, b))
+#  define vmafgpu__v_greater8(a, b) _mm512_movm_epi8(_mm512_cmpgt_epi8_mask(a, b))
+#  define vmafgpu__v_greater16(a, b) _mm512_movm_epi16(_mm512_cmpgt_epi16_mask(a, b))
+#  define VMAFGPU__V_LANE_BITS 1
+#  define vmafgpu__v_lanes uint32_t
+#  define vmafgpu__v_unequal16(a, b) _mm512_cmpneq_epi16_mask(a, b)
+#  define vmafgpu__v_first_lane(lanes) ((int)_tzcnt_u32(lanes))
+#  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
+#  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
+#  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
+#  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
+#  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
+#  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
+#  define vmafgpu__v_evens32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b)
+#  define vmafgpu__v_odds32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b)
+#  define vmafgpu__v_mask __mmask16
+#  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
+#  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
+#  define vmafgpu__v_mask_any(mask) ((mask) != 0)
+#  define vmafgpu__v_mask_all(mask) ((mask) == 0xffff)
+#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
+#  define vmafgpu__v_keep32(mask, a) _mm512_maskz_mov_epi32(mask, a)
+#  define vmafgpu__v_drop32(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
+#  define vmafgpu__v_to_f32_low(a) \
+    _mm512_castps_si512(_mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_store_as_f32(p, a) _mm256_storeu_ps(p, _mm512_cvtpd_ps(_mm512_castsi512_pd(a)))
+#  define vmafgpu__v_low_to_f64(a) _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(a))))
+#  define vmafgpu__v_high_to_f64(a) \
+    _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(a, 1))))
+#  define vmafgpu__v_join_f64(a, b) \
+    _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
+                                           _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
+/* The lanes of the mask, one after the other; other levels do without. */
+#  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
+#  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
+    _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
+                                            _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
+/* 1.5 * 2^52 up, the last bit is 1. Rounds negative ones down. */
+#  define VMAFGPU__V_TRUNCATED(a) \
+    _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
+                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    _mm512_mask_shuffle_epi32(VMAFGPU__V_TRUNCATED(a), 0xaaaa, VMAFGPU__V_TRUNCATED(b), (_MM_PERM_ENUM)0xa0)
+#  define VMAFGPU__LOG_BITS 5
+#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
+typedef struct vmafgpu__v_table {
+    vmafgpu__v half[2];
+} vmafgpu__v_table;
+#  define vmafgpu__v_load_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)
+VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
+    vmafgpu__v_table table;
+    table.half[0] = vmafgpu__v_hold(vmafgpu__v_load(p));
+    table.half[1] = vmafgpu__v_hold(vmafgpu__v_load((const char *)p + VMAFGPU__V_BYTES));
+    return table;
+}
+#  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
+
+#else
+/* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
+#  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
+#  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
+#  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
+#  define VMAFGPU__V_1(type, operation, a) VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a)))
+#  define VMAFGPU__V_2(type, operation, a, b) \
+    VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b)))
+#  define VMAFGPU__V_3(type, operation, a, b, c) \
+    VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
+#  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
+/* Shifts left by counts in the lanes; from one type of lanes to half of it and to twice. */
+#  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
+#  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
+    VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
+                                    v##operation##_##from(VMAFGPU__V_AS(from, b))))
+#  define VMAFGPU__V_MULL_LOW(type, a, b) \
+    vmull_##type(vget_low_##type(VMAFGPU__V_AS(type, a)), vget_low_##type(VMAFGPU__V_AS(type, b)))
+#  define VMAFGPU__V_MULL_HIGH(type, a, b) vmull_high_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b))
+#  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_load_u8_as_16(p) VMAFGPU__V_OF(u16, vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
+#  define vmafgpu__v_load_u8_as_32 VMAFGPU__LEVEL_NAME(vmafgpu__v_load_u8_as_32)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_load_u8_as_32(const void *p) {
+    uint32_t four;
+    memcpy(&four, p, sizeof four);
+    return VMAFGPU__V_OF(u32, vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four)))));
+}
+#  define vmafgpu__v_load_u16_as_32(p) \
+    VMAFGPU__V_OF(u32, vmovl_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)(const void *)(p)))))
+#  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
+#  define vmafgpu__v_gather32 VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) {
+    uint32_t at[4], value[4];
+    vmafgpu__v_store(at, index);
+    for (int i = 0; i < 4; i++)
+        memcpy(&value[i], (const char *)p + 4 * (size_t)at[i], 4);
+    return vmafgpu__v_load(value);
+}
+#  define vmafgpu__v_load_32_as_f64(p) \
+    VMAFGPU__V_OF(f64, vcvtq_f64_s64(vmovl_s32(vld1_s32((const int32_t *)(const void *)(p)))))
+#  define vmafgpu__v_zero() vdupq_n_s8(0)
+#  define vmafgpu__v_and(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
+#  define vmafgpu__v_and_or(a, b, c) vorrq_s8(vandq_s8(a, b), c)
+#  define vmafgpu__v_or(a, b) vorrq_s8(a, b)
+#  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
+#  define vmafgpu__v_select(bits, a, b) vbslq_s8(vreinterpretq_u8_s8(bits), a, b)
+#  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__V_AS(u32, a)) != 0)
+#  define vmafgpu__v_any_and(a, b) vmafgpu__v_any(vandq_s8(a, b))
+#  define vmafgpu__v_equal16(a, b) VMAFGPU__V_OF(u16, vceqq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))
+#  define vmafgpu__v_greater8(a, b) vreinterpretq_s8_u8(vcgtq_s8(a, b))
+#  define vmafgpu__v_greater16(a, b) VMAFGPU__V_OF(u16, vcgtq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))
+#  define VMAFGPU__V_LANE_BITS 8
+#  define vmafgpu__v_lanes uint64_t
+#  define vmafgpu__v_unequal16(a, b) \
+    (~vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(vceqq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))), 0) & \
+     0x8080808080808080u)
+#  define vmafgpu__v_first_lane(lanes) (__builtin_ctzll(lanes) >> 3)
+#  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__V_AS(s32, a)) > 0)
+#  define vmafgpu__v_set16(x) VMAFGPU__V_SET(s16, x)
+#  define vmafgpu__v_set8(x) vdupq_n_s8(x)
+#  define vmafgpu__v_set32(x) VMAFGPU__V_SET(s32, x)
+#  define vmafgpu__v_set64(x) VMAFGPU__V_SET(s64, (int64_t)(x))
+#  define vmafgpu__v_add16(a, b) VMAFGPU__V_2(s16, add, a, b)
+#  define vmafgpu__v_add8(a, b) vaddq_s8(a, b)
+#  define vmafgpu__v_add32(a, b) VMAFGPU__V_2(s32, add, a, b)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V_2(s64, add, a, b)
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__V_2(s16, sub, a, b)
+#  define vmafgpu__v_sub8(a, b) vsubq_s8(a, b)
+#  define vmafgpu__v_sub32(a, b) VMAFGPU__V_2(s32, sub, a, b)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V_2(u16, qsub, a, b)
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V_2(u16, rhadd, a, b)
+#  define vmafgpu__v_abs16(a) VMAFGPU__V_1(s16, abs, a)
+#  define vmafgpu__v_abs32(a) VMAFGPU__V_1(s32, abs, a)
+#  define vmafgpu__v_min16(a, b) VMAFGPU__V_2(s16, min, a, b)
+#  define vmafgpu__v_min_u16(a, b) VMAFGPU__V_2(u16, min, a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V_2(u32, min, a, b)
+#  define vmafgpu__v_max16(a, b) VMAFGPU__V_2(s16, max, a, b)
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V_2(s32, max, a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V_2(s16, mul, a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V_2(s32, mul, a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) \
+    VMAFGPU__V_OF(u16, vuzp2q_u16(vreinterpretq_u16_u32(VMAFGPU__V_MULL_LOW(u16, a, b)), \
+                                  vreinterpretq_u16_u32(VMAFGPU__V_MULL_HIGH(u16, a, b))))
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V_2(s16, qrdmulh, a, b)
+#  define vmafgpu__v_mul_even32(a, b) \
+    VMAFGPU__V_OF(s64, vmull_s32(vmovn_s64(VMAFGPU__V_AS(s64, a)), vmovn_s64(VMAFGPU__V_AS(s64, b))))
+#  define vmafgpu__v_mul_even_u32(a, b) \
+    VMAFGPU__V_OF(u64, vmull_u32(vmovn_u64(VMAFGPU__V_AS(u64, a)), vmovn_u64(VMAFGPU__V_AS(u64, b))))
+#  define vmafgpu__v_pairs16(a, b) \
+    VMAFGPU__V_OF(s32, vpaddq_s32(VMAFGPU__V_MULL_LOW(s16, a, b), VMAFGPU__V_MULL_HIGH(s16, a, b)))
+#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
+#  define vmafgpu__v_sll16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)(n)))
+#  define vmafgpu__v_srl16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)-(n)))
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(n))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(-(n)))
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__V_N(s16, shl, a, n)
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__V_N(s16, shr, a, n)
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__V_N(s32, shl, a, n)
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__V_N(u32, shr, a, n)
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__V_N(s32, shr, a, n)
+#  define vmafgpu__v_slli64(a, n) VMAFGPU__V_N(u64, shl, a, n)
+#  define vmafgpu__v_srli64(a, n) VMAFGPU__V_N(u64, shr, a, n)
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V_SHIFT(u32, a, VMAFGPU__V_AS(s32, n))
+#  define vmafgpu__v_srav32(a, n) VMAFGPU__V_SHIFT(s32, a, vnegq_s32(VMAFGPU__V_AS(s32, n)))
+#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V_SHIFT(u64, a, vnegq_s64(VMAFGPU__V_AS(s64, n)))
+#  define vmafgpu__v_leading_zeros32(a) VMAFGPU__V_1(u32, clz, a)
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V_2(s16, zip1, a, b)
+#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V_2(s16, zip2, a, b)
+#  define vmafgpu__v_pack16(a, b) vcombine_s8(vqmovn_s16(VMAFGPU__V_AS(s16, a)), vqmovn_s16(VMAFGPU__V_AS(s16, b)))
+#  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V_NARROW(s16, u8, qmovun, a, b)
+#  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
+#  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_evens32(a, b) VMAFGPU__V_2(s32, uzp1, a, b)
+#  define vmafgpu__v_odds32(a, b) VMAFGPU__V_2(s32, uzp2, a, b)
+#  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
+#  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
+#  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
+#  define vmafgpu__v_mask int8x16_t
+#  define vmafgpu__v_greater32(a, b) VMAFGPU__V_OF(u32, vcgtq_s32(VMAFGPU__V_AS(s32, a), VMAFGPU__V_AS(s32, b)))
+#  define vmafgpu__v_mask_and(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_mask_any(mask) (vmaxvq_u32(VMAFGPU__V_AS(u32, mask)) != 0)
+#  define vmafgpu__v_mask_all(mask) (vminvq_u32(VMAFGPU__V_AS(u32, mask)) != 0)
+#  define vmafgpu__v_mask_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__V_AS(u32, mask), 31)))
+#  define vmafgpu__v_keep32(mask, a) vandq_s8(mask, a)
+#  define vmafgpu__v_drop32(mask, a) vbicq_s8(a, mask)
+#  define vmafgpu__v_set_f32(x) VMAFGPU__V_SET(f32, x)
+#  define vmafgpu__v_set_f64(x) VMAFGPU__V_SET(f64, x)
+#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_2(f32, add, a, b)
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_2(f64, add, a, b)
+#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_2(f32, sub, a, b)
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_2(f64, sub, a, b)
+#  define vmafgpu__v_mul_f32(a, b) vmafgpu__v_hold(VMAFGPU__V_2(f32, mul, a, b))
+#  define vmafgpu__v_mul_f64(a, b) vmafgpu__v_hold(VMAFGPU__V_2(f64, mul, a, b))
+#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_2(f32, div, a, b)
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_2(f64, div, a, b)
+#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_2(f64, min, a, b)
+#  define vmafgpu__v_fma_f32(a, b, c) VMAFGPU__V_3(f32, fma, c, a, b)
+#  define vmafgpu__v_fma_f64(a, b, c) VMAFGPU__V_3(f64, fma, c, a, b)
+#  define vmafgpu__v_fnma_f32(a, b, c) VMAFGPU__V_3(f32, fms, c, a, b)
+#  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF(f32, vcvtq_f32_s32(VMAFGPU__V_AS(s32, a)))
+#  define vmafgpu__v_to_f32_low(a) vmafgpu__v_to_f32(vmafgpu__v_andnot(vmafgpu__v_srli32(a, 16), a))
+#  define vmafgpu__v_store_as_f32(p, a) vst1_f32(p, vcvt_f32_f64(VMAFGPU__V_AS(f64, a)))
+#  define vmafgpu__v_low_to_f64(a) VMAFGPU__V_OF(f64, vcvt_f64_f32(vget_low_f32(VMAFGPU__V_AS(f32, a))))
+#  define vmafgpu__v_high_to_f64(a) VMAFGPU__V_OF(f64, vcvt_high_f64_f32(VMAFGPU__V_AS(f32, a)))
+#  define vmafgpu__v_join_f64(a, b) \
+    VMAFGPU__V_OF(f32, vcvt_high_f32_f64(vcvt_f32_f64(VMAFGPU__V_AS(f64, a)), VMAFGPU__V_AS(f64, b)))
+#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V_OF(s32, vcvtq_s32_f32(VMAFGPU__V_AS(f32, a)))
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    VMAFGPU__V_OF(s32, vcombine_s32(vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, a))), \
+                                    vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, b)))))
+#  define VMAFGPU__LOG_BITS 3
+#  define vmafgpu__v_table int8x16x2_t
+#  define vmafgpu__v_load_table(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_lookup32(table, index) \
+    vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
+        vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
+#endif
+
+/* ---- float arithmetic of x86 ----
+ *
+ * clang compiles the functions of <immintrin.h> with the settings of where it was included first, which may have been in the
+ * caller's file and with -funsafe-math-optimizations, and inlining keeps these settings. Functions of our own have ours.
+ */
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
+#  ifdef __clang__
+#    pragma float_control(push)
+#    pragma float_control(except, off)   /* makes faster code; no product can be fused, see vmafgpu__v_hold() */
+#  endif
+#  define VMAFGPU__V_ARITHMETIC(name, operation) \
+    VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(name##_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b) { \
+        return a operation b; \
+    } \
+    VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(name##_pd)(VMAFGPU__V_DOUBLES a, VMAFGPU__V_DOUBLES b) { \
+        return a operation b; \
+    }
+VMAFGPU__V_ARITHMETIC(add, +)
+VMAFGPU__V_ARITHMETIC(sub, -)
+VMAFGPU__V_ARITHMETIC(mul, *)
+VMAFGPU__V_ARITHMETIC(div, /)
+#  undef VMAFGPU__V_ARITHMETIC
+#  ifndef __clang__
+#    define VMAFGPU__V_FUSED_PS(a, b, c) VMAFGPU__V(fmadd_ps)(a, b, c)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) VMAFGPU__V(fmadd_pd)(a, b, c)
+#  elif __has_builtin(__builtin_elementwise_fma)
+#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_elementwise_fma(a, b, c)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_elementwise_fma(a, b, c)
+#  elif VMAFGPU__LEVEL == VMAFGPU__AVX2
+#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_ia32_vfmaddpd256(a, b, c)
+#  else
+#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (__mmask16)-1, _MM_FROUND_CUR_DIRECTION)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (__mmask8)-1, _MM_FROUND_CUR_DIRECTION)
+#  endif
+VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b, VMAFGPU__V_FLOATS c) {
+    return VMAFGPU__V_FUSED_PS(a, b, c);
+}
+VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fnmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b, VMAFGPU__V_FLOATS c) {
+    return VMAFGPU__V_FUSED_PS(-a, b, c);
+}
+VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_DOUBLES a, VMAFGPU__V_DOUBLES b, VMAFGPU__V_DOUBLES c) {
+    return VMAFGPU__V_FUSED_PD(a, b, c);
+}
+#  undef VMAFGPU__V_FUSED_PS
+#  undef VMAFGPU__V_FUSED_PD
+#  ifdef __clang__
+#    pragma float_control(pop)
+#  endif
+#endif
+
+/* ---- import ---- */
+
+static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    uint16_t lanes[LANES];
+    vmafgpu__v seen = vmafgpu__v_zero();
+    int x = 0;
+    for (; x + LANES <= w; x += LANES)
+        seen = vmafgpu__v_or(seen, vmafgpu__v_load(words + 2 * x));
+    vmafgpu__v_store(lanes, seen);
+    uint32_t all = 0;
+    for (int i = 0; i < LANES; i++)
+        all |= lanes[i];
+    for (; x < w; x++)
+        all |= (uint32_t)words[2 * x] | (uint32_t)words[2 * x + 1] << 8;
+    return all;
+}
+
+/* Samples x.. of a row of w bytes or words as 16 bits, as many as there are lanes; 0 beyond the last one. The caller's rows
+ * are not read beyond their width: who knows what lies there, and who writes to it. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    uint16_t part[LANES];
+    const char *from = (const char *)row + ((ptrdiff_t)x << wide);
+    if (x + LANES > w) {
+        memset(part, 0, sizeof part);
+        if (x < w)
+            memcpy(part, from, (size_t)(w - x) << wide);
+        from = (const char *)part;
+    }
+    return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
+}
+
+#undef VMAFGPU__PASS
+#define VMAFGPU__PASS VMAFGPU__PASS_VECTORS
+#include VMAFGPU_SELF
+
+#endif /* VMAFGPU__LEVEL != VMAFGPU__SCALAR */
+
+/* ---- what the engine calls ---- */
+
+static const vmafgpu__cpu_functions vmafgpu__functions = {
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+    "avx2", 8,
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+    "avx512", 16,
+#elif VMAFGPU__LEVEL == VMAFGPU__NEON
+    "neon", 1,
+#else
+    "scalar", 0,
+#endif
+    vmafgpu__or_words,
+    VMAFGPU__IF_MOTION(vmafgpu__motion_rows),
+    VMAFGPU__IF_VIF(vmafgpu__vif_rows),
+    VMAFGPU__IF_ADM(vmafgpu__adm_rows),
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+    VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size_scalar), 32768,
+#else
+    VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size), 0,
+#endif
+    VMAFGPU__IF_CAMBI(&vmafgpu__cambi_level),
+    VMAFGPU__IF_SPEED(&vmafgpu__speed_level),
+    VMAFGPU__IF_PSNR(vmafgpu__psnr_row),
+    VMAFGPU__IF_FLOAT(vmafgpu__float_row),
+    VMAFGPU__IF_SSIM(&vmafgpu__ssim_rows),
+    VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes),
+    VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes),
+    VMAFGPU__CIEDE_LEVEL,
+    VMAFGPU__IF_FLOAT(&vmafgpu__float_level),
+    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row),
+    VMAFGPU__IF_PIXELS(vmafgpu__chroma_row)
+};
+
+#if VMAFGPU__LEVEL != VMAFGPU__SCALAR && defined(VMAFGPU__LEVEL_SCRATCH)
+#  include VMAFGPU__LEVEL_SCRATCH
+#endif
+
+#ifdef __clang__
+#  pragma clang diagnostic pop
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic pop
+#endif
+#if VMAFGPU__LEVEL != VMAFGPU__NEON && VMAFGPU__LEVEL != VMAFGPU__SCALAR
+#  if defined(__clang__)
+#    pragma clang attribute pop
+#  else
+#    pragma GCC pop_options
+#  endif
+#endif
+/* What the next level defines otherwise. */
+#undef VMAFGPU__LANES
+#undef VMAFGPU__SSIM_DOWN
+#undef VMAFGPU__FLOAT_SIDE
+#undef VMAFGPU__FLOAT_CHOOSE
+#undef VMAFGPU__LEVEL_NAME
+#undef VMAFGPU__LANES_NAME
+#undef VMAFGPU__LANES_OF_AVX2
+#undef VMAFGPU__V_ANY
+#undef vmafgpu__v
+#undef VMAFGPU__V_BYTES
+#undef VMAFGPU__V_REGISTERS
+#undef VMAFGPU__V
+#undef VMAFGPU__V_BITS
+#undef VMAFGPU__V_OWN
+#undef VMAFGPU__V_FLOATS
+#undef VMAFGPU__V_DOUBLES
+#undef VMAFGPU__V_F32
+#undef VMAFGPU__V_F64
+#undef VMAFGPU__V_OF_F32
+#undef VMAFGPU__V_OF_F64
+#undef vmafgpu__v_load_u8_as_16
+#undef vmafgpu__v_load_u16_as_32
+#undef vmafgpu__v_any_and
+#undef vmafgpu__v_equal16
+#undef vmafgpu__v_greater8
+#undef vmafgpu__v_greater16
+#undef VMAFGPU__V_LANE_BITS
+#undef vmafgpu__v_lanes
+#undef vmafgpu__v_unequal16
+#undef vmafgpu__v_first_lane
+#undef vmafgpu__v_low_to_f64
+#undef vmafgpu__v_store_as_f32
+#undef vmafgpu__v_join_f64
+#undef vmafgpu__v_high_to_f64
+#undef vmafgpu__v_load_32_as_f64
+#undef vmafgpu__v_set64
+#undef vmafgpu__v_add_pairs16
+#undef vmafgpu__v_and_or
+#undef vmafgpu__v_select
+#undef vmafgpu__v_any
+#undef vmafgpu__v_any_positive32
+#undef vmafgpu__v_leading_zeros32
+#undef vmafgpu__v_even_odd16
+#undef vmafgpu__v_even_odd32
+#undef vmafgpu__v_high_halves
+#undef vmafgpu__v_in_order
+#undef vmafgpu__v_evens32
+#undef vmafgpu__v_odds32
+#undef vmafgpu__v_mask
+#undef vmafgpu__v_greater32
+#undef vmafgpu__v_mask_and
+#undef vmafgpu__v_mask_any
+#undef vmafgpu__v_mask_all
+#undef vmafgpu__v_mask_count
+#undef vmafgpu__v_keep32
+#undef vmafgpu__v_drop32
+#undef vmafgpu__v_to_f32_low
+#undef vmafgpu__v_join_truncated_f64
+#undef VMAFGPU__LOG_BITS
+#undef vmafgpu__v_table
+#undef vmafgpu__v_load_table
+#undef vmafgpu__v_table
+#undef vmafgpu__v_load_table
+#undef vmafgpu__v_load_u8_as_32
+#undef vmafgpu__v_gather32
+#undef vmafgpu__v_lookup32
+#undef vmafgpu__v_load_u8_as_32
+#undef vmafgpu__v_gather32
+#undef VMAFGPU__POWER_UNIT
+#undef VMAFGPU__POWER_BIAS
+#undef vmafgpu__v_add_power_f32
+#undef vmafgpu__v_compress32
+#undef vmafgpu__v_div_down_f32
+#undef VMAFGPU__V_TRUNCATED
+
+#undef VMAFGPU__PASS
+#define VMAFGPU__PASS VMAFGPU__PASS_LEVEL
+#endif /* VMAFGPU__PASS_LEVEL */
+
+/* ================================================================================================
+ * >>level lanes                                  what has no chapter yet
+ * ================================================================================================ */
+#if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
 /* ---- float psnr ---- */
 #ifndef VMAFGPU_NO_FLOAT
@@ -27617,823 +28616,9 @@ static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
 
 #endif /* !VMAFGPU_NO_FLOAT */
 
-/* ---- ciede: a chunk of pixels at once, one in each lane ----
- *
- * In the steps of >>arithmetic: so the floats are those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
-#ifndef VMAFGPU_NO_CIEDE
-#define VMAFGPU__CIEDE_LANES 64   /* so many that long chains of operations overlap */
-#if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC push_options
-#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
-#endif
+#endif /* VMAFGPU__PASS_LANES */
 
-static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
-#if VMAFGPU__LEVEL == VMAFGPU__AVX512
-    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 8)
-        _mm512_storeu_pd(x + l, _mm512_sqrt_pd(_mm512_loadu_pd(x + l)));
-#elif defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
-    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 4) {
-        __m256d root;
-        memcpy(&root, x + l, sizeof root);
-        root = VMAFGPU__SQRTPD_256(root);
-        memcpy(x + l, &root, sizeof root);
-    }
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX2
-    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 4)
-        _mm256_storeu_pd(x + l, _mm256_sqrt_pd(_mm256_loadu_pd(x + l)));
-#elif VMAFGPU__LEVEL == VMAFGPU__NEON
-    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 2)
-        vst1q_f64(x + l, vsqrtq_f64(vld1q_f64(x + l)));
-#else
-    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++)
-        x[l] = sqrt(x[l]);
-#endif
-}
-
-VMAFGPU__INLINE void vmafgpu__ciede_guesses(const double *VMAFGPU__RESTRICT x, float times, float *VMAFGPU__RESTRICT out) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    float value[N];
-    int32_t bits[N];
-    for (int l = 0; l < N; l++)
-        value[l] = (float)x[l];
-    memcpy(bits, value, sizeof bits);
-    for (int l = 0; l < N; l++)
-        bits[l] = vmafgpu__ciede_guess(bits[l], times);
-    memcpy(out, bits, sizeof bits);
-}
-
-static VMAFGPU__APART void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    double s[N], s2[N];
-    float r[N];
-    for (int l = 0; l < N; l++) {
-        s[l] = vmafgpu__ciede_base(c[l]);
-        s2[l] = s[l] * s[l];
-    }
-    vmafgpu__ciede_guesses(s2, -1.f / 5, r);
-    for (int l = 0; l < N; l++)
-        r[l] = vmafgpu__ciede_fifth_root(r[l], (float)s2[l]);
-    for (int l = 0; l < N; l++)
-        out[l] = vmafgpu__ciede_straight(c[l], s[l], s2[l], r[l]);
-}
-
-static VMAFGPU__APART void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                                float *VMAFGPU__RESTRICT doubt) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    double z[N];
-    float r[N];
-    for (int l = 0; l < N; l++)
-        z[l] = x[l] > .005 ? x[l] : .005;
-    vmafgpu__ciede_guesses(z, -1.f / 3, r);
-    for (int l = 0; l < N; l++)
-        r[l] = vmafgpu__ciede_cube_root(r[l], (float)z[l]);
-    for (int l = 0; l < N; l++) {
-        float d = doubt[l];
-        out[l] = vmafgpu__ciede_root_of(x[l], z[l], r[l], &d);
-        doubt[l] = d;
-    }
-}
-
-static VMAFGPU__APART void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
-                                               float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES],
-                                               float *VMAFGPU__RESTRICT doubt) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    const vmafgpu__ciede_scale own = *scale;
-    double c[3][N], x[3][N];
-    float f[3][N];
-    int32_t whole[3][N];
-    for (int i = 0; i < 3; i++)
-        for (int l = 0; l < N; l++)
-            whole[i][l] = sample[i][l];
-    for (int l = 0; l < N; l++)
-        vmafgpu__ciede_primaries(&own, whole[0][l], whole[1][l], whole[2][l], &c[0][l], &c[1][l], &c[2][l]);
-    for (int i = 0; i < 3; i++)
-        vmafgpu__ciede_straighten(c[i], x[i]);
-    for (int l = 0; l < N; l++)
-        vmafgpu__ciede_stimulus(x[0][l], x[1][l], x[2][l], &c[0][l], &c[1][l], &c[2][l]);
-    for (int i = 0; i < 3; i++)
-        vmafgpu__ciede_roots(c[i], f[i], doubt);
-    for (int l = 0; l < N; l++)
-        vmafgpu__ciede_colour(f[0][l], f[1][l], f[2][l], &lab[0][l], &lab[1][l], &lab[2][l]);
-}
-
-static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
-                                                  float *VMAFGPU__RESTRICT out) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    double x[N];
-    for (int l = 0; l < N; l++)
-        x[l] = vmafgpu__ciede_square(a[l], b[l]);
-    vmafgpu__ciede_sqrt(x);
-    for (int l = 0; l < N; l++)
-        out[l] = (float)x[l];
-}
-
-static VMAFGPU__APART void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
-                                               float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    double t[N];
-    float from[N];
-    for (int l = 0; l < N; l++)
-        t[l] = vmafgpu__ciede_tangent(b[l], a[l], &from[l]);
-    for (int l = 0; l < N; l++)
-        t[l] = vmafgpu__ciede_arc(t[l], from[l]);
-    for (int l = 0; l < N; l++) {
-        float d = doubt[l];
-        hue[l] = vmafgpu__ciede_angle(b[l], a[l], t[l], &d);
-        doubt[l] = d;
-    }
-}
-
-static VMAFGPU__APART void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
-                                                  float *VMAFGPU__RESTRICT doubt) {
-    for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++) {
-        float d = doubt[l];
-        weight[l] = vmafgpu__ciede_weight(h[l], &d);
-        doubt[l] = d;
-    }
-}
-
-static VMAFGPU__APART void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                                float *VMAFGPU__RESTRICT doubt) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    double part[N];
-    int32_t bits[N];
-    float power[N];
-    for (int l = 0; l < N; l++)
-        part[l] = vmafgpu__ciede_exponential(x[l], &bits[l]);
-    memcpy(power, bits, sizeof power);
-    for (int l = 0; l < N; l++) {
-        float d = doubt[l];
-        out[l] = vmafgpu__ciede_bell(part[l], power[l], &d);
-        doubt[l] = d;
-    }
-}
-
-/* As powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should be; of all floats the
- * farthest that is not is nearer than 0.003 last bits. */
-static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    float low[N], all = 0;
-    for (int l = 0; l < N; l++)
-        out[l] = vmafgpu__ciede_power7(x[l], &low[l]);
-    for (int l = 0; l < N; l++)
-        all += out[l] - low[l];
-    for (int l = 0; l < N && all > 0; l++)
-        if (out[l] > low[l])
-            out[l] = vmafgpu__powf(x[l], 7, vmafgpu__powf_logs, vmafgpu__powf_roots);
-}
-
-static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES],
-                                                float *VMAFGPU__RESTRICT out, float *VMAFGPU__RESTRICT doubt) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    double x[N];
-    float c1[N], c2[N], a1[N], a2[N], k1[N], k2[N], h1[N], h2[N], k[N], chroma[N], light[N], e[N], dh[N], h[N];
-    float hue[N], t[N], z2[N], w[N], k7[N], lq[N], cq[N], hq[N];
-    vmafgpu__ciede_lengths(lab[0][1], lab[0][2], c1);
-    vmafgpu__ciede_lengths(lab[1][1], lab[1][2], c2);
-    for (int l = 0; l < N; l++)
-        x[l] = vmafgpu__ciede_vividness(c1[l], c2[l]);
-    vmafgpu__ciede_sqrt(x);
-    for (int l = 0; l < N; l++) {
-        float d = doubt[l];
-        a1[l] = vmafgpu__ciede_corrected(lab[0][1][l], x[l], &d);
-        a2[l] = vmafgpu__ciede_corrected(lab[1][1][l], x[l], &d);
-        doubt[l] = d;
-    }
-    vmafgpu__ciede_lengths(a1, lab[0][2], k1);
-    vmafgpu__ciede_lengths(a2, lab[1][2], k2);
-    vmafgpu__ciede_hues(lab[0][2], a1, h1, doubt);
-    vmafgpu__ciede_hues(lab[1][2], a2, h2, doubt);
-    for (int l = 0; l < N; l++) {
-        const float p = lab[0][0][l], q = lab[1][0][l];
-        light[l] = q - p;
-        e[l] = (p + q) / 2 - 50;
-        k[l] = (k1[l] + k2[l]) / 2;
-        chroma[l] = k2[l] - k1[l];
-        x[l] = vmafgpu__ciede_under(e[l]);
-    }
-    vmafgpu__ciede_sqrt(x);
-    for (int l = 0; l < N; l++) {
-        lq[l] = vmafgpu__ciede_lightness(light[l], e[l], x[l]);
-        cq[l] = vmafgpu__ciede_chroma(chroma[l], k[l]);
-    }
-    for (int l = 0; l < N; l++) {
-        dh[l] = vmafgpu__ciede_turn(h1[l], h2[l], c1[l], c2[l], &h[l]);
-        x[l] = (double)(k1[l] * k2[l]);
-    }
-    vmafgpu__ciede_sqrt(x);
-    for (int l = 0; l < N; l++) {
-        float d = doubt[l];
-        hue[l] = vmafgpu__ciede_settle((2.0 * x[l]) * vmafgpu__ciede_sine((double)dh[l] / 2.0), &d);
-        doubt[l] = d;
-    }
-    vmafgpu__ciede_weights(h, t, doubt);
-    for (int l = 0; l < N; l++) {
-        hq[l] = vmafgpu__ciede_hue_of(hue[l], k[l], t[l]);
-        z2[l] = vmafgpu__ciede_from_blue(h[l]);
-    }
-    vmafgpu__ciede_bells(z2, w, doubt);
-    vmafgpu__ciede_powers7(k, k7);
-    for (int l = 0; l < N; l++) {
-        const float ratio = k7[l] / (k7[l] + 6103515648.f);
-        x[l] = (double)ratio;
-    }
-    vmafgpu__ciede_sqrt(x);
-    for (int l = 0; l < N; l++) {
-        float d = doubt[l];
-        x[l] = vmafgpu__ciede_total(lq[l], cq[l], hq[l], w[l], x[l], &d);
-        doubt[l] = d;
-    }
-    vmafgpu__ciede_sqrt(x);
-    for (int l = 0; l < N; l++)
-        out[l] = (float)x[l];
-}
-
-/* A chunk of a row; `out` and samples have its lanes. */
-static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], float *out) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    float lab[2][3][N], doubt[N], all = 0;
-    memset(doubt, 0, sizeof doubt);
-    for (int i = 0; i < 2; i++)
-        vmafgpu__ciede_labs(scale, sample[i], lab[i], doubt);
-    vmafgpu__ciede_chunk(lab, out, doubt);
-    for (int l = 0; l < N; l++)
-        all += doubt[l];
-    for (int l = 0; l < N && all > 0; l++)
-        if (doubt[l] > 0)
-            out[l] = vmafgpu__ciede_pixel(scale, sample, l);
-}
-
-/* How many pixels of a chunk differ. */
-VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uint16_t *VMAFGPU__RESTRICT differs) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    const uint16_t *p0 = sample[0][0], *p1 = sample[0][1], *p2 = sample[0][2];
-    const uint16_t *q0 = sample[1][0], *q1 = sample[1][1], *q2 = sample[1][2];
-    int count = 0;
-    for (int l = 0; l < N; l++)
-        differs[l] = (uint16_t)((p0[l] ^ q0[l]) | (p1[l] ^ q1[l]) | (p2[l] ^ q2[l]));
-    for (int l = 0; l < N; l++)
-        count += differs[l] != 0;
-    return count;
-}
-
-/* Where most pixels differ a chunk is done as it is: equal ones come out as 0. Few are gathered until they are a chunk.
- * What is behind the last pixel does not count. */
-static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
-    enum { N = VMAFGPU__CIEDE_LANES };
-    uint16_t few[6][N], differs[N];
-    float difference[N];
-    int at[N], count = 0;
-    const uint16_t *const gathered[2][3] = { { few[0], few[1], few[2] }, { few[3], few[4], few[5] } };
-    memset(few, 0, sizeof few);
-    for (int x = 0; x < row->width; x += N) {
-        const uint16_t *const sample[2][3] = {
-            { row->sample[0][0] + x, row->sample[0][1] + x, row->sample[0][2] + x },
-            { row->sample[1][0] + x, row->sample[1][1] + x, row->sample[1][2] + x }
-        };
-        const int different = vmafgpu__ciede_count(sample, differs);
-        if (different > N / 2) {
-            vmafgpu__ciede_at_once(&row->scale, sample, out + x);
-            continue;
-        }
-        memset(out + x, 0, N * sizeof *out);
-        for (int l = 0; l < N && different; l++) {
-            if (!differs[l])
-                continue;
-            for (int i = 0; i < 6; i++)
-                few[i][count] = sample[i / 3][i % 3][l];
-            at[count++] = x + l;
-            if (count < N)
-                continue;
-            vmafgpu__ciede_at_once(&row->scale, gathered, difference);
-            for (count = N; count > 0; count--)
-                out[at[count - 1]] = difference[count - 1];
-        }
-    }
-    if (count)
-        vmafgpu__ciede_at_once(&row->scale, gathered, difference);
-    for (; count > 0; count--)
-        out[at[count - 1]] = difference[count - 1];
-}
-
-#if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC pop_options
-#endif
-#undef VMAFGPU__CIEDE_LANES
-#endif /* !VMAFGPU_NO_CIEDE */
-
-#if defined(__clang__) && defined(__x86_64__)
-#  pragma float_control(pop)
-#  pragma clang attribute pop
-#endif
-#endif /* !VMAFGPU__LANES_OF_AVX2 */
-
-#if defined(__clang__) && defined(__x86_64__)
-#  if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
-#  elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt"))), apply_to = function)
-#  endif
-#endif
-
-#if VMAFGPU__LEVEL != VMAFGPU__SCALAR
-
-/* ================================================================================================
- * >>level operations                             a level's instruction set, one row per operation
- * ================================================================================================
- * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb works on lanes of b bits, signed ones, v_NAME_ub on unsigned
- * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. The parts of names:
- *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai by a constant; sllv, srav, srlv of each by its own
- *   even, odd          lanes, counted from 0; mul_even makes a lane of twice the size of each even one
- *   unpack, pack       per block of 128 bits: what unpack_low and unpack_high take apart, pack puts together again in order,
- *                      saturating; in_order is for what was packed without having been unpacked
- *   any, all, keep, .. masks have a flag for each lane of 32 bits
- * First what the x86 levels share, then each level's own rows, then NEON's. Every row is used.
- */
-
-/* Stays in a register from here on, as it is: compilers would load it anew for each use, reorder sums until they have to spill,
- * or fuse a product with a sum (clang with -ffp-contract=fast, what its own headers' functions do, in spite of the pragma). */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
-    __asm__("" : VMAFGPU__V_ANY(a));
-    return a;
-}
-#define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
-
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
-#  define vmafgpu__v_load(p) VMAFGPU__V_BITS(loadu)((const vmafgpu__v *)(const void *)(p))
-#  define vmafgpu__v_store(p, a) VMAFGPU__V_BITS(storeu)((vmafgpu__v *)(void *)(p), a)
-#  define vmafgpu__v_zero() VMAFGPU__V_BITS(setzero)()
-#  define vmafgpu__v_and(a, b) VMAFGPU__V_BITS(and)(a, b)
-#  define vmafgpu__v_andnot(a, b) VMAFGPU__V_BITS(andnot)(a, b)                /* ~a & b */
-#  define vmafgpu__v_or(a, b) VMAFGPU__V_BITS(or)(a, b)
-#  define vmafgpu__v_xor(a, b) VMAFGPU__V_BITS(xor)(a, b)
-#  define vmafgpu__v_set8(x) VMAFGPU__V(set1_epi8)(x)
-#  define vmafgpu__v_set16(x) VMAFGPU__V(set1_epi16)(x)
-#  define vmafgpu__v_set32(x) VMAFGPU__V(set1_epi32)(x)
-#  define vmafgpu__v_add8(a, b) VMAFGPU__V(add_epi8)(a, b)
-#  define vmafgpu__v_add16(a, b) VMAFGPU__V(add_epi16)(a, b)
-#  define vmafgpu__v_add32(a, b) VMAFGPU__V(add_epi32)(a, b)
-#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
-#  define vmafgpu__v_sub8(a, b) VMAFGPU__V(sub_epi8)(a, b)
-#  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
-#  define vmafgpu__v_sub32(a, b) VMAFGPU__V(sub_epi32)(a, b)
-#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
-#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V(avg_epu16)(a, b)             /* (a + b + 1) >> 1 */
-#  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
-#  define vmafgpu__v_abs32(a) VMAFGPU__V(abs_epi32)(a)
-#  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
-#  define vmafgpu__v_min_u16(a, b) VMAFGPU__V(min_epu16)(a, b)
-#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
-#  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
-#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
-#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V(mullo_epi32)(a, b)
-#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
-#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
-#  define vmafgpu__v_mul_even32(a, b) VMAFGPU__V(mul_epi32)(a, b)
-#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)
-#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ... in 32 bits */
-#  define vmafgpu__v_sll16(a, n) VMAFGPU__V(sll_epi16)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_srl16(a, n) VMAFGPU__V(srl_epi16)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
-#  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
-#  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
-#  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
-#  define vmafgpu__v_srai32(a, n) VMAFGPU__V(srai_epi32)(a, n)
-#  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
-#  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
-#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
-#  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
-#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
-#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)
-#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
-#  define vmafgpu__v_pack16(a, b) VMAFGPU__V(packs_epi16)(a, b)
-#  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V(packus_epi16)(a, b)
-#  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)
-#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)             /* from signed to unsigned lanes */
-#  define vmafgpu__v_set_f32(x) VMAFGPU__V_OF_F32(VMAFGPU__V(set1_ps)(x))
-#  define vmafgpu__v_set_f64(x) VMAFGPU__V_OF_F64(VMAFGPU__V(set1_pd)(x))
-#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(add_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
-#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(add_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
-#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(sub_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
-#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(sub_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
-#  define vmafgpu__v_mul_f32(a, b) \
-    vmafgpu__v_hold(VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(mul_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b))))
-#  define vmafgpu__v_mul_f64(a, b) \
-    vmafgpu__v_hold(VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(mul_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b))))
-#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(div_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
-#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(div_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
-#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(min_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
-#  define vmafgpu__v_fma_f32(a, b, c) /* a b + c, rounded once */ \
-    VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(fmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
-#  define vmafgpu__v_fma_f64(a, b, c) \
-    VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b), VMAFGPU__V_F64(c)))
-#  define vmafgpu__v_fnma_f32(a, b, c) /* c - a b, rounded once */ \
-    VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(fnmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
-#  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF_F32(VMAFGPU__V(cvtepi32_ps)(a))
-#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V(cvttps_epi32)(VMAFGPU__V_F32(a))
-#endif
-
-#if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define VMAFGPU__V(operation) _mm256_##operation
-#  define VMAFGPU__V_BITS(operation) _mm256_##operation##_si256
-#  define VMAFGPU__V_FLOATS __m256
-#  define VMAFGPU__V_DOUBLES __m256d
-#  define VMAFGPU__V_F32(a) _mm256_castsi256_ps(a)
-#  define VMAFGPU__V_F64(a) _mm256_castsi256_pd(a)
-#  define VMAFGPU__V_OF_F32(a) _mm256_castps_si256(a)
-#  define VMAFGPU__V_OF_F64(a) _mm256_castpd_si256(a)
-#  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#  define vmafgpu__v_load_u8_as_32(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
-#  define vmafgpu__v_load_u16_as_32(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#  define vmafgpu__v_gather32(p, index) _mm256_i32gather_epi32((const int *)(const void *)(p), index, 4)
-#  define vmafgpu__v_load_32_as_f64(p) \
-    _mm256_castpd_si256(_mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)(p))))
-#  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
-#  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
-#  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
-#  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits)                  /* a where bits are set, else b */
-#  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
-#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether any is set in both */
-#  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b)                             /* all bits of a lane, or none */
-#  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
-#  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* One bit for each lane of 16 bits in which a and b differ, every LANE_BITS-th of them; and the first such lane. */
-#  define VMAFGPU__V_LANE_BITS 2
-#  define vmafgpu__v_lanes uint32_t
-#  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
-#  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
-#  define vmafgpu__v_any_positive32(a) \
-    (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
-#  define vmafgpu__v_leading_zeros32(a) \
-    _mm256_sub_epi32(_mm256_set1_epi32(158), \
-                     _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
-                         _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
-#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)                    /* even lanes of a, odd ones of b */
-#  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
-#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
-#  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* The even lanes of a, then those of b; the odd ones. */
-#  define vmafgpu__v_evens32(a, b) \
-    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
-#  define vmafgpu__v_odds32(a, b) \
-    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd)))
-#  define vmafgpu__v_mask __m256i
-#  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
-#  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
-#  define vmafgpu__v_mask_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
-#  define vmafgpu__v_mask_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
-#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
-#  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a)                          /* 0 where the mask is not set */
-#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is */
-/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
- * is set. For 0 <= a < 2^31. */
-#  define vmafgpu__v_to_f32_low(a) \
-    _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* The lower half of the floats as doubles, and the upper one. */
-#  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* doubles */
-#  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
-#  define vmafgpu__v_high_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
-/* Two registers of doubles as floats, one after the other. */
-#  define vmafgpu__v_join_f64(a, b) \
-    _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
-                                             _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
-/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
-#  define vmafgpu__v_join_truncated_f64(a, b) \
-    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
-                            _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
-#  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
-#  define vmafgpu__v_table __m256i
-#  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
-#  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
-
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V(operation) _mm512_##operation
-#  define VMAFGPU__V_BITS(operation) _mm512_##operation##_si512
-#  define VMAFGPU__V_FLOATS __m512
-#  define VMAFGPU__V_DOUBLES __m512d
-#  define VMAFGPU__V_F32(a) _mm512_castsi512_ps(a)
-#  define VMAFGPU__V_F64(a) _mm512_castsi512_pd(a)
-#  define VMAFGPU__V_OF_F32(a) _mm512_castps_si512(a)
-#  define VMAFGPU__V_OF_F64(a) _mm512_castpd_si512(a)
-#  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
-#  define vmafgpu__v_load_u8_as_32(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#  define vmafgpu__v_load_u16_as_32(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
-#  define vmafgpu__v_gather32(p, index) _mm512_i32gather_epi32(index, (const int *)(const void *)(p), 4)
-#  define vmafgpu__v_load_32_as_f64(p) \
-    _mm512_castpd_si512(_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p))))
-#  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
-#  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
-#  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
-#  define vmafgpu__v_select(bits, a, b) _mm512_ternarylogic_epi32(bits, a, b, 0xca)
-#  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
-#  define vmafgpu__v_any_and(a, b) (_mm512_test_epi32_mask(a, b) != 0)
-#  define vmafgpu__v_equal16(a, b) _mm512_movm_epi16(_mm512_cmpeq_epi16_mask(a, b))
-#  define vmafgpu__v_greater8(a, b) _mm512_movm_epi8(_mm512_cmpgt_epi8_mask(a, b))
-#  define vmafgpu__v_greater16(a, b) _mm512_movm_epi16(_mm512_cmpgt_epi16_mask(a, b))
-#  define VMAFGPU__V_LANE_BITS 1
-#  define vmafgpu__v_lanes uint32_t
-#  define vmafgpu__v_unequal16(a, b) _mm512_cmpneq_epi16_mask(a, b)
-#  define vmafgpu__v_first_lane(lanes) ((int)_tzcnt_u32(lanes))
-#  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
-#  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
-#  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
-#  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
-#  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
-#  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
-#  define vmafgpu__v_evens32(a, b) \
-    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b)
-#  define vmafgpu__v_odds32(a, b) \
-    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b)
-#  define vmafgpu__v_mask __mmask16
-#  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
-#  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
-#  define vmafgpu__v_mask_any(mask) ((mask) != 0)
-#  define vmafgpu__v_mask_all(mask) ((mask) == 0xffff)
-#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
-#  define vmafgpu__v_keep32(mask, a) _mm512_maskz_mov_epi32(mask, a)
-#  define vmafgpu__v_drop32(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
-#  define vmafgpu__v_to_f32_low(a) \
-    _mm512_castps_si512(_mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
-#  define vmafgpu__v_store_as_f32(p, a) _mm256_storeu_ps(p, _mm512_cvtpd_ps(_mm512_castsi512_pd(a)))
-#  define vmafgpu__v_low_to_f64(a) _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(a))))
-#  define vmafgpu__v_high_to_f64(a) \
-    _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(a, 1))))
-#  define vmafgpu__v_join_f64(a, b) \
-    _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
-                                           _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* The lanes of the mask, one after the other; other levels do without. */
-#  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
-#  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
-    _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
-                                            _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* 1.5 * 2^52 up, the last bit is 1. Rounds negative ones down. */
-#  define VMAFGPU__V_TRUNCATED(a) \
-    _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
-                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
-#  define vmafgpu__v_join_truncated_f64(a, b) \
-    _mm512_mask_shuffle_epi32(VMAFGPU__V_TRUNCATED(a), 0xaaaa, VMAFGPU__V_TRUNCATED(b), (_MM_PERM_ENUM)0xa0)
-#  define VMAFGPU__LOG_BITS 5
-#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
-typedef struct vmafgpu__v_table {
-    vmafgpu__v half[2];
-} vmafgpu__v_table;
-#  define vmafgpu__v_load_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)
-VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
-    vmafgpu__v_table table;
-    table.half[0] = vmafgpu__v_hold(vmafgpu__v_load(p));
-    table.half[1] = vmafgpu__v_hold(vmafgpu__v_load((const char *)p + VMAFGPU__V_BYTES));
-    return table;
-}
-#  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
-
-#else
-/* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
-#  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
-#  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
-#  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
-#  define VMAFGPU__V_1(type, operation, a) VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a)))
-#  define VMAFGPU__V_2(type, operation, a, b) \
-    VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b)))
-#  define VMAFGPU__V_3(type, operation, a, b, c) \
-    VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
-#  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
-/* Shifts left by counts in the lanes; from one type of lanes to half of it and to twice. */
-#  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
-#  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
-    VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
-                                    v##operation##_##from(VMAFGPU__V_AS(from, b))))
-#  define VMAFGPU__V_MULL_LOW(type, a, b) \
-    vmull_##type(vget_low_##type(VMAFGPU__V_AS(type, a)), vget_low_##type(VMAFGPU__V_AS(type, b)))
-#  define VMAFGPU__V_MULL_HIGH(type, a, b) vmull_high_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b))
-#  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
-#  define vmafgpu__v_load_u8_as_16(p) VMAFGPU__V_OF(u16, vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
-#  define vmafgpu__v_load_u8_as_32 VMAFGPU__LEVEL_NAME(vmafgpu__v_load_u8_as_32)
-VMAFGPU__INLINE vmafgpu__v vmafgpu__v_load_u8_as_32(const void *p) {
-    uint32_t four;
-    memcpy(&four, p, sizeof four);
-    return VMAFGPU__V_OF(u32, vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four)))));
-}
-#  define vmafgpu__v_load_u16_as_32(p) \
-    VMAFGPU__V_OF(u32, vmovl_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)(const void *)(p)))))
-#  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
-#  define vmafgpu__v_gather32 VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)
-VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) {
-    uint32_t at[4], value[4];
-    vmafgpu__v_store(at, index);
-    for (int i = 0; i < 4; i++)
-        memcpy(&value[i], (const char *)p + 4 * (size_t)at[i], 4);
-    return vmafgpu__v_load(value);
-}
-#  define vmafgpu__v_load_32_as_f64(p) \
-    VMAFGPU__V_OF(f64, vcvtq_f64_s64(vmovl_s32(vld1_s32((const int32_t *)(const void *)(p)))))
-#  define vmafgpu__v_zero() vdupq_n_s8(0)
-#  define vmafgpu__v_and(a, b) vandq_s8(a, b)
-#  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
-#  define vmafgpu__v_and_or(a, b, c) vorrq_s8(vandq_s8(a, b), c)
-#  define vmafgpu__v_or(a, b) vorrq_s8(a, b)
-#  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
-#  define vmafgpu__v_select(bits, a, b) vbslq_s8(vreinterpretq_u8_s8(bits), a, b)
-#  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__V_AS(u32, a)) != 0)
-#  define vmafgpu__v_any_and(a, b) vmafgpu__v_any(vandq_s8(a, b))
-#  define vmafgpu__v_equal16(a, b) VMAFGPU__V_OF(u16, vceqq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))
-#  define vmafgpu__v_greater8(a, b) vreinterpretq_s8_u8(vcgtq_s8(a, b))
-#  define vmafgpu__v_greater16(a, b) VMAFGPU__V_OF(u16, vcgtq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))
-#  define VMAFGPU__V_LANE_BITS 8
-#  define vmafgpu__v_lanes uint64_t
-#  define vmafgpu__v_unequal16(a, b) \
-    (~vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(vceqq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))), 0) & \
-     0x8080808080808080u)
-#  define vmafgpu__v_first_lane(lanes) (__builtin_ctzll(lanes) >> 3)
-#  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__V_AS(s32, a)) > 0)
-#  define vmafgpu__v_set16(x) VMAFGPU__V_SET(s16, x)
-#  define vmafgpu__v_set8(x) vdupq_n_s8(x)
-#  define vmafgpu__v_set32(x) VMAFGPU__V_SET(s32, x)
-#  define vmafgpu__v_set64(x) VMAFGPU__V_SET(s64, (int64_t)(x))
-#  define vmafgpu__v_add16(a, b) VMAFGPU__V_2(s16, add, a, b)
-#  define vmafgpu__v_add8(a, b) vaddq_s8(a, b)
-#  define vmafgpu__v_add32(a, b) VMAFGPU__V_2(s32, add, a, b)
-#  define vmafgpu__v_add64(a, b) VMAFGPU__V_2(s64, add, a, b)
-#  define vmafgpu__v_sub16(a, b) VMAFGPU__V_2(s16, sub, a, b)
-#  define vmafgpu__v_sub8(a, b) vsubq_s8(a, b)
-#  define vmafgpu__v_sub32(a, b) VMAFGPU__V_2(s32, sub, a, b)
-#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V_2(u16, qsub, a, b)
-#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V_2(u16, rhadd, a, b)
-#  define vmafgpu__v_abs16(a) VMAFGPU__V_1(s16, abs, a)
-#  define vmafgpu__v_abs32(a) VMAFGPU__V_1(s32, abs, a)
-#  define vmafgpu__v_min16(a, b) VMAFGPU__V_2(s16, min, a, b)
-#  define vmafgpu__v_min_u16(a, b) VMAFGPU__V_2(u16, min, a, b)
-#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V_2(u32, min, a, b)
-#  define vmafgpu__v_max16(a, b) VMAFGPU__V_2(s16, max, a, b)
-#  define vmafgpu__v_max32(a, b) VMAFGPU__V_2(s32, max, a, b)
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V_2(s16, mul, a, b)
-#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V_2(s32, mul, a, b)
-#  define vmafgpu__v_mulhi_u16(a, b) \
-    VMAFGPU__V_OF(u16, vuzp2q_u16(vreinterpretq_u16_u32(VMAFGPU__V_MULL_LOW(u16, a, b)), \
-                                  vreinterpretq_u16_u32(VMAFGPU__V_MULL_HIGH(u16, a, b))))
-#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V_2(s16, qrdmulh, a, b)
-#  define vmafgpu__v_mul_even32(a, b) \
-    VMAFGPU__V_OF(s64, vmull_s32(vmovn_s64(VMAFGPU__V_AS(s64, a)), vmovn_s64(VMAFGPU__V_AS(s64, b))))
-#  define vmafgpu__v_mul_even_u32(a, b) \
-    VMAFGPU__V_OF(u64, vmull_u32(vmovn_u64(VMAFGPU__V_AS(u64, a)), vmovn_u64(VMAFGPU__V_AS(u64, b))))
-#  define vmafgpu__v_pairs16(a, b) \
-    VMAFGPU__V_OF(s32, vpaddq_s32(VMAFGPU__V_MULL_LOW(s16, a, b), VMAFGPU__V_MULL_HIGH(s16, a, b)))
-#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
-#  define vmafgpu__v_sll16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)(n)))
-#  define vmafgpu__v_srl16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)-(n)))
-#  define vmafgpu__v_sll32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(n))
-#  define vmafgpu__v_srl32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(-(n)))
-#  define vmafgpu__v_slli16(a, n) VMAFGPU__V_N(s16, shl, a, n)
-#  define vmafgpu__v_srai16(a, n) VMAFGPU__V_N(s16, shr, a, n)
-#  define vmafgpu__v_slli32(a, n) VMAFGPU__V_N(s32, shl, a, n)
-#  define vmafgpu__v_srli32(a, n) VMAFGPU__V_N(u32, shr, a, n)
-#  define vmafgpu__v_srai32(a, n) VMAFGPU__V_N(s32, shr, a, n)
-#  define vmafgpu__v_slli64(a, n) VMAFGPU__V_N(u64, shl, a, n)
-#  define vmafgpu__v_srli64(a, n) VMAFGPU__V_N(u64, shr, a, n)
-#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V_SHIFT(u32, a, VMAFGPU__V_AS(s32, n))
-#  define vmafgpu__v_srav32(a, n) VMAFGPU__V_SHIFT(s32, a, vnegq_s32(VMAFGPU__V_AS(s32, n)))
-#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V_SHIFT(u64, a, vnegq_s64(VMAFGPU__V_AS(s64, n)))
-#  define vmafgpu__v_leading_zeros32(a) VMAFGPU__V_1(u32, clz, a)
-#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V_2(s16, zip1, a, b)
-#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V_2(s16, zip2, a, b)
-#  define vmafgpu__v_pack16(a, b) vcombine_s8(vqmovn_s16(VMAFGPU__V_AS(s16, a)), vqmovn_s16(VMAFGPU__V_AS(s16, b)))
-#  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V_NARROW(s16, u8, qmovun, a, b)
-#  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
-#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
-#  define vmafgpu__v_in_order(a) (a)
-#  define vmafgpu__v_evens32(a, b) VMAFGPU__V_2(s32, uzp1, a, b)
-#  define vmafgpu__v_odds32(a, b) VMAFGPU__V_2(s32, uzp2, a, b)
-#  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
-#  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
-#  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
-#  define vmafgpu__v_mask int8x16_t
-#  define vmafgpu__v_greater32(a, b) VMAFGPU__V_OF(u32, vcgtq_s32(VMAFGPU__V_AS(s32, a), VMAFGPU__V_AS(s32, b)))
-#  define vmafgpu__v_mask_and(a, b) vandq_s8(a, b)
-#  define vmafgpu__v_mask_any(mask) (vmaxvq_u32(VMAFGPU__V_AS(u32, mask)) != 0)
-#  define vmafgpu__v_mask_all(mask) (vminvq_u32(VMAFGPU__V_AS(u32, mask)) != 0)
-#  define vmafgpu__v_mask_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__V_AS(u32, mask), 31)))
-#  define vmafgpu__v_keep32(mask, a) vandq_s8(mask, a)
-#  define vmafgpu__v_drop32(mask, a) vbicq_s8(a, mask)
-#  define vmafgpu__v_set_f32(x) VMAFGPU__V_SET(f32, x)
-#  define vmafgpu__v_set_f64(x) VMAFGPU__V_SET(f64, x)
-#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_2(f32, add, a, b)
-#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_2(f64, add, a, b)
-#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_2(f32, sub, a, b)
-#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_2(f64, sub, a, b)
-#  define vmafgpu__v_mul_f32(a, b) vmafgpu__v_hold(VMAFGPU__V_2(f32, mul, a, b))
-#  define vmafgpu__v_mul_f64(a, b) vmafgpu__v_hold(VMAFGPU__V_2(f64, mul, a, b))
-#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_2(f32, div, a, b)
-#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_2(f64, div, a, b)
-#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_2(f64, min, a, b)
-#  define vmafgpu__v_fma_f32(a, b, c) VMAFGPU__V_3(f32, fma, c, a, b)
-#  define vmafgpu__v_fma_f64(a, b, c) VMAFGPU__V_3(f64, fma, c, a, b)
-#  define vmafgpu__v_fnma_f32(a, b, c) VMAFGPU__V_3(f32, fms, c, a, b)
-#  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF(f32, vcvtq_f32_s32(VMAFGPU__V_AS(s32, a)))
-#  define vmafgpu__v_to_f32_low(a) vmafgpu__v_to_f32(vmafgpu__v_andnot(vmafgpu__v_srli32(a, 16), a))
-#  define vmafgpu__v_store_as_f32(p, a) vst1_f32(p, vcvt_f32_f64(VMAFGPU__V_AS(f64, a)))
-#  define vmafgpu__v_low_to_f64(a) VMAFGPU__V_OF(f64, vcvt_f64_f32(vget_low_f32(VMAFGPU__V_AS(f32, a))))
-#  define vmafgpu__v_high_to_f64(a) VMAFGPU__V_OF(f64, vcvt_high_f64_f32(VMAFGPU__V_AS(f32, a)))
-#  define vmafgpu__v_join_f64(a, b) \
-    VMAFGPU__V_OF(f32, vcvt_high_f32_f64(vcvt_f32_f64(VMAFGPU__V_AS(f64, a)), VMAFGPU__V_AS(f64, b)))
-#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V_OF(s32, vcvtq_s32_f32(VMAFGPU__V_AS(f32, a)))
-#  define vmafgpu__v_join_truncated_f64(a, b) \
-    VMAFGPU__V_OF(s32, vcombine_s32(vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, a))), \
-                                    vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, b)))))
-#  define VMAFGPU__LOG_BITS 3
-#  define vmafgpu__v_table int8x16x2_t
-#  define vmafgpu__v_load_table(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
-#  define vmafgpu__v_lookup32(table, index) \
-    vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
-        vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
-#endif
-
-/* ---- float arithmetic of x86 ----
- *
- * clang compiles the functions of <immintrin.h> with the settings of where it was included first, which may have been in the
- * caller's file and with -funsafe-math-optimizations, and inlining keeps these settings. Functions of our own have ours.
- */
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
-#  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
-#  ifdef __clang__
-#    pragma float_control(push)
-#    pragma float_control(except, off)   /* makes faster code; no product can be fused, see vmafgpu__v_hold() */
-#  endif
-#  define VMAFGPU__V_ARITHMETIC(name, operation) \
-    VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(name##_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b) { \
-        return a operation b; \
-    } \
-    VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(name##_pd)(VMAFGPU__V_DOUBLES a, VMAFGPU__V_DOUBLES b) { \
-        return a operation b; \
-    }
-VMAFGPU__V_ARITHMETIC(add, +)
-VMAFGPU__V_ARITHMETIC(sub, -)
-VMAFGPU__V_ARITHMETIC(mul, *)
-VMAFGPU__V_ARITHMETIC(div, /)
-#  undef VMAFGPU__V_ARITHMETIC
-#  ifndef __clang__
-#    define VMAFGPU__V_FUSED_PS(a, b, c) VMAFGPU__V(fmadd_ps)(a, b, c)
-#    define VMAFGPU__V_FUSED_PD(a, b, c) VMAFGPU__V(fmadd_pd)(a, b, c)
-#  elif __has_builtin(__builtin_elementwise_fma)
-#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_elementwise_fma(a, b, c)
-#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_elementwise_fma(a, b, c)
-#  elif VMAFGPU__LEVEL == VMAFGPU__AVX2
-#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
-#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_ia32_vfmaddpd256(a, b, c)
-#  else
-#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (__mmask16)-1, _MM_FROUND_CUR_DIRECTION)
-#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (__mmask8)-1, _MM_FROUND_CUR_DIRECTION)
-#  endif
-VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b, VMAFGPU__V_FLOATS c) {
-    return VMAFGPU__V_FUSED_PS(a, b, c);
-}
-VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fnmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b, VMAFGPU__V_FLOATS c) {
-    return VMAFGPU__V_FUSED_PS(-a, b, c);
-}
-VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_DOUBLES a, VMAFGPU__V_DOUBLES b, VMAFGPU__V_DOUBLES c) {
-    return VMAFGPU__V_FUSED_PD(a, b, c);
-}
-#  undef VMAFGPU__V_FUSED_PS
-#  undef VMAFGPU__V_FUSED_PD
-#  ifdef __clang__
-#    pragma float_control(pop)
-#  endif
-#endif
-
-/* ---- import ---- */
-
-static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
-    enum { LANES = VMAFGPU__V_BYTES / 2 };
-    uint16_t lanes[LANES];
-    vmafgpu__v seen = vmafgpu__v_zero();
-    int x = 0;
-    for (; x + LANES <= w; x += LANES)
-        seen = vmafgpu__v_or(seen, vmafgpu__v_load(words + 2 * x));
-    vmafgpu__v_store(lanes, seen);
-    uint32_t all = 0;
-    for (int i = 0; i < LANES; i++)
-        all |= lanes[i];
-    for (; x < w; x++)
-        all |= (uint32_t)words[2 * x] | (uint32_t)words[2 * x + 1] << 8;
-    return all;
-}
-
-/* Samples x.. of a row of w bytes or words as 16 bits, as many as there are lanes; 0 beyond the last one. The caller's rows
- * are not read beyond their width: who knows what lies there, and who writes to it. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
-    enum { LANES = VMAFGPU__V_BYTES / 2 };
-    uint16_t part[LANES];
-    const char *from = (const char *)row + ((ptrdiff_t)x << wide);
-    if (x + LANES > w) {
-        memset(part, 0, sizeof part);
-        if (x < w)
-            memcpy(part, from, (size_t)(w - x) << wide);
-        from = (const char *)part;
-    }
-    return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
-}
+#if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
 
 /* ================================================================================================
  * >>level pixels                                 luma and chroma of RGB
@@ -31135,7 +31320,7 @@ static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float
     return sum + vmafgpu__cambi_sum_above_scalar(values + whole, count - whole, low, high, alike, alike_count);
 }
 
-static const vmafgpu__cambi_functions vmafgpu__cambi_vectors = {
+static const vmafgpu__cambi_functions vmafgpu__cambi_level = {
     vmafgpu__cambi_import_row, vmafgpu__cambi_soften, vmafgpu__cambi_flat_row, vmafgpu__cambi_slide,
     vmafgpu__cambi_mask_row, vmafgpu__cambi_halve_row, vmafgpu__cambi_halve_mask, vmafgpu__cambi_mode_row,
     vmafgpu__cambi_code_row, VMAFGPU__CAMBI_WIDE_STRIP, vmafgpu__cambi_strip, vmafgpu__cambi_sum_above
@@ -31346,7 +31531,7 @@ static void vmafgpu__speed_variances(const float *x, const float *y, size_t pitc
     }
 }
 
-static const vmafgpu__speed_functions vmafgpu__speed_vectors = {
+static const vmafgpu__speed_functions vmafgpu__speed_level = {
     vmafgpu__speed_import, vmafgpu__speed_difference, vmafgpu__speed_bilinear, vmafgpu__speed_add_row, vmafgpu__speed_totals,
     vmafgpu__speed_column_sums, vmafgpu__speed_multiply, vmafgpu__speed_apply, vmafgpu__speed_rank_two,
     vmafgpu__speed_substitute, vmafgpu__speed_variances
@@ -31807,130 +31992,12 @@ static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int
     }
 }
 
-static const vmafgpu__float_functions vmafgpu__float_vectors = {
+static const vmafgpu__float_functions vmafgpu__float_level = {
     vmafgpu__float_convert, vmafgpu__float_weigh, vmafgpu__float_weigh_rows, vmafgpu__float_differ,
     vmafgpu__float_ansnr_along, vmafgpu__float_ansnr_terms, vmafgpu__float_vif_down, vmafgpu__float_vif_along
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
 
-/* ---- what the engine calls ---- */
+#endif /* VMAFGPU__PASS_VECTORS */
 
-static const vmafgpu__cpu_functions vmafgpu__functions = {
-#if VMAFGPU__LEVEL == VMAFGPU__AVX2
-    "avx2", 8,
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-    "avx512", 16,
-#else
-    "neon", 1,
-#endif
-    vmafgpu__or_words,
-    VMAFGPU__IF_MOTION(vmafgpu__motion_rows),
-    VMAFGPU__IF_VIF(vmafgpu__vif_rows),
-    VMAFGPU__IF_ADM(vmafgpu__adm_rows),
-    VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size), 0,
-    VMAFGPU__IF_CAMBI(&vmafgpu__cambi_vectors),
-    VMAFGPU__IF_SPEED(&vmafgpu__speed_vectors),
-    VMAFGPU__IF_PSNR(vmafgpu__psnr_row),
-    VMAFGPU__IF_FLOAT(vmafgpu__float_row),
-    VMAFGPU__IF_SSIM(&vmafgpu__ssim_rows),
-    VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes),
-    VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_vectors),
-    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row),
-    VMAFGPU__IF_PIXELS(vmafgpu__chroma_row)
-};
-
-#ifdef VMAFGPU__LEVEL_SCRATCH
-#  include VMAFGPU__LEVEL_SCRATCH
-#endif
-
-#endif /* VMAFGPU__LEVEL != VMAFGPU__SCALAR */
-
-#ifdef __clang__
-#  pragma clang diagnostic pop
-#endif
-#if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC diagnostic pop
-#endif
-#if VMAFGPU__LEVEL != VMAFGPU__NEON && VMAFGPU__LEVEL != VMAFGPU__SCALAR
-#  if defined(__clang__)
-#    pragma clang attribute pop
-#  else
-#    pragma GCC pop_options
-#  endif
-#endif
-/* What the next level defines otherwise. */
-#undef VMAFGPU__LANES
-#undef VMAFGPU__SSIM_DOWN
-#undef VMAFGPU__FLOAT_SIDE
-#undef VMAFGPU__FLOAT_CHOOSE
-#undef VMAFGPU__LEVEL_NAME
-#undef VMAFGPU__LANES_NAME
-#undef VMAFGPU__LANES_OF_AVX2
-#undef VMAFGPU__V_ANY
-#undef vmafgpu__v
-#undef VMAFGPU__V_BYTES
-#undef VMAFGPU__V_REGISTERS
-#undef VMAFGPU__V
-#undef VMAFGPU__V_BITS
-#undef VMAFGPU__V_OWN
-#undef VMAFGPU__V_FLOATS
-#undef VMAFGPU__V_DOUBLES
-#undef VMAFGPU__V_F32
-#undef VMAFGPU__V_F64
-#undef VMAFGPU__V_OF_F32
-#undef VMAFGPU__V_OF_F64
-#undef vmafgpu__v_load_u8_as_16
-#undef vmafgpu__v_load_u16_as_32
-#undef vmafgpu__v_any_and
-#undef vmafgpu__v_equal16
-#undef vmafgpu__v_greater8
-#undef vmafgpu__v_greater16
-#undef VMAFGPU__V_LANE_BITS
-#undef vmafgpu__v_lanes
-#undef vmafgpu__v_unequal16
-#undef vmafgpu__v_first_lane
-#undef vmafgpu__v_low_to_f64
-#undef vmafgpu__v_store_as_f32
-#undef vmafgpu__v_join_f64
-#undef vmafgpu__v_high_to_f64
-#undef vmafgpu__v_load_32_as_f64
-#undef vmafgpu__v_set64
-#undef vmafgpu__v_add_pairs16
-#undef vmafgpu__v_and_or
-#undef vmafgpu__v_select
-#undef vmafgpu__v_any
-#undef vmafgpu__v_any_positive32
-#undef vmafgpu__v_leading_zeros32
-#undef vmafgpu__v_even_odd16
-#undef vmafgpu__v_even_odd32
-#undef vmafgpu__v_high_halves
-#undef vmafgpu__v_in_order
-#undef vmafgpu__v_evens32
-#undef vmafgpu__v_odds32
-#undef vmafgpu__v_mask
-#undef vmafgpu__v_greater32
-#undef vmafgpu__v_mask_and
-#undef vmafgpu__v_mask_any
-#undef vmafgpu__v_mask_all
-#undef vmafgpu__v_mask_count
-#undef vmafgpu__v_keep32
-#undef vmafgpu__v_drop32
-#undef vmafgpu__v_to_f32_low
-#undef vmafgpu__v_join_truncated_f64
-#undef VMAFGPU__LOG_BITS
-#undef vmafgpu__v_table
-#undef vmafgpu__v_load_table
-#undef vmafgpu__v_load_u8_as_32
-#undef vmafgpu__v_gather32
-#undef vmafgpu__v_lookup32
-#undef VMAFGPU__POWER_UNIT
-#undef VMAFGPU__POWER_BIAS
-#undef vmafgpu__v_add_power_f32
-#undef vmafgpu__v_compress32
-#undef vmafgpu__v_div_down_f32
-#undef VMAFGPU__V_TRUNCATED
-
-#endif /* VMAFGPU__LEVEL */

@@ -795,7 +795,7 @@ static void fill_words(uint16_t *row, int count, int depth, int kind) {
 }
 
 static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
-    const vmafgpu__cambi_functions *f = level->cambi, *plain = &vmafgpu__cambi_scalar;
+    const vmafgpu__cambi_functions *f = level->cambi, *plain = &vmafgpu__cambi_level_scalar;
     static uint16_t a[2 * MAX_WIDTH + 256], b[2 * MAX_WIDTH + 256], c[2 * MAX_WIDTH + 256];
     static uint8_t bytes[2][2 * MAX_WIDTH + 256];
     static line got, expected, sums;
@@ -908,7 +908,7 @@ static void check_matrix(const vmafgpu__speed_matrix *got, const vmafgpu__speed_
 /* w: columns of a plane, blocks in a row. */
 static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, WIDE = 448, HIGH = 16 };
-    const vmafgpu__speed_functions *f = level->speed, *plain = &vmafgpu__speed_scalar;
+    const vmafgpu__speed_functions *f = level->speed, *plain = &vmafgpu__speed_level_scalar;
     static float rows[SIDE * WIDE], others[SIDE * WIDE], out[2][SIDE * WIDE];
     static double wide[(HIGH + 1) * WIDE], ones[WIDE], sums[2][5 * WIDE];
     static uint8_t source[4 * WIDE + 64];
@@ -1077,7 +1077,7 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     enum { ROWS = VMAFGPU__FLOAT_ROWS, MEANS = VMAFGPU__FVIF_MEANS, MARGIN = VMAFGPU__MARGIN };
     static const int counts[] = {3, 5, 9, 17, 2 * VMAFGPU__FLOAT_REACH + 1};
     static const double variances[] = {2, 0.7, 5};
-    const vmafgpu__float_functions *f = level->floats, *plain = &vmafgpu__float_scalar;
+    const vmafgpu__float_functions *f = level->floats, *plain = &vmafgpu__float_level_scalar;
     static float a[FLOAT_LINES][FLOAT_PITCH], b[FLOAT_LINES][FLOAT_PITCH], means[MEANS][FLOAT_PITCH];
     static line got[MEANS * ROWS], expected[MEANS * ROWS];
     static uint8_t samples[2 * FLOAT_PITCH];

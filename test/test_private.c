@@ -68,7 +68,7 @@ static void test_reciprocals(void) {
     c->threads = 1;
     CHECK_INT(vmafgpu__add_feature(&v, 0, &feature), VMAFGPU_OK);
     CHECK_INT(vmafgpu__make_plan(&v), VMAFGPU_OK);
-    CHECK_INT(vmafgpu__cambi_open(&v, &vmafgpu__cambi_scalar, &scratch), VMAFGPU_OK);
+    CHECK_INT(vmafgpu__cambi_open(&v, &vmafgpu__cambi_level_scalar, &scratch), VMAFGPU_OK);
     CHECK(scratch > 240 * 240 * 6);
     for (int i = 1; i <= 4225; i++) {
         char text[32];

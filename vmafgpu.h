@@ -1596,79 +1596,6 @@ VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     return i < n ? i : n - 1;
 }
 
-/* ---- VIF: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536 ---- */
-
-#define VMAFGPU__VIF_NOISE 131072            /* sigma_n^2 = 2, in units of 65536 per squared 8-bit grey level */
-#define VMAFGPU__VIF_EPSILON (65536 * 1.0e-10)
-#define VMAFGPU__VIF_LOG_NOISE 34816         /* 2048 * log2(131072) */
-
-VMAFGPU__TABLE uint16_t vmafgpu__vif_taps[VMAFGPU__SCALES][17] = {
-    { 489, 935, 1640, 2640, 3896, 5274, 6547, 7455, 7784, 7455, 6547, 5274, 3896, 2640, 1640, 935, 489 },
-    { 1244, 3663, 7925, 12590, 14692, 12590, 7925, 3663, 1244, 0, 0, 0, 0, 0, 0, 0, 0 },
-    { 3571, 16004, 26386, 16004, 3571, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
-    { 10904, 43728, 10904, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-};
-
-/* Taps on either side of the centre. */
-VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
-    return 8 >> scale;
-}
-
-/* Rounding shifts of the vertical pass: of the means, and of the squares. */
-VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
-    return scale ? 16 : bit_depth;
-}
-VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
-    return scale ? 16 : 2 * (bit_depth - 8);
-}
-
-/* table[m - 32768] = 2048 * log2(m) for m in 32768..65535, rounded as the reference rounds: log2 to float first. That is
- * floor(2048 * log2(m) + 1/2 + 2^-10); the table is built from the places where it steps, which lie far enough from
- * integers for any libm. Made on the host; other devices get a copy. */
-#ifndef VMAFGPU_KERNELS
-static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
-    int m = 32768;
-    for (int level = 30720; level <= 32768; level++) {
-        const double step = exp2(((double)level + 1.0 - 0.5 - 0.0009765625) / 2048.0);
-        while (m < 65536 && (double)m < step) {
-            table[m - 32768] = (uint16_t)level;
-            m++;
-        }
-    }
-}
-#endif
-
-/* 2048 * log2(v) by table, for v >= 2^15; the bits below the leading sixteen are dropped. */
-VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
-    const int k = vmafgpu__bit_length(v) - 16;
-    return table[(v >> k) - 32768] + 2048 * k;
-}
-
-/* Products of 32-bit local means, in the unit of the variances. */
-VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
-    return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
-}
-
-/* A variance or covariance from the two weighted sums of squares or products and those of the means. May be negative. */
-VMAFGPU__FN int32_t vmafgpu__vif_variance(uint64_t square_sum, uint32_t mean_a, uint32_t mean_b) {
-    return (int32_t)((uint32_t)((square_sum + 32768) >> 16) - vmafgpu__vif_mean_product(mean_a, mean_b));
-}
-
-/* The gain g of the distortion channel and what it leaves unexplained, v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0, s2 > 0. */
-VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
-    *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
-    const int32_t rest = (int32_t)((double)s2 - *g * (double)s12);
-    *v = rest > 0 ? rest : 0;
-}
-
-/* Numerator term of one sample, given log n1 where n1 = v + noise. */
-VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, double g, double gain_limit,
-                                         const uint16_t *table) {
-    const double limited = g < gain_limit ? g : gain_limit;
-    const uint32_t n2 = (uint32_t)((int64_t)n1 + (int64_t)(limited * limited * (double)s1));
-    return vmafgpu__log2_2048(n2, table) - log_n1;
-}
-
 /* ---- Motion: the difference of two frames is blurred, then summed by absolute value ---- */
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
@@ -2494,87 +2421,6 @@ typedef struct vmafgpu__motion_launch {
     const void    *fragments;            /* matrix form: tap matrices */
     int32_t both, only; /* whether both of pair.before are wanted (block z is 2 * pair + which), else the wanted one */
 } vmafgpu__motion_launch;
-
-/* ---- VIF ---- */
-
-enum {
-    VMAFGPU__VIF_PLAIN_THREADS = 256,
-    VMAFGPU__VIF_TILE_WIDTH = 64,
-    VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,       /* words from row to row in shared memory: 4 times an odd number */
-    VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
-    /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
-     * short. */
-    VMAFGPU__VIF_WARPS_0_8 = 12,
-    VMAFGPU__VIF_WARPS_PTX = 8,          /* the same in PTX: for some GPUs ptxas needs more registers than 12 warps can have */
-    VMAFGPU__VIF_WARPS_0_12 = 8,
-    VMAFGPU__VIF_WARPS_0_16 = 8,
-    VMAFGPU__VIF_WARPS_1 = 8,
-    VMAFGPU__VIF_WARPS_2 = 8,
-    VMAFGPU__VIF_WARPS_3 = 8,
-    VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory of a warp */
-    VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
-    VMAFGPU__VIF_INPUT_MARGIN = 8,
-    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of a scale's tap matrices */
-    VMAFGPU__MOTION_FRAGMENTS = 5 * 128,
-    VMAFGPU__VIF_ROUNDING = 32, /* bytes of shared memory, after the matrices */
-    /* Plain form: four planes of the tile, and half a plane for the next scale. */
-    VMAFGPU__VIF_PLAIN_SHARED =
-        (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
-    /* Matrix form: of a block, and of each of its warps besides, with samples of one and of two bytes. */
-    VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
-    VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS +
-                                 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
-    VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS +
-                                  2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
-    /* Where products are 16 x 16, with 32 and with 64 lanes: what fills a compute unit's registers beside the logarithms. */
-    VMAFGPU__VIF_WARPS_16_32 = 8, VMAFGPU__VIF_WARPS_16_64 = 12
-};
-
-/* Tap matrices of a scale where products are 16 x 16, of 128 words each. Down and across: of the next scale; down: low digits, high
- * ones and the rest, for the reference, then for the distorted image. */
-typedef enum vmafgpu__vif_16 {
-    VMAFGPU__VIF_16_LOW = 0,
-    VMAFGPU__VIF_16_HIGH,
-    VMAFGPU__VIF_16_REST,
-    VMAFGPU__VIF_16_DOWN,
-    VMAFGPU__VIF_16_ACROSS = VMAFGPU__VIF_16_DOWN + 6,
-    VMAFGPU__VIF_16_ACROSS_REST,
-    VMAFGPU__VIF_16_MATRICES,
-    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128,   /* words of a scale */
-    VMAFGPU__VIF_16_SHARED = (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512   /* bytes of those of the next scale */
-} vmafgpu__vif_16;
-
-/* A gain limit as the statistics compare and apply it. */
-typedef struct vmafgpu__vif_gain {
-    double   limit;
-    int32_t  any;                        /* 0 where the limit is 1, else all bits below the sign */
-    int32_t  shift;                      /* 2^shift times s1 is surely below limit * s1; above all where it is 1 */
-    uint32_t one;                        /* 1, which the compiler does not know */
-} vmafgpu__vif_gain;
-
-/* One scale of one variant. */
-typedef struct vmafgpu__vif_launch {
-    vmafgpu__batch    batch;
-    unsigned char    *scratch;           /* of the first pair; those of the others follow */
-    uint64_t          scratch_size;      /* per pair */
-    uint64_t input[2]; /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
-    uint64_t          output[2];         /* in the scratch: images of the next scale; not used at scale 3 */
-    int32_t           input_pitch, output_pitch;
-    int32_t           width, height;     /* of this scale's images */
-    const void       *log_table;
-    const void       *fragments;         /* matrix form: tap matrices of this scale */
-    uint32_t *illegal; /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
-    uint32_t          illegal_bits;      /* what must not be set in a word of two samples */
-    vmafgpu__vif_gain gain;
-    int32_t           mean_shift, square_shift;   /* of the vertical pass */
-    int32_t           mean_half, square_half;     /* half of what they drop */
-    int32_t           square_factor;              /* 2^(16 - square_shift) */
-    int32_t           scale;
-    int32_t variant, first; /* the first variant also makes what variants share, and the next scale's images */
-    int32_t           images_only;       /* no sums */
-    uint32_t         *claimed;           /* matrix form: pieces of the work that warps have taken; zero at first */
-} vmafgpu__vif_launch;
 
 /* ---- ADM ---- */
 
@@ -7314,346 +7160,6 @@ static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int f
 #endif /* !VMAFGPU_NO_MOTION */
 
 /* ================================================================================================
- * >>vif                                          visual information fidelity
- * ================================================================================================ */
-/* ---- options and columns ---- */
-
-static const vmafgpu__column vmafgpu__vif_columns[] = {
-    { "integer_vif_scale0", "VMAF_integer_feature_vif_scale0_score", 0, 0, 0 },
-    { "integer_vif_scale1", "VMAF_integer_feature_vif_scale1_score", 0, 0, 0 },
-    { "integer_vif_scale2", "VMAF_integer_feature_vif_scale2_score", 0, 0, 0 },
-    { "integer_vif_scale3", "VMAF_integer_feature_vif_scale3_score", 0, 0, 0 },
-    { "integer_vif", NULL, 1, 0, 0 }, { "integer_vif_num", NULL, 1, 0, 0 }, { "integer_vif_den", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale0", NULL, 1, 0, 0 }, { "integer_vif_den_scale0", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale1", NULL, 1, 0, 0 }, { "integer_vif_den_scale1", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale2", NULL, 1, 0, 0 }, { "integer_vif_den_scale2", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale3", NULL, 1, 0, 0 }, { "integer_vif_den_scale3", NULL, 1, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_VIF
-VMAFGPU__COLD
-
-#define VMAFGPU__VIF_OPTIONS(X) \
-    X(VMAFGPU__VIF_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__VIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
-    X(VMAFGPU__VIF_SKIP_SCALE0, "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum { VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__vif_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-/* ---- what the options mean ---- */
-
-static vmafgpu_result vmafgpu__vif_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__plan *p = &v->plan;
-    p->vif_skips_scale_0 = e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 && (p->vif_variants == 0 || p->vif_skips_scale_0);
-    return vmafgpu__find_variant(v, p->vif_gain_limit, &p->vif_variants, &e->option[VMAFGPU__VIF_GAIN_LIMIT],
-                                 sizeof *p->vif_gain_limit, "vif_enhn_gain_limit", &e->variant);
-}
-
-/* ---- from sums to columns ---- */
-
-static void vmafgpu__vif_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                int64_t position, double *out) {
-    double scale_num[VMAFGPU__SCALES], scale_den[VMAFGPU__SCALES], num = 0, den = 0;
-    (void)v, (void)position;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__vif_sums *x = &sums->vif[s];
-        if (s == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) {
-            scale_num[0] = 0;
-            scale_den[0] = -1;
-            *out++ = 0;
-            continue;
-        }
-        const float n = (float)((double)x->numerator[e->variant] / 2048.0 +
-                                ((double)x->flat_count - (double)x->flat_noise / 16384.0 / 65025.0));
-        const float d = (float)((double)x->denominator / 2048.0 + (double)x->flat_count);
-        *out++ = (double)(n / d);
-        scale_num[s] = (double)n;
-        scale_den[s] = (double)d;
-        num += (double)n;
-        den += (double)d;
-    }
-    if (e->option[VMAFGPU__VIF_DEBUG] == 0)
-        return;
-    *out++ = den > 0 ? num / den : 1.0;
-    *out++ = num;
-    *out++ = den;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        *out++ = scale_num[s];
-        *out++ = scale_den[s];
-    }
-}
-
-VMAFGPU__COLD_END
-
-/* ---- in plain C ---- */
-
-enum {
-    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache... */
-    VMAFGPU__VIF_WIDE_THREADS = 16,   /* ...of so many threads; of more, narrower ones, so that all take no more memory */
-    VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_FILL = 64,        /* the sides, and what fills the last registers */
-    VMAFGPU__VIF_MARGIN = 32       /* elements on both sides of both halves of a line */
-};
-
-/* One picture of a scale, and where its part of the next scale goes. */
-typedef struct vmafgpu__vif_picture {
-    const void *row;           /* row 0: bytes, or words of two bytes where the job is `wide` */
-    ptrdiff_t   pitch;         /* in bytes */
-    uint16_t   *next;          /* row 0 of the next scale's picture, w / 2 by h / 2; NULL: not wanted */
-    ptrdiff_t   next_stride;   /* in elements */
-} vmafgpu__vif_picture;
-
-/* One scale of a strip of rows. Nothing is read outside the pictures, nothing written outside the next ones. */
-typedef struct vmafgpu__vif_job {
-    vmafgpu__vif_picture        reference;
-    const vmafgpu__vif_picture *distorted;
-    int                       distorted_count;
-    int                       wide, scale, bit_depth, w, h;
-    int                       first, end;     /* rows; `first` is even, `end` is even or h */
-    int                       images_only;    /* no sums */
-    const vmafgpu__plan      *plan;
-    const uint16_t           *log_table;      /* only where the level asks for it */
-    void                     *scratch;        /* aligned to 64 bytes; a thread's */
-    int                       widest;         /* columns of a strip, at most */
-} vmafgpu__vif_job;
-
-/* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
-static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
-    const int wide = VMAFGPU__VIF_WIDE_THREADS, share = threads < wide ? wide : threads;
-    const int width = 2 * VMAFGPU__VIF_STRIP * wide / share / (1 + distorted_count) / 64 * 64;
-    return width < 64 ? 64 : width;
-}
-
-#if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
-/* Bytes of the vector code's scratch for up to `together` distorted pictures: ten pairs of rows of each picture; lines of
- * sixteen bits for four rows; means and variances. */
-static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
-    uint64_t most = 0;
-    for (int count = 1; count <= together; count++) {
-        const int strip = vmafgpu__vif_strip_width(count, threads), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
-        const size_t pairs = 10 * (size_t)(vmafgpu__round_up((uint64_t)columns, 64) * 4 + 64) * (1 + (size_t)count);
-        most = pairs > most ? pairs : most;
-    }
-    const size_t columns = (size_t)vmafgpu__vif_strip_width(1, threads) + VMAFGPU__VIF_FILL;
-    return most + 4 * 9 * (columns + 4 * VMAFGPU__VIF_MARGIN) * sizeof(uint16_t) + 10 * columns * sizeof(uint32_t);
-}
-#endif
-
-/* What the plain code has in its scratch: lines of one row. */
-typedef struct vmafgpu__vif_tap_lines {
-    uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
-    uint32_t *square[3];                   /* reference squared, distorted squared, product */
-    int32_t  *variance[3];                 /* after the horizontal pass: s1, s2, s12 */
-} vmafgpu__vif_tap_lines;
-
-static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
-    const size_t count = vmafgpu__padded(w), margin = VMAFGPU__MARGIN;
-    for (int i = 0; i < 2; i++)
-        lines->mean[i] = (uint16_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint16_t));
-    for (int i = 0; i < 3; i++) {
-        lines->square[i] = (uint32_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint32_t));
-        lines->variance[i] = (int32_t *)vmafgpu__carve_line(c, count, margin, sizeof(int32_t));
-    }
-}
-
-static uint64_t vmafgpu__vif_scratch_size_scalar(int width, int together, int threads) {
-    vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__vif_tap_lines lines;
-    (void)together;
-    (void)threads;
-    vmafgpu__carve_vif_lines(&carver, width, &lines);
-    return carver.used;
-}
-
-/* The inner loops: a chunk of weighted samples, products or squares is added to sums. One simple statement each, which
- * compilers turn into vector code. */
-static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
-                                        uint16_t tap) {
-    for (int i = 0; i < VMAFGPU__CHUNK; i++)
-        sum[i] += (uint32_t)tap * a[i];
-}
-
-static inline void vmafgpu__add_products(uint64_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
-                                         const uint16_t *VMAFGPU__RESTRICT b, uint32_t tap) {
-    for (int i = 0; i < VMAFGPU__CHUNK; i++)
-        sum[i] += (uint64_t)tap * ((uint32_t)a[i] * b[i]);
-}
-
-static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGPU__CHUNK],
-                                        const uint32_t *VMAFGPU__RESTRICT a, const uint32_t *VMAFGPU__RESTRICT b,
-                                        const uint32_t *VMAFGPU__RESTRICT c, uint64_t tap) {
-    for (int i = 0; i < VMAFGPU__CHUNK; i++) {
-        sum[0][i] += tap * a[i];
-        sum[1][i] += tap * b[i];
-        sum[2][i] += tap * c[i];
-    }
-}
-
-/* Weighted sums down the columns x..x+63 of 2 * reach + 1 rows: means, squares and product of both frames. */
-static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x, int w,
-                                  int mean_shift, int square_shift, const vmafgpu__vif_tap_lines *out) {
-    uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
-    uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
-    for (int k = 0; k <= 2 * reach; k++) {
-        uint16_t r[VMAFGPU__CHUNK], d[VMAFGPU__CHUNK];
-        vmafgpu__read_chunk(rows[0][k], wide, x, w, r);
-        vmafgpu__read_chunk(rows[1][k], wide, x, w, d);
-        vmafgpu__add_samples(mean[0], r, taps[k]);
-        vmafgpu__add_samples(mean[1], d, taps[k]);
-        vmafgpu__add_products(square[0], r, r, taps[k]);
-        vmafgpu__add_products(square[1], d, d, taps[k]);
-        vmafgpu__add_products(square[2], r, d, taps[k]);
-    }
-    const uint32_t mean_half = (uint32_t)vmafgpu__half(mean_shift);
-    const uint64_t square_half = (uint64_t)vmafgpu__half(square_shift);
-    for (int f = 0; f < 2; f++)
-        for (int i = 0; i < VMAFGPU__CHUNK; i++)
-            out->mean[f][x + i] = (uint16_t)((mean[f][i] + mean_half) >> mean_shift);
-    for (int f = 0; f < 3; f++)
-        for (int i = 0; i < VMAFGPU__CHUNK; i++)
-            out->square[f][x + i] = (uint32_t)((square[f][i] + square_half) >> square_shift);
-}
-
-/* Weighted sums along the row at columns x..x+63, and the variances and covariance that they give. */
-static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const uint16_t *taps, int reach, ptrdiff_t x) {
-    uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
-    uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
-    for (int k = 0; k <= 2 * reach; k++) {
-        const ptrdiff_t at = x + k - reach;
-        for (int f = 0; f < 2; f++)
-            vmafgpu__add_samples(mean[f], lines->mean[f] + at, taps[k]);
-        vmafgpu__add_squares(square, lines->square[0] + at, lines->square[1] + at, lines->square[2] + at, taps[k]);
-    }
-    for (int i = 0; i < VMAFGPU__CHUNK; i++) {
-        const uint32_t a = mean[0][i], b = mean[1][i];
-        const int32_t s2 = vmafgpu__vif_variance(square[1][i], b, b);
-        lines->variance[0][x + i] = vmafgpu__vif_variance(square[0][i], a, a);
-        lines->variance[1][x + i] = s2 > 0 ? s2 : 0;
-        lines->variance[2][x + i] = vmafgpu__vif_variance(square[2][i], a, b);
-    }
-}
-
-/* The four sums of one row. */
-static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafgpu__vif_tap_lines *lines, int w,
-                                    const uint16_t *table, vmafgpu__vif_sums *sums) {
-    const int32_t *var1 = lines->variance[0], *var2 = lines->variance[1], *cov = lines->variance[2];
-    int64_t denominator = 0, flat_noise = 0, flat_count = 0;
-    for (int x = 0; x < w; x++) {
-        const int32_t s1 = var1[x], s2 = var2[x], s12 = cov[x];
-        if (s1 < VMAFGPU__VIF_NOISE) {
-            flat_noise += s2;
-            flat_count++;
-            continue;
-        }
-        denominator += vmafgpu__log2_2048((uint32_t)s1 + VMAFGPU__VIF_NOISE, table) - VMAFGPU__VIF_LOG_NOISE;
-        if (s12 <= 0 || s2 <= 0)
-            continue;
-        double g;
-        int32_t rest;
-        vmafgpu__vif_channel(s1, s2, s12, &g, &rest);
-        const uint32_t n1 = (uint32_t)rest + VMAFGPU__VIF_NOISE;
-        const int log_n1 = vmafgpu__log2_2048(n1, table);
-        for (int i = 0; i < plan->vif_variants; i++)
-            sums->numerator[i] += vmafgpu__vif_information(s1, n1, log_n1, g, plan->vif_gain_limit[i], table);
-    }
-    sums->denominator += denominator;
-    sums->flat_noise += flat_noise;
-    sums->flat_count += flat_count;
-}
-
-/* One row of the next scale from this one: filtered, every second row and column. */
-static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w, int shift,
-                                    uint16_t *line, uint16_t *out) {
-    const uint32_t half = (uint32_t)vmafgpu__half(shift);
-    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
-        uint32_t sum[VMAFGPU__CHUNK] = { 0 };
-        for (int k = 0; k <= 2 * reach; k++) {
-            uint16_t chunk[VMAFGPU__CHUNK];
-            vmafgpu__read_chunk(rows[k], wide, x, w, chunk);
-            vmafgpu__add_samples(sum, chunk, taps[k]);
-        }
-        for (int i = 0; i < VMAFGPU__CHUNK; i++)
-            line[x + i] = (uint16_t)((sum[i] + half) >> shift);
-    }
-    for (int k = 1; k <= reach; k++) {
-        line[-k] = line[k];
-        line[w - 1 + k] = line[w - 1 - k];
-    }
-    for (int x = 0; x < w / 2; x++) {
-        uint32_t sum = 32768;
-        for (int k = 0; k <= 2 * reach; k++)
-            sum += (uint32_t)taps[k] * line[2 * x + k - reach];
-        out[x] = (uint16_t)(sum >> 16);
-    }
-}
-
-static const void *vmafgpu__vif_picture_row(const vmafgpu__vif_picture *picture, int y) {
-    return (const uint8_t *)picture->row + y * picture->pitch;
-}
-
-/* Row y of a scale: its variances. */
-static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_tap_lines *lines,
-                             const vmafgpu__vif_picture *distorted, int y) {
-    const int mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
-    const int square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
-    const int reach = vmafgpu__vif_reach(job->scale), w = job->w;
-    const uint16_t *taps = vmafgpu__vif_taps[job->scale];
-    const void *rows[2][17];
-    for (int k = 0; k <= 2 * reach; k++) {
-        const int from = vmafgpu__reflect(y + k - reach, job->h);
-        rows[0][k] = vmafgpu__vif_picture_row(&job->reference, from);
-        rows[1][k] = vmafgpu__vif_picture_row(distorted, from);
-    }
-    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
-        vmafgpu__vif_vertical(rows, job->wide, taps, reach, x, w, mean_shift, square_shift, lines);
-    for (int k = 1; k <= reach; k++) {
-        for (int i = 0; i < 2; i++) {
-            lines->mean[i][-k] = lines->mean[i][k];
-            lines->mean[i][w - 1 + k] = lines->mean[i][w - 1 - k];
-        }
-        for (int i = 0; i < 3; i++) {
-            lines->square[i][-k] = lines->square[i][k];
-            lines->square[i][w - 1 + k] = lines->square[i][w - 1 - k];
-        }
-    }
-    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
-        vmafgpu__vif_horizontal(lines, taps, reach, x);
-}
-
-/* The rows of the next scale's picture that lie in the strip. */
-static void vmafgpu__vif_shrink(const vmafgpu__vif_job *job, const vmafgpu__vif_picture *picture, uint16_t *line) {
-    if (job->scale + 1 == VMAFGPU__SCALES || !picture->next)
-        return;
-    const int reach = vmafgpu__vif_reach(job->scale + 1), mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
-    for (int y = (job->first + 1) / 2; y < (job->end + 1) / 2 && y < job->h / 2; y++) {
-        const void *rows[17];
-        for (int k = 0; k <= 2 * reach; k++)
-            rows[k] = vmafgpu__vif_picture_row(picture, vmafgpu__reflect(2 * y + k - reach, job->h));
-        vmafgpu__vif_shrink_row(rows, job->wide, vmafgpu__vif_taps[job->scale + 1], reach, job->w, mean_shift, line,
-                                picture->next + y * picture->next_stride);
-    }
-}
-
-static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
-    vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__vif_tap_lines lines;
-    carver.base = (unsigned char *)job->scratch;
-    vmafgpu__carve_vif_lines(&carver, job->w, &lines);
-    for (int i = 0; i < job->distorted_count && !job->images_only; i++)
-        for (int y = job->first; y < job->end; y++) {
-            vmafgpu__vif_row(job, &lines, &job->distorted[i], y);
-            vmafgpu__vif_plain_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
-        }
-    for (int i = -1; i < job->distorted_count; i++)
-        vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
-}
-
-#endif /* !VMAFGPU_NO_VIF */
-
-/* ================================================================================================
  * >>adm                                          detail lost and added, in wavelet bands
  * ================================================================================================ */
 /* ---- options and columns ---- */
@@ -12065,11 +11571,2141 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 
 #endif /* !VMAFGPU_NO_FLOAT */
 
+/* ================================================================================================
+ * >>chains                                       a frame's work shared out among threads
+ * ================================================================================================
+ * A frame pair is worked off in pieces: a strip of rows of one feature at one scale. A piece keeps a few lines of
+ * intermediate results, never planes. The pieces of a feature and scale are a chain, taken from the top down; who is
+ * free takes the first piece, in some order of the chains, whose input is there. So nobody waits for a scale to be
+ * finished, only for the last pieces of the frame. At scale 0 the chains do not run away from one another, so that
+ * rows are still in a cache when the next feature reads them.
+ *
+ * Rows are counted in units: pairs of rows, but single rows of the wavelet's bands, which come from such pairs.
+ */
+enum {
+    VMAFGPU__PIECE = 128,       /* rows of a piece at most, and at least, as each reads rows of its neighbours anew... */
+    VMAFGPU__LEAST_PIECE = 32,  /* ...but for half of a thread's share... */
+    VMAFGPU__LEAST_VIF_PIECE = 16,   /* ...and for VIF, which reads neighbours for all rows */
+    VMAFGPU__MAX_CHAINS = 16
+};
+
+/* What a piece reads of another chain, which must be done: units first * times - above .. end * times + below - 1. */
+typedef struct vmafgpu__chain_input { int chain, times, above, below; } vmafgpu__chain_input;
+
+typedef struct vmafgpu__chain_kind {
+    /* Does rows first..end-1 of a scale; `room` is one that the piece has for itself. */
+    void (*run)(const vmafgpu *v, int thread, int room, int scale, int first, int end);
+    const vmafgpu__cpu_feature *feature;   /* NULL: none, it is always there */
+    int      scale;
+    int      of_bands;                     /* units are rows of the wavelet's bands */
+    int      least;                        /* rows of a piece */
+    int      has_room;
+    unsigned behind;                       /* chains, as bits, that this one must not run away from... */
+    int      slack;                        /* ...by so many units more than is usual */
+    vmafgpu__chain_input input[2];         /* times 0: none */
+} vmafgpu__chain_kind;
+
+typedef struct vmafgpu__chain {
+    int  rows;                             /* of the picture or band */
+    int  count;                            /* of pieces */
+    int *first;                            /* unit of each; and the end */
+    int *done;                             /* of each; atomic */
+    int  limit;                            /* how many this frame has: all or none */
+    int  next;                             /* the first that nobody has taken; atomic */
+} vmafgpu__chain;
+
+typedef struct vmafgpu__chains {
+    const vmafgpu__chain_kind *kinds;
+    const unsigned char *order;            /* in which threads look for pieces */
+    vmafgpu__chain chain[VMAFGPU__MAX_CHAINS];
+    int  count;
+    int  threads;                          /* those beyond have nothing to do */
+    int *rooms, room_count;                /* atomic: whether each is taken */
+    int  is_stopped;                       /* atomic: the rest of the pieces is not done */
+} vmafgpu__chains;
+
+/* Cuts so many units of rows into pieces for so many threads, none but the last smaller than `least`, and returns how many
+ * there are: each is a thread's share of what is left, so that all end together. They are even, as VIF does four rows at once. */
+static int vmafgpu__cut(int units, int threads, int least, int *first) {
+    int count = 0;
+    for (int at = 0; at < units || count == 0; count++) {
+        int size = threads == 1 ? VMAFGPU__PIECE / 2 : (units - at) / threads / 2 * 2;
+        size = size > VMAFGPU__PIECE / 2 ? VMAFGPU__PIECE / 2 : size < least ? least : size;
+        if (units - at - size < least / 2)
+            size = units - at;
+        at += size;
+        if (first)
+            first[count + 1] = at;
+    }
+    return count;
+}
+
+/* The pieces of all chains. `wanted` says of each how many threads share it: 0, it is not wanted. */
+static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
+    const int shares = h / VMAFGPU__LEAST_PIECE;
+    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2;   /* in pairs, even */
+    for (int k = 0; k < chains->count; k++) {
+        const vmafgpu__chain_kind *kind = &chains->kinds[k];
+        vmafgpu__chain *chain = &chains->chain[k];
+        const int least = half_share < kind->least / 2 ? half_share : kind->least / 2;
+        chain->rows = kind->of_bands ? vmafgpu__adm_size(h, kind->scale) : h >> kind->scale;
+        const int units = kind->of_bands ? chain->rows : (chain->rows + 1) / 2;
+        chain->count = wanted[k] ? vmafgpu__cut(units, wanted[k], least, NULL) : 0;
+        chain->first = (int *)vmafgpu__carve(c, (size_t)(chain->count + 1) * sizeof *chain->first);
+        chain->done = (int *)vmafgpu__carve(c, (size_t)chain->count * sizeof *chain->done);
+        if (c->base && wanted[k])
+            (void)vmafgpu__cut(units, wanted[k], least, chain->first);
+    }
+    chains->rooms = (int *)vmafgpu__carve(c, (size_t)chains->room_count * sizeof *chains->rooms);
+}
+
+/* Whether the pieces that have what is in first..end-1 are done. */
+static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
+    int low = 0;
+    for (int high = chain->limit; low < high;) {
+        const int middle = (low + high) / 2;
+        if (chain->first[middle + 1] <= first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < chain->limit && chain->first[low] < end; low++)
+        if (!vmafgpu__atomic_get(&chain->done[low]))
+            return 0;
+    return 1;
+}
+
+/* Whether a chain is so far ahead that others should catch up first. */
+static int vmafgpu__is_ahead(const vmafgpu__chains *chains, int k, int piece) {
+    const vmafgpu__chain_kind *kind = &chains->kinds[k];
+    const int lead = (2 * chains->threads - 1) * (VMAFGPU__PIECE / 2) + kind->slack;
+    for (int i = 0; kind->behind >> i; i++) {
+        const vmafgpu__chain *chain = &chains->chain[i];
+        if ((kind->behind >> i & 1) && chain->limit &&
+            chains->chain[k].first[piece] - chain->first[vmafgpu__atomic_get(&chain->next)] >= lead)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether what a piece reads is there. */
+static int vmafgpu__is_ready(const vmafgpu__chains *chains, int k, int piece) {
+    const vmafgpu__chain_input *input = chains->kinds[k].input;
+    const int first = chains->chain[k].first[piece], end = chains->chain[k].first[piece + 1];
+    if (vmafgpu__is_ahead(chains, k, piece))
+        return 0;
+    for (int i = 0; i < 2 && input[i].times; i++)
+        if (!vmafgpu__is_done(&chains->chain[input[i].chain], input[i].times * first - input[i].above,
+                              input[i].times * end + input[i].below))
+            return 0;
+    return 1;
+}
+
+/* The number of a free room, which is taken now; -1: there is none. */
+static int vmafgpu__take_room(vmafgpu__chains *chains) {
+    for (int i = 0; i < chains->room_count; i++)
+        if (!vmafgpu__atomic_get(&chains->rooms[i]) && vmafgpu__atomic_change(&chains->rooms[i], 0, 1))
+            return i;
+    return -1;
+}
+
+/* Takes a piece of this chain if there is one to take, and does it. */
+static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
+    const vmafgpu__chain_kind *kind = &chains->kinds[k];
+    vmafgpu__chain *chain = &chains->chain[k];
+    int room = -1;
+    const int piece = vmafgpu__atomic_get(&chain->next);
+    if (piece >= chain->limit)
+        return 0;
+    *is_over = 0;
+    if (!vmafgpu__is_ready(chains, k, piece) || (kind->has_room && (room = vmafgpu__take_room(chains)) < 0))
+        return 0;
+    const int is_mine = vmafgpu__atomic_change(&chain->next, piece, piece + 1);
+    if (is_mine && !vmafgpu__atomic_get(&chains->is_stopped)) {
+        const int rows = kind->of_bands ? 1 : 2, end = rows * chain->first[piece + 1];
+        kind->run(v, thread, room, kind->scale, rows * chain->first[piece], end < chain->rows ? end : chain->rows);
+    }
+    if (room >= 0)
+        vmafgpu__atomic_set(&chains->rooms[room], 0);
+    if (is_mine)
+        vmafgpu__atomic_set(&chain->done[piece], 1);
+    return 1;
+}
+
+/* One thread's part of a frame: pieces, until all are taken. */
+static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
+    for (int looks = 0;;) {
+        int is_over = 1, i = 0;
+        while (i < chains->count && !vmafgpu__work_on(v, chains, thread, chains->order[i], &is_over))
+            i++;
+        if (i < chains->count)
+            looks = 0;
+        else if (is_over)
+            return;
+        else
+            vmafgpu__look_again(looks = (looks + 1) % VMAFGPU__LOOKS);
+    }
+}
+
+/* ================================================================================================
+ * >>cpu state                                    what the backend on the CPU has
+ * ================================================================================================ */
+/* What a thread works with. */
+typedef struct vmafgpu__worker {
+    vmafgpu__sums sums;
+    void         *scratch;                 /* of motion or VIF */
+    vmafgpu__adm_sums *adm;                /* of a piece, per distorted frame */
+} vmafgpu__worker;
+
+enum {
+    VMAFGPU__CHECK,                        /* whether samples fit the bit depth */
+    VMAFGPU__KEEP,                         /* the reference, for the motion of the next frame */
+    VMAFGPU__VIF_CHAIN,                    /* of scale 0, then of the others */
+    VMAFGPU__ADM_CHAIN = VMAFGPU__VIF_CHAIN + VMAFGPU__SCALES,
+    VMAFGPU__MOTION_CHAIN = VMAFGPU__ADM_CHAIN + VMAFGPU__SCALES,
+    VMAFGPU__CHAINS
+};
+
+enum { VMAFGPU__DOORS = 2 + (int)VMAFGPU__MAX_DISTORTED };
+
+struct vmafgpu__cpu {
+    const vmafgpu__cpu_functions *functions;
+    uint16_t       *log_table;
+    int             wide;                  /* 1: views have words, 0: bytes */
+    int             in_place;              /* the caller's frames are views as they are; 0: they are copied to `landing` */
+    uint8_t        *landing[2];
+    size_t          row_bytes;             /* of these and of `history` */
+    uint8_t        *history[2];            /* ring of the latest references; the next one goes to `current` */
+    int             ring, current;
+    vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* pictures of scales 1..3 (0 is unused) */
+    void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
+    ptrdiff_t       adm_stride[VMAFGPU__SCALES];
+    vmafgpu__worker *workers;              /* chains.threads */
+    unsigned char  *states;                /* of extractors that are measured by themselves */
+    void           *scratch;               /* which one of them at a time works with, and CAMBI */
+    uint64_t        scratch_size;          /* what the latter needs */
+    unsigned char  *lent;                  /* planes for vmafgpu_lend(), once somebody has called it */
+    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* of the first member's rows, not rounded, where they are wanted; else NULL */
+    void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
+                                              share a few */
+    vmafgpu__chains chains;
+    vmafgpu__cpu   *seats;                 /* [config.candidates - 1], with what a distorted frame needs only */
+    vmafgpu__lent_layout door;             /* of planes for frames in RGB */
+    unsigned char  *doors[VMAFGPU__DOORS]; /* of the reference, the one before it, each distorted frame */
+
+    /* The present frame. */
+    vmafgpu__view   pair[2];
+    vmafgpu__view   before[2];             /* reference of one and of two frames before */
+    vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
+    vmafgpu__cpu   *members[VMAFGPU__MAX_DISTORTED];   /* whose distorted frames are worked off with the one reference, this
+                                                          one's first: of other contexts, or `seats` */
+    int             member_count;
+    int             is_prepared;           /* the sums of the next pair are there already */
+    int             keeps;                 /* this frame's reference will be kept, whatever comes */
+};
+
 #endif /* !VMAFGPU_KERNELS */
 #endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
 
 /* What follows until >>floats is read by passes. */
 #ifdef VMAFGPU__PASS
+
+/* ================================================================================================
+ * >>vif                                          visual information fidelity
+ * ================================================================================================ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- VIF: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536 ---- */
+
+#define VMAFGPU__VIF_NOISE 131072            /* sigma_n^2 = 2, in units of 65536 per squared 8-bit grey level */
+#define VMAFGPU__VIF_EPSILON (65536 * 1.0e-10)
+#define VMAFGPU__VIF_LOG_NOISE 34816         /* 2048 * log2(131072) */
+
+VMAFGPU__TABLE uint16_t vmafgpu__vif_taps[VMAFGPU__SCALES][17] = {
+    { 489, 935, 1640, 2640, 3896, 5274, 6547, 7455, 7784, 7455, 6547, 5274, 3896, 2640, 1640, 935, 489 },
+    { 1244, 3663, 7925, 12590, 14692, 12590, 7925, 3663, 1244, 0, 0, 0, 0, 0, 0, 0, 0 },
+    { 3571, 16004, 26386, 16004, 3571, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+    { 10904, 43728, 10904, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+};
+
+/* Taps on either side of the centre. */
+VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
+    return 8 >> scale;
+}
+
+/* Rounding shifts of the vertical pass: of the means, and of the squares. */
+VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
+    return scale ? 16 : bit_depth;
+}
+VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
+    return scale ? 16 : 2 * (bit_depth - 8);
+}
+
+/* table[m - 32768] = 2048 * log2(m) for m in 32768..65535, rounded as the reference rounds: log2 to float first. That is
+ * floor(2048 * log2(m) + 1/2 + 2^-10); the table is built from the places where it steps, which lie far enough from
+ * integers for any libm. Made on the host; other devices get a copy. */
+#ifndef VMAFGPU_KERNELS
+static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
+    int m = 32768;
+    for (int level = 30720; level <= 32768; level++) {
+        const double step = exp2(((double)level + 1.0 - 0.5 - 0.0009765625) / 2048.0);
+        while (m < 65536 && (double)m < step) {
+            table[m - 32768] = (uint16_t)level;
+            m++;
+        }
+    }
+}
+#endif
+
+/* 2048 * log2(v) by table, for v >= 2^15; the bits below the leading sixteen are dropped. */
+VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
+    const int k = vmafgpu__bit_length(v) - 16;
+    return table[(v >> k) - 32768] + 2048 * k;
+}
+
+/* Products of 32-bit local means, in the unit of the variances. */
+VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
+    return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
+}
+
+/* A variance or covariance from the two weighted sums of squares or products and those of the means. May be negative. */
+VMAFGPU__FN int32_t vmafgpu__vif_variance(uint64_t square_sum, uint32_t mean_a, uint32_t mean_b) {
+    return (int32_t)((uint32_t)((square_sum + 32768) >> 16) - vmafgpu__vif_mean_product(mean_a, mean_b));
+}
+
+/* The gain g of the distortion channel and what it leaves unexplained, v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0, s2 > 0. */
+VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
+    *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
+    const int32_t rest = (int32_t)((double)s2 - *g * (double)s12);
+    *v = rest > 0 ? rest : 0;
+}
+
+/* Numerator term of one sample, given log n1 where n1 = v + noise. */
+VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, double g, double gain_limit,
+                                         const uint16_t *table) {
+    const double limited = g < gain_limit ? g : gain_limit;
+    const uint32_t n2 = (uint32_t)((int64_t)n1 + (int64_t)(limited * limited * (double)s1));
+    return vmafgpu__log2_2048(n2, table) - log_n1;
+}
+
+/* ---- VIF ---- */
+
+enum {
+    VMAFGPU__VIF_PLAIN_THREADS = 256,
+    VMAFGPU__VIF_TILE_WIDTH = 64,
+    VMAFGPU__VIF_TILE_HEIGHT = 32,
+    VMAFGPU__VIF_TILE_STRIDE = 84,       /* words from row to row in shared memory: 4 times an odd number */
+    VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
+    /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
+     * short. */
+    VMAFGPU__VIF_WARPS_0_8 = 12,
+    VMAFGPU__VIF_WARPS_PTX = 8,          /* the same in PTX: for some GPUs ptxas needs more registers than 12 warps can have */
+    VMAFGPU__VIF_WARPS_0_12 = 8,
+    VMAFGPU__VIF_WARPS_0_16 = 8,
+    VMAFGPU__VIF_WARPS_1 = 8,
+    VMAFGPU__VIF_WARPS_2 = 8,
+    VMAFGPU__VIF_WARPS_3 = 8,
+    VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory of a warp */
+    VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
+    VMAFGPU__VIF_INPUT_MARGIN = 8,
+    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of a scale's tap matrices */
+    VMAFGPU__MOTION_FRAGMENTS = 5 * 128,
+    VMAFGPU__VIF_ROUNDING = 32, /* bytes of shared memory, after the matrices */
+    /* Plain form: four planes of the tile, and half a plane for the next scale. */
+    VMAFGPU__VIF_PLAIN_SHARED =
+        (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
+    /* Matrix form: of a block, and of each of its warps besides, with samples of one and of two bytes. */
+    VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
+    VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS +
+                                 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
+    VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS +
+                                  2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
+    /* Where products are 16 x 16, with 32 and with 64 lanes: what fills a compute unit's registers beside the logarithms. */
+    VMAFGPU__VIF_WARPS_16_32 = 8, VMAFGPU__VIF_WARPS_16_64 = 12
+};
+
+/* Tap matrices of a scale where products are 16 x 16, of 128 words each. Down and across: of the next scale; down: low digits, high
+ * ones and the rest, for the reference, then for the distorted image. */
+typedef enum vmafgpu__vif_16 {
+    VMAFGPU__VIF_16_LOW = 0,
+    VMAFGPU__VIF_16_HIGH,
+    VMAFGPU__VIF_16_REST,
+    VMAFGPU__VIF_16_DOWN,
+    VMAFGPU__VIF_16_ACROSS = VMAFGPU__VIF_16_DOWN + 6,
+    VMAFGPU__VIF_16_ACROSS_REST,
+    VMAFGPU__VIF_16_MATRICES,
+    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128,   /* words of a scale */
+    VMAFGPU__VIF_16_SHARED = (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512   /* bytes of those of the next scale */
+} vmafgpu__vif_16;
+
+/* A gain limit as the statistics compare and apply it. */
+typedef struct vmafgpu__vif_gain {
+    double   limit;
+    int32_t  any;                        /* 0 where the limit is 1, else all bits below the sign */
+    int32_t  shift;                      /* 2^shift times s1 is surely below limit * s1; above all where it is 1 */
+    uint32_t one;                        /* 1, which the compiler does not know */
+} vmafgpu__vif_gain;
+
+/* One scale of one variant. */
+typedef struct vmafgpu__vif_launch {
+    vmafgpu__batch    batch;
+    unsigned char    *scratch;           /* of the first pair; those of the others follow */
+    uint64_t          scratch_size;      /* per pair */
+    uint64_t input[2]; /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
+    uint64_t          output[2];         /* in the scratch: images of the next scale; not used at scale 3 */
+    int32_t           input_pitch, output_pitch;
+    int32_t           width, height;     /* of this scale's images */
+    const void       *log_table;
+    const void       *fragments;         /* matrix form: tap matrices of this scale */
+    uint32_t *illegal; /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
+    uint32_t          illegal_bits;      /* what must not be set in a word of two samples */
+    vmafgpu__vif_gain gain;
+    int32_t           mean_shift, square_shift;   /* of the vertical pass */
+    int32_t           mean_half, square_half;     /* half of what they drop */
+    int32_t           square_factor;              /* 2^(16 - square_shift) */
+    int32_t           scale;
+    int32_t variant, first; /* the first variant also makes what variants share, and the next scale's images */
+    int32_t           images_only;       /* no sums */
+    uint32_t         *claimed;           /* matrix form: pieces of the work that warps have taken; zero at first */
+} vmafgpu__vif_launch;
+
+#elif VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- options and columns ---- */
+
+static const vmafgpu__column vmafgpu__vif_columns[] = {
+    { "integer_vif_scale0", "VMAF_integer_feature_vif_scale0_score", 0, 0, 0 },
+    { "integer_vif_scale1", "VMAF_integer_feature_vif_scale1_score", 0, 0, 0 },
+    { "integer_vif_scale2", "VMAF_integer_feature_vif_scale2_score", 0, 0, 0 },
+    { "integer_vif_scale3", "VMAF_integer_feature_vif_scale3_score", 0, 0, 0 },
+    { "integer_vif", NULL, 1, 0, 0 }, { "integer_vif_num", NULL, 1, 0, 0 }, { "integer_vif_den", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale0", NULL, 1, 0, 0 }, { "integer_vif_den_scale0", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale1", NULL, 1, 0, 0 }, { "integer_vif_den_scale1", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale2", NULL, 1, 0, 0 }, { "integer_vif_den_scale2", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale3", NULL, 1, 0, 0 }, { "integer_vif_den_scale3", NULL, 1, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#ifndef VMAFGPU_NO_VIF
+VMAFGPU__COLD
+
+#define VMAFGPU__VIF_OPTIONS(X) \
+    X(VMAFGPU__VIF_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__VIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
+    X(VMAFGPU__VIF_SKIP_SCALE0, "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1, NULL)
+enum { VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__vif_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+
+/* ---- what the options mean ---- */
+
+static vmafgpu_result vmafgpu__vif_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__plan *p = &v->plan;
+    p->vif_skips_scale_0 = e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 && (p->vif_variants == 0 || p->vif_skips_scale_0);
+    return vmafgpu__find_variant(v, p->vif_gain_limit, &p->vif_variants, &e->option[VMAFGPU__VIF_GAIN_LIMIT],
+                                 sizeof *p->vif_gain_limit, "vif_enhn_gain_limit", &e->variant);
+}
+
+/* ---- from sums to columns ---- */
+
+static void vmafgpu__vif_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                int64_t position, double *out) {
+    double scale_num[VMAFGPU__SCALES], scale_den[VMAFGPU__SCALES], num = 0, den = 0;
+    (void)v, (void)position;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__vif_sums *x = &sums->vif[s];
+        if (s == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) {
+            scale_num[0] = 0;
+            scale_den[0] = -1;
+            *out++ = 0;
+            continue;
+        }
+        const float n = (float)((double)x->numerator[e->variant] / 2048.0 +
+                                ((double)x->flat_count - (double)x->flat_noise / 16384.0 / 65025.0));
+        const float d = (float)((double)x->denominator / 2048.0 + (double)x->flat_count);
+        *out++ = (double)(n / d);
+        scale_num[s] = (double)n;
+        scale_den[s] = (double)d;
+        num += (double)n;
+        den += (double)d;
+    }
+    if (e->option[VMAFGPU__VIF_DEBUG] == 0)
+        return;
+    *out++ = den > 0 ? num / den : 1.0;
+    *out++ = num;
+    *out++ = den;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        *out++ = scale_num[s];
+        *out++ = scale_den[s];
+    }
+}
+
+VMAFGPU__COLD_END
+
+/* ---- in plain C ---- */
+
+enum {
+    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache... */
+    VMAFGPU__VIF_WIDE_THREADS = 16,   /* ...of so many threads; of more, narrower ones, so that all take no more memory */
+    VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
+    VMAFGPU__VIF_FILL = 64,        /* the sides, and what fills the last registers */
+    VMAFGPU__VIF_MARGIN = 32       /* elements on both sides of both halves of a line */
+};
+
+/* One picture of a scale, and where its part of the next scale goes. */
+typedef struct vmafgpu__vif_picture {
+    const void *row;           /* row 0: bytes, or words of two bytes where the job is `wide` */
+    ptrdiff_t   pitch;         /* in bytes */
+    uint16_t   *next;          /* row 0 of the next scale's picture, w / 2 by h / 2; NULL: not wanted */
+    ptrdiff_t   next_stride;   /* in elements */
+} vmafgpu__vif_picture;
+
+/* One scale of a strip of rows. Nothing is read outside the pictures, nothing written outside the next ones. */
+typedef struct vmafgpu__vif_job {
+    vmafgpu__vif_picture        reference;
+    const vmafgpu__vif_picture *distorted;
+    int                       distorted_count;
+    int                       wide, scale, bit_depth, w, h;
+    int                       first, end;     /* rows; `first` is even, `end` is even or h */
+    int                       images_only;    /* no sums */
+    const vmafgpu__plan      *plan;
+    const uint16_t           *log_table;      /* only where the level asks for it */
+    void                     *scratch;        /* aligned to 64 bytes; a thread's */
+    int                       widest;         /* columns of a strip, at most */
+} vmafgpu__vif_job;
+
+/* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
+static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
+    const int wide = VMAFGPU__VIF_WIDE_THREADS, share = threads < wide ? wide : threads;
+    const int width = 2 * VMAFGPU__VIF_STRIP * wide / share / (1 + distorted_count) / 64 * 64;
+    return width < 64 ? 64 : width;
+}
+
+#if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
+/* Bytes of the vector code's scratch for up to `together` distorted pictures: ten pairs of rows of each picture; lines of
+ * sixteen bits for four rows; means and variances. */
+static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
+    uint64_t most = 0;
+    for (int count = 1; count <= together; count++) {
+        const int strip = vmafgpu__vif_strip_width(count, threads), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
+        const size_t pairs = 10 * (size_t)(vmafgpu__round_up((uint64_t)columns, 64) * 4 + 64) * (1 + (size_t)count);
+        most = pairs > most ? pairs : most;
+    }
+    const size_t columns = (size_t)vmafgpu__vif_strip_width(1, threads) + VMAFGPU__VIF_FILL;
+    return most + 4 * 9 * (columns + 4 * VMAFGPU__VIF_MARGIN) * sizeof(uint16_t) + 10 * columns * sizeof(uint32_t);
+}
+#endif
+
+/* What the plain code has in its scratch: lines of one row. */
+typedef struct vmafgpu__vif_tap_lines {
+    uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
+    uint32_t *square[3];                   /* reference squared, distorted squared, product */
+    int32_t  *variance[3];                 /* after the horizontal pass: s1, s2, s12 */
+} vmafgpu__vif_tap_lines;
+
+static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
+    const size_t count = vmafgpu__padded(w), margin = VMAFGPU__MARGIN;
+    for (int i = 0; i < 2; i++)
+        lines->mean[i] = (uint16_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint16_t));
+    for (int i = 0; i < 3; i++) {
+        lines->square[i] = (uint32_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint32_t));
+        lines->variance[i] = (int32_t *)vmafgpu__carve_line(c, count, margin, sizeof(int32_t));
+    }
+}
+
+static uint64_t vmafgpu__vif_scratch_size_scalar(int width, int together, int threads) {
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__vif_tap_lines lines;
+    (void)together;
+    (void)threads;
+    vmafgpu__carve_vif_lines(&carver, width, &lines);
+    return carver.used;
+}
+
+/* The inner loops: a chunk of weighted samples, products or squares is added to sums. One simple statement each, which
+ * compilers turn into vector code. */
+static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
+                                        uint16_t tap) {
+    for (int i = 0; i < VMAFGPU__CHUNK; i++)
+        sum[i] += (uint32_t)tap * a[i];
+}
+
+static inline void vmafgpu__add_products(uint64_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
+                                         const uint16_t *VMAFGPU__RESTRICT b, uint32_t tap) {
+    for (int i = 0; i < VMAFGPU__CHUNK; i++)
+        sum[i] += (uint64_t)tap * ((uint32_t)a[i] * b[i]);
+}
+
+static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGPU__CHUNK],
+                                        const uint32_t *VMAFGPU__RESTRICT a, const uint32_t *VMAFGPU__RESTRICT b,
+                                        const uint32_t *VMAFGPU__RESTRICT c, uint64_t tap) {
+    for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+        sum[0][i] += tap * a[i];
+        sum[1][i] += tap * b[i];
+        sum[2][i] += tap * c[i];
+    }
+}
+
+/* Weighted sums down the columns x..x+63 of 2 * reach + 1 rows: means, squares and product of both frames. */
+static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x, int w,
+                                  int mean_shift, int square_shift, const vmafgpu__vif_tap_lines *out) {
+    uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
+    uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
+    for (int k = 0; k <= 2 * reach; k++) {
+        uint16_t r[VMAFGPU__CHUNK], d[VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(rows[0][k], wide, x, w, r);
+        vmafgpu__read_chunk(rows[1][k], wide, x, w, d);
+        vmafgpu__add_samples(mean[0], r, taps[k]);
+        vmafgpu__add_samples(mean[1], d, taps[k]);
+        vmafgpu__add_products(square[0], r, r, taps[k]);
+        vmafgpu__add_products(square[1], d, d, taps[k]);
+        vmafgpu__add_products(square[2], r, d, taps[k]);
+    }
+    const uint32_t mean_half = (uint32_t)vmafgpu__half(mean_shift);
+    const uint64_t square_half = (uint64_t)vmafgpu__half(square_shift);
+    for (int f = 0; f < 2; f++)
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            out->mean[f][x + i] = (uint16_t)((mean[f][i] + mean_half) >> mean_shift);
+    for (int f = 0; f < 3; f++)
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            out->square[f][x + i] = (uint32_t)((square[f][i] + square_half) >> square_shift);
+}
+
+/* Weighted sums along the row at columns x..x+63, and the variances and covariance that they give. */
+static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const uint16_t *taps, int reach, ptrdiff_t x) {
+    uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
+    uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
+    for (int k = 0; k <= 2 * reach; k++) {
+        const ptrdiff_t at = x + k - reach;
+        for (int f = 0; f < 2; f++)
+            vmafgpu__add_samples(mean[f], lines->mean[f] + at, taps[k]);
+        vmafgpu__add_squares(square, lines->square[0] + at, lines->square[1] + at, lines->square[2] + at, taps[k]);
+    }
+    for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+        const uint32_t a = mean[0][i], b = mean[1][i];
+        const int32_t s2 = vmafgpu__vif_variance(square[1][i], b, b);
+        lines->variance[0][x + i] = vmafgpu__vif_variance(square[0][i], a, a);
+        lines->variance[1][x + i] = s2 > 0 ? s2 : 0;
+        lines->variance[2][x + i] = vmafgpu__vif_variance(square[2][i], a, b);
+    }
+}
+
+/* The four sums of one row. */
+static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafgpu__vif_tap_lines *lines, int w,
+                                    const uint16_t *table, vmafgpu__vif_sums *sums) {
+    const int32_t *var1 = lines->variance[0], *var2 = lines->variance[1], *cov = lines->variance[2];
+    int64_t denominator = 0, flat_noise = 0, flat_count = 0;
+    for (int x = 0; x < w; x++) {
+        const int32_t s1 = var1[x], s2 = var2[x], s12 = cov[x];
+        if (s1 < VMAFGPU__VIF_NOISE) {
+            flat_noise += s2;
+            flat_count++;
+            continue;
+        }
+        denominator += vmafgpu__log2_2048((uint32_t)s1 + VMAFGPU__VIF_NOISE, table) - VMAFGPU__VIF_LOG_NOISE;
+        if (s12 <= 0 || s2 <= 0)
+            continue;
+        double g;
+        int32_t rest;
+        vmafgpu__vif_channel(s1, s2, s12, &g, &rest);
+        const uint32_t n1 = (uint32_t)rest + VMAFGPU__VIF_NOISE;
+        const int log_n1 = vmafgpu__log2_2048(n1, table);
+        for (int i = 0; i < plan->vif_variants; i++)
+            sums->numerator[i] += vmafgpu__vif_information(s1, n1, log_n1, g, plan->vif_gain_limit[i], table);
+    }
+    sums->denominator += denominator;
+    sums->flat_noise += flat_noise;
+    sums->flat_count += flat_count;
+}
+
+/* One row of the next scale from this one: filtered, every second row and column. */
+static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w, int shift,
+                                    uint16_t *line, uint16_t *out) {
+    const uint32_t half = (uint32_t)vmafgpu__half(shift);
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
+        uint32_t sum[VMAFGPU__CHUNK] = { 0 };
+        for (int k = 0; k <= 2 * reach; k++) {
+            uint16_t chunk[VMAFGPU__CHUNK];
+            vmafgpu__read_chunk(rows[k], wide, x, w, chunk);
+            vmafgpu__add_samples(sum, chunk, taps[k]);
+        }
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            line[x + i] = (uint16_t)((sum[i] + half) >> shift);
+    }
+    for (int k = 1; k <= reach; k++) {
+        line[-k] = line[k];
+        line[w - 1 + k] = line[w - 1 - k];
+    }
+    for (int x = 0; x < w / 2; x++) {
+        uint32_t sum = 32768;
+        for (int k = 0; k <= 2 * reach; k++)
+            sum += (uint32_t)taps[k] * line[2 * x + k - reach];
+        out[x] = (uint16_t)(sum >> 16);
+    }
+}
+
+static const void *vmafgpu__vif_picture_row(const vmafgpu__vif_picture *picture, int y) {
+    return (const uint8_t *)picture->row + y * picture->pitch;
+}
+
+/* Row y of a scale: its variances. */
+static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_tap_lines *lines,
+                             const vmafgpu__vif_picture *distorted, int y) {
+    const int mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
+    const int square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
+    const int reach = vmafgpu__vif_reach(job->scale), w = job->w;
+    const uint16_t *taps = vmafgpu__vif_taps[job->scale];
+    const void *rows[2][17];
+    for (int k = 0; k <= 2 * reach; k++) {
+        const int from = vmafgpu__reflect(y + k - reach, job->h);
+        rows[0][k] = vmafgpu__vif_picture_row(&job->reference, from);
+        rows[1][k] = vmafgpu__vif_picture_row(distorted, from);
+    }
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__vif_vertical(rows, job->wide, taps, reach, x, w, mean_shift, square_shift, lines);
+    for (int k = 1; k <= reach; k++) {
+        for (int i = 0; i < 2; i++) {
+            lines->mean[i][-k] = lines->mean[i][k];
+            lines->mean[i][w - 1 + k] = lines->mean[i][w - 1 - k];
+        }
+        for (int i = 0; i < 3; i++) {
+            lines->square[i][-k] = lines->square[i][k];
+            lines->square[i][w - 1 + k] = lines->square[i][w - 1 - k];
+        }
+    }
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__vif_horizontal(lines, taps, reach, x);
+}
+
+/* The rows of the next scale's picture that lie in the strip. */
+static void vmafgpu__vif_shrink(const vmafgpu__vif_job *job, const vmafgpu__vif_picture *picture, uint16_t *line) {
+    if (job->scale + 1 == VMAFGPU__SCALES || !picture->next)
+        return;
+    const int reach = vmafgpu__vif_reach(job->scale + 1), mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
+    for (int y = (job->first + 1) / 2; y < (job->end + 1) / 2 && y < job->h / 2; y++) {
+        const void *rows[17];
+        for (int k = 0; k <= 2 * reach; k++)
+            rows[k] = vmafgpu__vif_picture_row(picture, vmafgpu__reflect(2 * y + k - reach, job->h));
+        vmafgpu__vif_shrink_row(rows, job->wide, vmafgpu__vif_taps[job->scale + 1], reach, job->w, mean_shift, line,
+                                picture->next + y * picture->next_stride);
+    }
+}
+
+static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__vif_tap_lines lines;
+    carver.base = (unsigned char *)job->scratch;
+    vmafgpu__carve_vif_lines(&carver, job->w, &lines);
+    for (int i = 0; i < job->distorted_count && !job->images_only; i++)
+        for (int y = job->first; y < job->end; y++) {
+            vmafgpu__vif_row(job, &lines, &job->distorted[i], y);
+            vmafgpu__vif_plain_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
+        }
+    for (int i = -1; i < job->distorted_count; i++)
+        vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
+}
+
+#endif /* !VMAFGPU_NO_VIF */
+
+#ifndef VMAFGPU_NO_VIF
+/* A picture of a scale and where that of the next one goes. */
+static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
+    const vmafgpu__plane *plane = &cpu->vif[scale][frame];
+    vmafgpu__vif_picture picture;
+    memset(&picture, 0, sizeof picture);
+    picture.row = scale ? (const void *)plane->data : cpu->pair[frame].data;
+    picture.pitch = scale ? plane->stride * (ptrdiff_t)sizeof *plane->data : cpu->pair[frame].pitch;
+    if (scale + 1 < VMAFGPU__SCALES) {
+        picture.next = cpu->vif[scale + 1][frame].data;
+        picture.next_stride = cpu->vif[scale + 1][frame].stride;
+    }
+    return picture;
+}
+
+/* Of all members. */
+static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
+    vmafgpu__vif_sums *sums[VMAFGPU__MAX_DISTORTED];
+    vmafgpu__vif_job job;
+    (void)room;
+    memset(&job, 0, sizeof job);
+    for (int i = 0; i < cpu->member_count; i++) {
+        distorted[i] = vmafgpu__vif_picture_of(cpu->members[i], scale, 1);
+        sums[i] = &cpu->members[i]->workers[thread].sums.vif[scale];
+    }
+    job.reference = vmafgpu__vif_picture_of(cpu, scale, 0);
+    job.distorted = distorted;
+    job.distorted_count = cpu->member_count;
+    job.wide = scale || cpu->wide;
+    job.scale = scale;
+    job.bit_depth = v->config.bit_depth;
+    job.w = v->config.width >> scale;
+    job.h = v->config.height >> scale;
+    job.first = first;
+    job.end = end;
+    job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
+    job.plan = &v->plan;
+    job.log_table = cpu->log_table;
+    job.scratch = cpu->workers[thread].scratch;
+    job.widest = vmafgpu__vif_strip_width(cpu->member_count, cpu->chains.threads);
+    if (first < end)
+        cpu->functions->vif_rows(&job, sums);
+}
+
+static uint64_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
+    return functions->vif_scratch_size(v->config.width, together, threads);
+}
+
+static void vmafgpu__vif_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        to->vif[s].denominator += sums->vif[s].denominator;
+        to->vif[s].flat_noise += sums->vif[s].flat_noise;
+        to->vif[s].flat_count += sums->vif[s].flat_count;
+        for (int i = 0; i < v->plan.vif_variants; i++)
+            to->vif[s].numerator[i] += sums->vif[s].numerator[i];
+    }
+}
+
+static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
+    vmafgpu__vif_cpu_scratch, NULL, vmafgpu__vif_cpu_add, NULL, NULL, NULL
+};
+#endif /* !VMAFGPU_NO_VIF */
+
+#ifndef VMAFGPU_NO_GPU
+VMAFGPU__COLD
+
+/* ---- VIF on a GPU: one launch per variant and scale, in order ----
+ *
+ * The matrix form is in images for compute capability 8.0 and up, that of 16 x 16 in those for CDNA from gfx90a on and gfx12, the plain
+ * form everywhere. Statistics are made with doubles (f64), the better way where these are at least
+ * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
+typedef enum vmafgpu__vif_statistic {
+    VMAFGPU__VIF_F64 = 0,
+    VMAFGPU__VIF_INT,
+    VMAFGPU__VIF_STATISTICS
+} vmafgpu__vif_statistic;
+
+/* Inputs: scale 0 with 8, 9..12, 13..16 bits, scales 1, 2, 3. */
+enum { VMAFGPU__VIF_INPUTS = 6 };
+static const char *const vmafgpu__vif_kernels[VMAFGPU__VIF_FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
+    { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
+        "vmafgpu_vif_plain_1_f64", "vmafgpu_vif_plain_2_f64", "vmafgpu_vif_plain_3_f64" },
+      { "vmafgpu_vif_plain_0_8_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_0_16_int",
+        "vmafgpu_vif_plain_1_int", "vmafgpu_vif_plain_2_int", "vmafgpu_vif_plain_3_int" } },
+    { { "vmafgpu_vif_matrix_0_8_f64", "vmafgpu_vif_matrix_0_12_f64", "vmafgpu_vif_matrix_0_16_f64",
+        "vmafgpu_vif_matrix_1_f64", "vmafgpu_vif_matrix_2_f64", "vmafgpu_vif_matrix_3_f64" },
+      { "vmafgpu_vif_matrix_0_8_int", "vmafgpu_vif_matrix_0_12_int", "vmafgpu_vif_matrix_0_16_int",
+        "vmafgpu_vif_matrix_1_int", "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } },
+    { { "vmafgpu_vif_matrix16_0_8_f64", "vmafgpu_vif_matrix16_0_12_f64", "vmafgpu_vif_matrix16_0_16_f64",
+        "vmafgpu_vif_matrix16_1_f64", "vmafgpu_vif_matrix16_2_f64", "vmafgpu_vif_matrix16_3_f64" },
+      { "vmafgpu_vif_matrix16_0_8_int", "vmafgpu_vif_matrix16_0_12_int", "vmafgpu_vif_matrix16_0_16_int",
+        "vmafgpu_vif_matrix16_1_int", "vmafgpu_vif_matrix16_2_int", "vmafgpu_vif_matrix16_3_int" } }
+};
+
+static int vmafgpu__vif_input(int scale, int bit_depth) {
+    return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
+}
+
+/* `limit`: the most shared memory that the driver gives a block on this device; `threads`: the most threads of a block of this
+ * kernel, 0 if that is not known. */
+static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit,
+                                         uint32_t threads) {
+    static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
+                                                        VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
+    const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
+    const uint32_t of_warp = is_8 ? VMAFGPU__VIF_WARP_SHARED_8 : VMAFGPU__VIF_WARP_SHARED_16;
+    uint32_t warps = most[input];
+    vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
+    if (form == VMAFGPU__VIF_MATRIX) {
+        while (warps > 1 && (VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit || (threads && warps * 32 > threads)))
+            warps--;
+        block.threads = warps * 32;
+        block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
+    } else if (form == VMAFGPU__VIF_MATRIX_16) {
+        block.threads = (uint32_t)(lanes == 64 ? VMAFGPU__VIF_WARPS_16_64 * 64 : VMAFGPU__VIF_WARPS_16_32 * 32);
+        block.shared = (uint32_t)VMAFGPU__VIF_LOG_TABLE + (uint32_t)VMAFGPU__VIF_16_SHARED;
+    }
+    return block;
+}
+
+/* Device memory of one pair: the images of scales 1 to 3. */
+typedef struct vmafgpu__vif_scratch {
+    uint64_t size;
+    uint64_t image[VMAFGPU__SCALES][2];
+    int32_t  pitch[VMAFGPU__SCALES];
+} vmafgpu__vif_scratch;
+
+static vmafgpu__vif_scratch vmafgpu__vif_scratch_of(int width, int height) {
+    const uint64_t alignment = 256;
+    vmafgpu__vif_scratch out;
+    memset(&out, 0, sizeof out);
+    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+        const uint64_t pitch = vmafgpu__round_up((uint64_t)(width >> s) * 2, alignment);
+        out.pitch[s] = (int32_t)pitch;
+        for (int f = 0; f < 2; f++) {
+            out.image[s][f] = out.size;
+            out.size += pitch * (uint64_t)(height >> s);
+        }
+    }
+    return out;
+}
+
+/* ---- tap matrices, as the lanes of a warp hold them (PTX's m16n8k32, operand a): 4 words of each lane ----
+ *
+ * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
+typedef int (*vmafgpu__matrix)(int scale, int row, int k);
+
+static int vmafgpu__vif_tap_or_0(int scale, int i) {
+    return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
+}
+
+/* Row r makes output r of 16 from inputs 8 before to 7 after those 16; the next scale's 8 outputs are every second.
+ * Low digits of the taps, high digits, next scale's: high digits in rows 0..7, low in 8..15. */
+static int vmafgpu__vif_low(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
+}
+static int vmafgpu__vif_high(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) >> 8;
+}
+static int vmafgpu__vif_next(int scale, int row, int k) {
+    const int next = scale + 1;
+    const int tap =
+        next < VMAFGPU__SCALES ? vmafgpu__vif_tap_or_0(next, k - 2 * (row & 7) - 8 + vmafgpu__vif_reach(next)) : 0;
+    return row < 8 ? tap >> 8 : tap & 255;
+}
+
+/* Which halves of k lie exchanged: those of no lane, of lanes with t >= 2, of the others, of all. */
+typedef enum vmafgpu__halves {
+    VMAFGPU__HALVES_KEPT = 0,
+    VMAFGPU__HALVES_UPPER,
+    VMAFGPU__HALVES_LOWER,
+    VMAFGPU__HALVES_ALL
+} vmafgpu__halves;
+
+static uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int scale, vmafgpu__halves halves) {
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < 4; i++) {
+            const int g = lane / 4, t = lane % 4;
+            const int is_exchanged = t >= 2 ? halves & VMAFGPU__HALVES_UPPER : halves & VMAFGPU__HALVES_LOWER;
+            const int row = g + i % 2 * 8, k = 4 * t + (is_exchanged ? 1 - i / 2 : i / 2) * 16;
+            uint32_t word = 0;
+            for (int n = 0; n < 4; n++)
+                word |= ((uint32_t)matrix(scale, row, k + n) & 255) << 8 * n;
+            *out++ = word;
+        }
+    return out;
+}
+
+/* Of each scale: for the vertical pass, for odd and for even steps of the horizontal one. */
+static void vmafgpu__vif_matrices(uint32_t *out) {
+    static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
+    for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
+        for (int pass = 0; pass < 3; pass++) {
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_low, scale, halves[pass]);
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_high, scale, halves[pass]);
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_next, scale, halves[pass]);
+        }
+}
+
+/* ---- the same for products of 16 x 16 ----
+ *
+ * Lane 16 * g + i has row i. Its words are of RESULTS = 256 / lanes values of k from RESULTS * g on, then of as many from
+ * 16 + RESULTS * g on. Digits of taps have a sign where the lanes are 64, and what two of these cannot hold is left to the rest. */
+static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
+    enum { LOW = 0, HIGH, REST };
+    const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
+    const int digit = which < VMAFGPU__VIF_16_ACROSS         ? which % 3
+                      : which == VMAFGPU__VIF_16_ACROSS_REST ? (is_low ? -1 : REST)
+                                                             : (is_low ? LOW : HIGH);
+    int tap = 0;
+    if (which <= VMAFGPU__VIF_16_REST) {
+        tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
+    } else if (scale + 1 < VMAFGPU__SCALES && (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
+        /* 8 outputs; down, of each image; across, with both digits in one lane */
+        const int output = which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
+        tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
+    }
+    const int high = is_signed ? (tap + 128) >> 8 : tap >> 8, most = is_signed && high > 127 ? 127 : high;
+    return (uint32_t)(digit == LOW ? tap - high * 256 : digit == HIGH ? most : digit == REST ? high - most : 0) & 255;
+}
+
+static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
+    const int results = 256 / lanes, words = 128 / lanes;
+    for (int i = 0; i < (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS; i++) {
+        const int lane = i % 128 / words, word = i % words, half = word / (words / 2);
+        const int k = 16 * half + results * (lane / 16) + 4 * (word % (words / 2));
+        out[i] = 0;
+        for (int n = 0; n < 4; n++)
+            out[i] |= vmafgpu__vif_16_byte(i / (int)VMAFGPU__VIF_16_FRAGMENTS, i % (int)VMAFGPU__VIF_16_FRAGMENTS / 128, lanes, lane % 16,
+                                           k + n) << 8 * n;
+    }
+}
+
+/* Its tables: the logarithms, then the tap matrices of the scales, in the place of whole logarithms. */
+enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
+typedef char vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4 <=
+                                     VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
+typedef char vmafgpu__vif_16_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS * 4 <=
+                                        VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
+
+/* The logarithms less what the kernels compute: a byte each, of VMAFGPU__VIF_TABLES_SIZE that are written. */
+static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
+    uint16_t *table = (uint16_t *)(void *)bytes;   /* in place: what is written lies before what is still to be read */
+    vmafgpu__log_table(table);
+    for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
+        bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
+}
+
+static size_t vmafgpu__gpu_vif_tables(const vmafgpu__site *site, unsigned char *out) {
+    if (out) {
+        uint32_t *matrices = (uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT);
+        vmafgpu__vif_log_bytes(out);
+        if (site->form == VMAFGPU__VIF_MATRIX_16)
+            vmafgpu__vif_16_matrices(matrices, site->lanes);
+        else
+            vmafgpu__vif_matrices(matrices);
+    }
+    return VMAFGPU__VIF_TABLES_SIZE;
+}
+
+static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
+    vmafgpu__vif_gain gain;
+    gain.limit = limit;
+    gain.one = 1;
+    gain.any = limit == 1 ? 0 : INT32_MAX;
+    gain.shift = limit == 1 ? 31 : 0;
+    while (limit != 1 && (2 << gain.shift) < limit)
+        gain.shift++;
+    return gain;
+}
+
+/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device
+ * memory of the first pair; `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once
+ * (multiprocessors times occupancy); `tables`: those of vmafgpu__gpu_vif_tables; `illegal`, `claimed`: as in the
+ * launch; `images_only`: no sums are wanted, only the next scale. */
+static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
+                              int scale, vmafgpu__vif_form form, vmafgpu__block block, int resident,
+                              const vmafgpu__vif_scratch *layout, unsigned char *scratch, const unsigned char *tables,
+                              uint32_t *illegal, uint32_t *claimed, int images_only) {
+    const int next = scale + 1 < VMAFGPU__SCALES ? scale + 1 : scale;
+    out->scratch = scratch;
+    out->scratch_size = layout->size;
+    for (int f = 0; f < 2; f++) {
+        out->input[f] = layout->image[scale][f];
+        out->output[f] = layout->image[next][f];
+    }
+    out->input_pitch = layout->pitch[scale];
+    out->output_pitch = layout->pitch[next];
+    out->width = out->batch.width >> scale;
+    out->height = out->batch.height >> scale;
+    out->log_table = tables;
+    out->fragments = tables + VMAFGPU__VIF_FRAGMENTS_AT +
+                     scale * (form == VMAFGPU__VIF_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
+    out->illegal = illegal;
+    out->illegal_bits = (0xffffu << out->batch.bit_depth & 0xffffu) * 0x10001u;
+    out->gain = vmafgpu__vif_gain_of(plan->vif_gain_limit[index]);
+    out->mean_shift = vmafgpu__vif_mean_shift(scale, out->batch.bit_depth);
+    out->square_shift = vmafgpu__vif_square_shift(scale, out->batch.bit_depth);
+    out->mean_half = (int32_t)vmafgpu__half(out->mean_shift);
+    out->square_half = (int32_t)vmafgpu__half(out->square_shift);
+    out->square_factor = 65536 >> out->square_shift;
+    out->scale = scale;
+    out->variant = index;
+    out->first = index == 0;
+    out->images_only = images_only;
+    out->claimed = claimed;
+    shape->threads = block.threads;
+    shape->shared = block.shared;
+    shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
+    shape->grid[1] = (uint32_t)((out->height + VMAFGPU__VIF_TILE_HEIGHT - 1) / VMAFGPU__VIF_TILE_HEIGHT);
+    shape->grid[2] = (uint32_t)out->batch.pairs;
+    if (form != VMAFGPU__VIF_PLAIN) {
+        const int64_t steps = (int64_t)((out->width + 15) / 16) * ((out->height + 15) / 16) * out->batch.pairs;
+        shape->grid[0] = (uint32_t)(steps < resident ? steps : resident);
+        shape->grid[1] = shape->grid[2] = 1;
+    }
+}
+
+static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
+    return plan->vif_variants > 0;
+}
+
+/* Functions are numbered by scale. */
+static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__site *site, int scale) {
+    return scale >= (int)VMAFGPU__SCALES
+               ? NULL
+               : vmafgpu__vif_kernels[site->form][site->uses_integers][vmafgpu__vif_input(scale, site->config->bit_depth)];
+}
+
+static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__site *site, int scale) {
+    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit,
+                              (uint32_t)site->most_threads[scale]);
+}
+
+static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__site *site) {
+    return vmafgpu__vif_scratch_of(site->config->width, site->config->height).size;
+}
+
+static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
+    const vmafgpu__site *site = work->site;
+    const vmafgpu__plan *plan = site->plan;
+    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(site->config->width, site->config->height);
+    for (int i = 0; i < plan->vif_variants; i++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int images_only = s == 0 && plan->vif_skips_scale_0;
+            vmafgpu__vif_launch launch;
+            vmafgpu__shape shape;
+            if (images_only && i > 0)
+                continue;
+            launch.batch = *work->batch;
+            vmafgpu__vif_fill(&launch, &shape, plan, i, s, site->form, vmafgpu__gpu_vif_block(site, s), work->resident[s],
+                              &layout, work->scratch, work->tables, work->is_checked ? work->illegal : NULL,
+                              &work->claimed[i * (int)VMAFGPU__SCALES + s], images_only);
+            vmafgpu__enqueue(work, s, &shape, &launch);
+        }
+}
+
+static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int s = site->plan->vif_skips_scale_0; s < VMAFGPU__SCALES; s++)
+        if (memcmp(&a->vif[s], &b->vif[s], sizeof a->vif[s]))
+            return s;
+    return -1;
+}
+
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
+    { 0, 0 }, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
+    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs, NULL
+};
+
+VMAFGPU__COLD_END
+#endif /* !VMAFGPU_NO_GPU */
+
+#ifndef VMAFGPU_NO_VIF
+#  define VMAFGPU__VIF_FEATURE \
+    { "vif", NULL, vmafgpu__vif_columns, vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, 0, vmafgpu__vif_plan, \
+      vmafgpu__vif_finish, NULL, &vmafgpu__vif_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_vif), NULL, NULL }
+#else
+#  define VMAFGPU__VIF_FEATURE VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
+#endif
+
+#elif VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+#define vmafgpu__vif_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
+#define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
+#define vmafgpu__vif_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip)
+#define vmafgpu__vif_totals VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
+#define vmafgpu__vif_set_taps VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)
+#define vmafgpu__vif_anew VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)
+#define vmafgpu__vif_start VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
+#define vmafgpu__vif_four VMAFGPU__LEVEL_NAME(vmafgpu__vif_four)
+#define vmafgpu__vif_four_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_four_of)
+#define VMAFGPU__VIF_FIRST VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_FIRST)
+#define VMAFGPU__VIF_MIDDLE VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_MIDDLE)
+#define VMAFGPU__VIF_LAST VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_LAST)
+#define vmafgpu__vif_add_pair VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)
+#define vmafgpu__vif_put_four VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_four)
+#define vmafgpu__vif_double VMAFGPU__LEVEL_NAME(vmafgpu__vif_double)
+#define vmafgpu__vif_row_at VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
+#define vmafgpu__vif_take_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_take_of)
+#define vmafgpu__vif_take VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)
+#define vmafgpu__vif_put_halves VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
+#define vmafgpu__vif_join VMAFGPU__LEVEL_NAME(vmafgpu__vif_join)
+#define vmafgpu__vif_put_means VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
+#define vmafgpu__vif_means_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_of)
+#define vmafgpu__vif_nexts_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_nexts_of)
+#define vmafgpu__vif_means_at VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_at)
+#define vmafgpu__vif_means VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
+#define vmafgpu__vif_product VMAFGPU__LEVEL_NAME(vmafgpu__vif_product)
+#define vmafgpu__vif_add_product VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_product)
+#define vmafgpu__vif_products_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_products_of)
+#define vmafgpu__vif_squares VMAFGPU__LEVEL_NAME(vmafgpu__vif_squares)
+#define vmafgpu__vif_products VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
+#define vmafgpu__vif_reflect_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)
+#define vmafgpu__vif_set_places VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_places)
+#define vmafgpu__vif_shrink_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)
+#define vmafgpu__vif_lines_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines_of)
+#define vmafgpu__vif_add_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_lines)
+#define vmafgpu__vif_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)
+#define vmafgpu__vif_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
+#define vmafgpu__vif_mean_products VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
+#define vmafgpu__vif_constants VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
+#define vmafgpu__vif_set_constants VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)
+#define vmafgpu__vif_logs VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
+#define vmafgpu__vif_doubles VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
+#define vmafgpu__vif_pending VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
+#define vmafgpu__vif_numerators VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)
+#define vmafgpu__vif_add VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)
+#define vmafgpu__vif_lanes VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)
+#define vmafgpu__vif_deliver VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)
+#define vmafgpu__vif_clear_outside VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)
+#define vmafgpu__vif_reference_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_of)
+#define vmafgpu__vif_reference_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)
+#define vmafgpu__vif_distorted_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_of)
+#define vmafgpu__vif_distorted_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)
+#define vmafgpu__vif_statistics_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)
+#define vmafgpu__vif_statistics VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
+#define vmafgpu__vif_run_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
+#define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
+
+/* ---- vectors: bands of a scale: filters, statistics, the next scale ----
+ *
+ * A strip of columns is worked off from the top of the piece to its bottom, four rows at a time. Rows are kept in pairs,
+ * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
+ * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Squares are
+ * made anew for each four rows: that takes less than fetching them from the L2 cache.
+ *
+ * Along a row the pairs are neighbouring samples, and those that are even in their order are kept apart from the odd ones:
+ * what lies next to each other then are pairs four columns apart, and each load serves four columns in the same way as one
+ * downwards serves four rows. Most such loads cross lines of the cache, which makes them dear.
+ *
+ * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
+ * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
+ * each of which fits 32 bits. The taps of scale 3 are halved, as the middle one exceeds 32767, and sums doubled: all
+ * are even.
+ */
+#ifndef VMAFGPU_NO_VIF
+
+/* The taps of a scale by pairs, each for a window that starts on an even row or column, and for the one after it. `first`
+ * counts pairs of a larger window before these. */
+typedef struct vmafgpu__vif_taps_of {
+    int        first, pairs;
+    vmafgpu__v pair[9][2];
+} vmafgpu__vif_taps_of;
+
+enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
+
+/* Both filters of a scale have their window in a window of `reach`. Pairs in that of four rows or columns. Along rows the
+ * reach is 2 at least, so that windows begin with a pair. */
+#define VMAFGPU__VIF_MOST 9   /* pairs of a window of scale 0... */
+#define VMAFGPU__VIF_MORE 5   /* ...and of scale 1 */
+#define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
+#define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
+
+/* From the even pairs of a line to its odd ones in elements, a multiple of 32; where column x of a line is, counted from its
+ * first. */
+#define VMAFGPU__VIF_ODD(widest) (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
+#define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
+
+/* The state of one strip. */
+typedef struct vmafgpu__vif_strip {
+    const vmafgpu__vif_job *job;
+    int        left, columns;     /* first column and number of columns that the vertical pass does */
+    int        blocks;            /* registers of 16 bits that they fill, even ones for even pairs */
+    int        x, end;            /* columns that belong to the strip */
+    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
+     * halves of the products. And of both images two rows of the next one's. */
+    uint16_t  *line[4][8], *next_line[2][2];
+    ptrdiff_t  odd;               /* from the even pairs of a line to its odd ones */
+    /* Of as many columns as fill four registers, first each fourth, then each fourth from 1 on, from 2, from 3. */
+    uint32_t  *mean[4];           /* the reference's weighted mean, per row */
+    int32_t   *variance[6];       /* s1 per row, s2, s12 */
+    int        halved, mean_shift, square_shift;
+    vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start;   /* what sums start from */
+    vmafgpu__vif_taps_of down, along, next_down, next_along;
+    ptrdiff_t  along_at[10], next_along_at[10];   /* where the pairs of a window of columns are in a line */
+} vmafgpu__vif_strip;
+
+/* Sums of many samples per lane; each term of the logarithms is below 2^15. */
+typedef struct vmafgpu__vif_totals {
+    /* Logarithms are kept in two, see vif_logs. */
+    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
+    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers`; as `logs` the same
+                                   for all distorted images */
+    vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
+    unsigned   logs, registers;
+} vmafgpu__vif_totals;
+
+/* The taps of `scale` in a window that is meant for `reach`. */
+static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reach) {
+    const int own = vmafgpu__vif_reach(scale);
+    int16_t t[2 * 9 + 2] = { 0 };
+    for (int i = 0; i <= 2 * own; i++)
+        t[1 + reach - own + i] = (int16_t)(vmafgpu__vif_taps[scale][i] >> (scale == 3));
+    out->first = (reach - own) / 2;
+    out->pairs = (reach + own + 1) / 2 - out->first + 1;
+    for (int i = 0; i < out->pairs; i++) {
+        const int16_t *pair = t + 2 * (out->first + i);
+        for (int odd = 0; odd < 2; odd++)
+            out->pair[i][odd] = vmafgpu__v_set32((int32_t)((uint16_t)pair[1 - odd] | (uint32_t)(uint16_t)pair[2 - odd] << 16));
+    }
+}
+
+/* The same taps, which compilers then load anew: they would carry them through the loop in registers that the sums need. */
+VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
+    __asm__ volatile("" : "+r"(taps));
+    return taps;
+}
+
+/* Most samples are those of scales 0 and 1: their loops over the pairs of a window, but for the first and the last one, are
+ * written out (`most` is constant); one for all, with `most` 0, serves the others. */
+#define VMAFGPU__VIF_BY_SCALE(function, ...) \
+    (s->job->scale == 0 ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) : \
+     s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) : function(__VA_ARGS__, 0))
+#define VMAFGPU__VIF_EACH_PAIR(most, pairs, body) \
+    if (most) { \
+        VMAFGPU__UNROLL \
+        for (int i = 1; i < most; i++) { \
+            body; \
+        } \
+    } else { \
+        for (int i = 1; i < pairs; i++) { \
+            taps = vmafgpu__vif_anew(taps); \
+            body; \
+        } \
+    }
+
+/* The starting value of a sum, which is doubled in the end where taps are halved. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_start(uint32_t v, int halved) {
+    return vmafgpu__v_set32((int32_t)(v >> halved));
+}
+
+/* Sums of four rows or columns: by name, as compilers leave arrays in memory while a loop runs. */
+typedef struct vmafgpu__vif_four {
+    vmafgpu__v a, b, c, d;
+} vmafgpu__vif_four;
+
+VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
+    vmafgpu__vif_four sum;
+    sum.a = sum.b = sum.c = sum.d = start;
+    return sum;
+}
+
+/* The window of four rows or columns begins with a pair that the first two see, and ends with one for the last two. */
+enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
+
+/* Adds a pair to the sums of its four rows or columns; `taps` is what the first ones see of the filter, the last ones are one
+ * pair behind. Sums are held, so that compilers leave them in this order and in registers. */
+VMAFGPU__INLINE void vmafgpu__vif_add_pair(vmafgpu__vif_four *sum, vmafgpu__v a,
+                                           const vmafgpu__v (*taps)[2], int place) {
+    if (place != VMAFGPU__VIF_LAST) {
+        sum->a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->a, a, taps[0][0]));
+        sum->b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->b, a, taps[0][1]));
+    }
+    if (place != VMAFGPU__VIF_FIRST) {
+        sum->c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->c, a, taps[-1][0]));
+        sum->d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->d, a, taps[-1][1]));
+    }
+}
+
+VMAFGPU__INLINE void vmafgpu__vif_put_four(vmafgpu__vif_four sum, vmafgpu__v *out) {
+    out[0] = sum.a;
+    out[1] = sum.b;
+    out[2] = sum.c;
+    out[3] = sum.d;
+}
+
+/* Of halved taps. */
+VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
+    for (int i = 0; i < count; i++)
+        sum[i] = vmafgpu__v_add32(sum[i], sum[i]);
+}
+
+/* ---- pairs of rows ---- */
+
+/* Where row y is in memory, mirrored at the borders; one of no use where that leads outside again. */
+VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
+                                                int wide, int y) {
+    const int at = vmafgpu__reflect(y, s->job->h);
+    return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
+}
+
+/* Takes in two rows: the first columns of even pairs, their second ones, and the same of odd pairs. */
+VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int wide,
+                                          int y, char *to) {
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    const char *row[2] = { vmafgpu__vif_row_at(s, image, wide, y), vmafgpu__vif_row_at(s, image, wide, y + 1) };
+    const int w = s->job->w - s->left;
+    for (int x = 0; x < s->columns; x += 2 * VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v even[2], odd[2];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v a = vmafgpu__v_samples(row[i], wide, x, w);
+            const vmafgpu__v b = vmafgpu__v_samples(row[i], wide, x + VMAFGPU__VIF_BLOCK, w);
+            even[i] = vmafgpu__v_evens32(a, b);
+            odd[i] = vmafgpu__v_odds32(a, b);
+        }
+        const vmafgpu__v four[4] = { vmafgpu__v_even_odd16(even[0], vmafgpu__v_slli32(even[1], 16)),
+                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(even[0], 16), even[1]),
+                                     vmafgpu__v_even_odd16(odd[0], vmafgpu__v_slli32(odd[1], 16)),
+                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(odd[0], 16), odd[1]) };
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 4; i++, to += VMAFGPU__V_BYTES)
+            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(four[i], sign) : four[i]);
+    }
+}
+
+static VMAFGPU__APART void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
+                                             int y, char *to) {
+    if (s->job->wide)
+        vmafgpu__vif_take_of(s, image, 1, y, to);
+    else
+        vmafgpu__vif_take_of(s, image, 0, y, to);
+}
+
+/* ---- down the columns ---- */
+
+/* 32-bit values of the first and the second columns of pairs into lines of halves, less 32768. The upper ones come so. */
+VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmafgpu__v a, vmafgpu__v b) {
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
+    vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
+}
+
+/* (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_join(const vmafgpu__vif_strip *s, vmafgpu__v low, vmafgpu__v high) {
+    return vmafgpu__v_add32(vmafgpu__v_sll32(high, 16 - s->square_shift), vmafgpu__v_srl32(low, s->square_shift));
+}
+
+VMAFGPU__INLINE void vmafgpu__vif_put_means(const vmafgpu__vif_strip *s, uint16_t *line, vmafgpu__v a, vmafgpu__v b) {
+    vmafgpu__v_store(line, vmafgpu__v_even_odd16(vmafgpu__v_srl32(a, s->mean_shift), vmafgpu__v_sll32(b, 16 - s->mean_shift)));
+}
+
+/* A block is two registers. */
+VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
+                                           int most, vmafgpu__v (*out)[4]) {
+    enum { STEP = VMAFGPU__V_BYTES };
+    const int pairs = most ? most : s->down.pairs;
+    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->down.pair);
+    vmafgpu__vif_four sum = vmafgpu__vif_four_of(s->mean_start), next = sum;
+    vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[0]), taps, VMAFGPU__VIF_FIRST);
+    vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[0] + STEP), taps, VMAFGPU__VIF_FIRST);
+    VMAFGPU__VIF_EACH_PAIR(most, pairs,
+        vmafgpu__vif_add_pair(&sum, vmafgpu__v_hold(vmafgpu__v_load(from + at[i])), taps + i, VMAFGPU__VIF_MIDDLE);
+        vmafgpu__vif_add_pair(&next, vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + STEP)), taps + i, VMAFGPU__VIF_MIDDLE))
+    vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[pairs]), taps + pairs, VMAFGPU__VIF_LAST);
+    vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[pairs] + STEP), taps + pairs, VMAFGPU__VIF_LAST);
+    vmafgpu__vif_put_four(sum, out[0]);
+    vmafgpu__vif_put_four(next, out[1]);
+}
+
+/* Two rows of the next image: the even taps alone. */
+VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
+                                           int most, vmafgpu__v *out) {
+    enum { STEP = VMAFGPU__V_BYTES };
+    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->next_down.pair);
+    const int pairs = most ? most / 2 + 1 : s->next_down.pairs;
+    vmafgpu__v a = s->next_start, b = a, c = a, d = a;
+    at += most ? most / 4 : s->next_down.first;
+    a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load(from + at[0]), taps[0][0]);
+    b = vmafgpu__v_add_pairs16(b, vmafgpu__v_load(from + at[0] + STEP), taps[0][0]);
+    VMAFGPU__VIF_EACH_PAIR(most / 2 + (most > 0), pairs,
+        const vmafgpu__v x = vmafgpu__v_load(from + at[i]);
+        const vmafgpu__v y = vmafgpu__v_load(from + at[i] + STEP);
+        a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(a, x, taps[i][0]));
+        b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(b, y, taps[i][0]));
+        c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(c, x, taps[i - 1][0]));
+        d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(d, y, taps[i - 1][0])))
+    out[0] = a;
+    out[1] = b;
+    out[2] = vmafgpu__v_add_pairs16(c, vmafgpu__v_load(from + at[pairs]), taps[pairs - 1][0]);
+    out[3] = vmafgpu__v_add_pairs16(d, vmafgpu__v_load(from + at[pairs] + STEP), taps[pairs - 1][0]);
+}
+
+/* Means of an image's four rows into line `line` of each, and two rows of the next image into `next_line`, as far as wanted.
+ * `at` has the places of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by
+ * little, they come in time. */
+VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
+                                           int means, int line, uint16_t *const *next_line, const char *const *ahead,
+                                           int most) {
+    const int wide = s->job->wide;
+    for (int b = 0; b < s->blocks; b++, from += 2 * VMAFGPU__V_BYTES) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
+        for (int i = 0; i < 4; i++)
+            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)(b * VMAFGPU__VIF_BLOCK) << wide));
+        if (means) {
+            vmafgpu__v sum[2][4];
+            vmafgpu__vif_means_of(s, from, at, most, sum);
+            if (!most && s->halved)
+                vmafgpu__vif_double(sum[0], 8);
+            VMAFGPU__UNROLL
+            for (int row = 0; row < 4; row++)
+                vmafgpu__vif_put_means(s, s->line[row][line] + x, sum[0][row], sum[1][row]);
+        }
+        if (next_line) {
+            vmafgpu__v sum[4];
+            vmafgpu__vif_nexts_of(s, from, at, most, sum);
+            if (!most && s->job->scale == 2)
+                vmafgpu__vif_double(sum, 4);
+            vmafgpu__vif_put_means(s, next_line[0] + x, sum[0], sum[1]);
+            vmafgpu__vif_put_means(s, next_line[1] + x, sum[2], sum[3]);
+        }
+    }
+}
+
+static VMAFGPU__APART void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
+                                              const ptrdiff_t *at, int means, int line,
+                                              uint16_t *const *next_line, const char *const *ahead) {
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
+}
+
+/* Sums of products, and of their upper halves, if they have more than 16 bits. */
+typedef struct vmafgpu__vif_product {
+    vmafgpu__vif_four low, high;
+} vmafgpu__vif_product;
+
+/* Adds the products of a pair with another one, or, without that, its squares. */
+VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const char *from, const char *other, int wide,
+                                              const vmafgpu__v (*taps)[2], int place) {
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    vmafgpu__v a = vmafgpu__v_load(from), b;
+    a = wide ? vmafgpu__v_xor(a, sign) : a;
+    if (other) {
+        b = vmafgpu__v_load(other);
+        b = wide ? vmafgpu__v_xor(b, sign) : b;
+    } else {
+        b = a;
+    }
+    const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
+    vmafgpu__vif_add_pair(&sum->low, low, taps, place);
+    if (wide) {
+        const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+        vmafgpu__vif_add_pair(&sum->high, high, taps, place);
+    }
+}
+
+/* Products of an image with another one, of four rows, into two lines of halves from `line` on. Squares, if it is the same
+ * image. One kind of products at a time: for both there are not enough registers, or compilers find none. */
+VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other, int square,
+                                              int wide, const ptrdiff_t *at, int line, int most) {
+    enum { STEP = VMAFGPU__V_BYTES };
+    const int pairs = most ? most : s->down.pairs, together = wide && VMAFGPU__V_REGISTERS < 32 ? 1 : 2;
+    for (int b = 0; b < s->blocks; b++) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
+        vmafgpu__v low[2][4], high[2][4];   /* of both registers */
+        for (int k = 0; k < 2; k += together, from += together * STEP, other += together * STEP) {
+            const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->down.pair);
+            vmafgpu__vif_product sum[2];
+            sum[0].low = sum[1].low = vmafgpu__vif_four_of(s->low_start);
+            sum[0].high = sum[1].high = vmafgpu__vif_four_of(s->high_start);
+#define VMAFGPU__VIF_ADD(i, taps, place) \
+    vmafgpu__vif_add_product(&sum[0], from + at[i], square ? NULL : other + at[i], wide, taps, place); \
+    if (together == 2) \
+        vmafgpu__vif_add_product(&sum[1], from + at[i] + STEP, square ? NULL : other + at[i] + STEP, wide, taps, place)
+            VMAFGPU__VIF_ADD(0, taps, VMAFGPU__VIF_FIRST);
+            VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ADD(i, taps + i, VMAFGPU__VIF_MIDDLE))
+            VMAFGPU__VIF_ADD(pairs, taps + pairs, VMAFGPU__VIF_LAST);
+#undef VMAFGPU__VIF_ADD
+            VMAFGPU__UNROLL
+            for (int j = 0; j < together; j++) {
+                vmafgpu__vif_put_four(sum[j].low, low[k + j]);
+                vmafgpu__vif_put_four(sum[j].high, high[k + j]);
+            }
+        }
+        if (!most && s->halved) {
+            vmafgpu__vif_double(low[0], 8);
+            vmafgpu__vif_double(high[0], 8);
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 4; row++) {
+            uint16_t *const *lines = s->line[row] + line;
+            vmafgpu__v v[2];
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = wide ? vmafgpu__vif_join(s, low[k][row], high[k][row]) : low[k][row];
+            vmafgpu__vif_put_halves(lines[0] + x, lines[1] + x, v[0], v[1]);
+        }
+    }
+}
+
+static VMAFGPU__APART void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
+                                                const ptrdiff_t *at, int line) {
+    if (!s->job->wide)
+        vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
+    else
+        VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
+}
+
+static VMAFGPU__APART void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
+                                                 const char *other, const ptrdiff_t *at, int line) {
+    if (!s->job->wide)
+        vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
+    else
+        VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
+}
+
+/* Reflects lines at the borders of the image, where the strip touches them: eight columns, whatever the reach. A pair beyond
+ * a border has the first column of one pair inside and the second one of that before it; what lies next to each other are two
+ * pairs four columns apart, which change places. */
+static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
+    const uint64_t firsts = 0x0000ffff0000ffff;
+    const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
+    for (int side = 0; side < 2; side++) {
+        if (side ? s->columns != right : s->left != 0)
+            continue;
+        const int inside = side ? last - 2 - odd : 2, beyond = side ? last + 1 : -4;
+        ptrdiff_t from[3], to[2];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 3; i++)
+            from[i] = VMAFGPU__VIF_PLACE(s->odd, 2 * (inside - i));
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            to[i] = VMAFGPU__VIF_PLACE(s->odd, 2 * (beyond + i));
+        for (int k = 0; k < count; k++) {
+            uint64_t pairs[3];
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 3; i++)
+                memcpy(&pairs[i], lines[k] + from[i], sizeof pairs[i]);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                uint64_t two = (pairs[i] & firsts) | (pairs[i + 1] & ~firsts);
+                two = two >> 32 | two << 32;
+                memcpy(lines[k] + to[i], &two, sizeof two);
+            }
+            if (side && odd)   /* half of the last pair is beyond */
+                lines[k][VMAFGPU__VIF_PLACE(s->odd, right)] = lines[k][VMAFGPU__VIF_PLACE(s->odd, right - 2)];
+        }
+    }
+}
+
+/* ---- the next scale's images ---- */
+
+/* Where the pairs of the window of four columns at 0 are in a line. */
+static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
+    for (int i = 0; i < VMAFGPU__VIF_SLOTS(reach); i++) {
+        const int n = i - reach / 2;
+        at[i] = ((n & 1 ? odd : 0) + (n >> 1) * 2) * (ptrdiff_t)sizeof(uint16_t);
+    }
+}
+
+/* Along the line, into row y / 2 of the next image. */
+static VMAFGPU__APART void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
+                                                     const vmafgpu__vif_picture *image, int y,
+                                                     const uint16_t *line) {
+    const int pairs = s->next_along.pairs, halved = s->job->scale == 2;
+    const ptrdiff_t *at = s->next_along_at;
+    const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
+    const vmafgpu__v start = vmafgpu__vif_start(0x80000000u + 32768, halved);
+    uint16_t *out = image->next + (y / 2) * image->next_stride;
+    for (int x = s->x / 2; x < end; x += VMAFGPU__VIF_BLOCK) {
+        const char *in = (const char *)(line + (2 * x - s->left) / 2);
+        const vmafgpu__v (*taps)[2] = s->next_along.pair;
+        vmafgpu__v a = vmafgpu__v_add_pairs16(start, vmafgpu__v_load(in + at[0]), taps[0][0]), b = start;
+        for (int i = 1; i < pairs; i++) {
+            const vmafgpu__v pair = vmafgpu__v_load(in + at[i]);
+            taps++;
+            a = vmafgpu__v_add_pairs16(a, pair, taps[0][0]);
+            b = vmafgpu__v_add_pairs16(b, pair, taps[-1][0]);
+        }
+        b = vmafgpu__v_add_pairs16(b, vmafgpu__v_load(in + at[pairs]), taps[0][0]);
+        if (halved) {
+            a = vmafgpu__v_add32(a, a);
+            b = vmafgpu__v_add32(b, b);
+        }
+        a = vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b);
+        if (x + VMAFGPU__VIF_BLOCK <= end) {
+            vmafgpu__v_store(out + x, a);
+        } else {
+            uint16_t last[VMAFGPU__VIF_BLOCK];
+            vmafgpu__v_store(last, a);
+            memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
+        }
+    }
+}
+
+/* ---- along the rows, and the statistics ---- */
+
+/* Weighted sums of lines: of one, of two or of all. Many sums keep the multipliers busy, as far as there are registers. */
+typedef struct vmafgpu__vif_lines_of {
+    vmafgpu__vif_four a, b, c, d, e;
+} vmafgpu__vif_lines_of;
+
+VMAFGPU__INLINE void vmafgpu__vif_add_lines(vmafgpu__vif_lines_of *sum, const char *const *line, int count,
+                                            ptrdiff_t at, const vmafgpu__v (*taps)[2], int place) {
+    vmafgpu__vif_add_pair(&sum->a, vmafgpu__v_hold(vmafgpu__v_load(line[0] + at)), taps, place);
+    if (count > 1)
+        vmafgpu__vif_add_pair(&sum->b, vmafgpu__v_hold(vmafgpu__v_load(line[1] + at)), taps, place);
+    if (count > 2)
+        vmafgpu__vif_add_pair(&sum->c, vmafgpu__v_hold(vmafgpu__v_load(line[2] + at)), taps, place);
+    if (count > 3) {
+        vmafgpu__vif_add_pair(&sum->d, vmafgpu__v_hold(vmafgpu__v_load(line[3] + at)), taps, place);
+        vmafgpu__vif_add_pair(&sum->e, vmafgpu__v_hold(vmafgpu__v_load(line[4] + at)), taps, place);
+    }
+}
+
+VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *const *line, int count, ptrdiff_t x,
+                                        vmafgpu__v first, vmafgpu__v second, vmafgpu__v third, int most,
+                                        vmafgpu__v (*out)[4]) {
+    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->along.pair);
+    const ptrdiff_t *at = s->along_at;
+    const int pairs = most ? most : s->along.pairs;
+    const char *in[5];
+/* At scales 0 and 1 without the table, since there are only two places apart. */
+#define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
+    vmafgpu__vif_lines_of sum;
+    VMAFGPU__UNROLL
+    for (int k = 0; k < count; k++)
+        in[k] = (const char *)(line[k] + x);
+    sum.a = vmafgpu__vif_four_of(first);
+    sum.b = sum.d = vmafgpu__vif_four_of(second);
+    sum.c = sum.e = vmafgpu__vif_four_of(third);
+    vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, 0), taps, VMAFGPU__VIF_FIRST);
+    VMAFGPU__VIF_EACH_PAIR(most, pairs, vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, i), taps + i,
+                                                               VMAFGPU__VIF_MIDDLE))
+    vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, pairs), taps + pairs, VMAFGPU__VIF_LAST);
+    vmafgpu__vif_put_four(sum.a, out[0]);
+    if (count > 1)
+        vmafgpu__vif_put_four(sum.b, out[1]);
+    if (count > 2)
+        vmafgpu__vif_put_four(sum.c, out[2]);
+    if (count > 3) {
+        vmafgpu__vif_put_four(sum.d, out[3]);
+        vmafgpu__vif_put_four(sum.e, out[4]);
+    }
+}
+#undef VMAFGPU__VIF_PLACE_OF
+
+/* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
+ * high + ((low + 32768) >> 16). */
+VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
+                                        int most, vmafgpu__v (*out)[4]) {
+    const int count = 1 + 2 * squares;
+    const vmafgpu__v whole = s->whole_start, low = s->rounded_start;
+    vmafgpu__v sum[5][4];
+    if (VMAFGPU__V_REGISTERS >= 32) {
+        vmafgpu__vif_lines(s, line, count, x / 2, whole, whole, low, most, sum);
+    } else {
+        vmafgpu__vif_lines(s, line, 1, x / 2, whole, whole, low, most, sum);
+        for (int k = 1; k < count; k += 2)
+            vmafgpu__vif_lines(s, line + k, 2, x / 2, whole, low, low, most, sum + k);
+    }
+    if (!most && s->halved)
+        vmafgpu__vif_double(sum[0], 4 * count);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 4; i++) {
+        out[0][i] = sum[0][i];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < squares; k++)
+            out[1 + k][i] = vmafgpu__v_add32(sum[1 + 2 * k][i], vmafgpu__v_srli32(sum[2 + 2 * k][i], 16));
+    }
+}
+
+/* (a * b + 2^31) >> 32 */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b) {
+    const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
+    const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
+    const vmafgpu__v odd = vmafgpu__v_add64(
+        vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(a, 32), vmafgpu__v_srli64(b, 32)), half);
+    return vmafgpu__v_high_halves(even, odd);
+}
+
+/* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
+ * powers of two is taken times the reciprocal of about the middle of its eighth (or smaller part), one whose logarithm
+ * is nearly whole, and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from
+ * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. The power and the number
+ * of the part are the upper bits of the float; what these make up is added when all are summed: LOG_PART for each part. */
+#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+#define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
+#if VMAFGPU__LOG_BITS == 3
+static const float vmafgpu__log_factors[8] = {
+    0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
+};
+static const int16_t vmafgpu__log_whole[8] = { 181, 496, 812, 1077, 1329, 1550, 1753, 1956 };
+#else
+static const float vmafgpu__log_factors[32] = {
+    0.984552205f, 0.955337584f, 0.927303731f, 0.901311755f, 0.876641572f, 0.853224099f, 0.831838608f, 0.810166061f,
+    0.790127158f, 0.771105647f, 0.753051698f, 0.735669374f, 0.719174862f, 0.703288198f, 0.688218236f, 0.673699081f,
+    0.659709513f, 0.646447897f, 0.633667231f, 0.621349573f, 0.60947758f,  0.598034739f, 0.587204099f, 0.576569617f,
+    0.566319466f, 0.556439757f, 0.546917439f, 0.537740111f, 0.528895676f, 0.520372868f, 0.511987388f, 0.503907561f
+};
+static const int16_t vmafgpu__log_whole[32] = {
+    46,   135,  223,  307,  389,  469,  544,  622,  696,  768,  838,  907,  974,  1040, 1104, 1167,
+    1229, 1289, 1348, 1406, 1463, 1519, 1573, 1627, 1680, 1732, 1783, 1833, 1882, 1930, 1978, 2025
+};
+#endif
+
+/* What the statistics need in registers: made once, as compilers would make it anew for each register of samples. */
+typedef struct vmafgpu__vif_constants {
+    vmafgpu__v_table factors, whole;
+    vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
+} vmafgpu__vif_constants;
+
+static void vmafgpu__vif_set_constants(vmafgpu__vif_constants *out) {
+    int32_t whole[1 << VMAFGPU__LOG_BITS];
+    for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
+        whole[i] = VMAFGPU__LOG_ROUND + vmafgpu__log_whole[i] - VMAFGPU__LOG_PART * i;
+    out->factors = vmafgpu__v_load_table(vmafgpu__log_factors);
+    out->whole = vmafgpu__v_load_table(whole);
+    out->zero = vmafgpu__v_zero();
+    out->noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
+    out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
+    out->fraction = vmafgpu__v_set32(0x7fff00);
+    out->one = vmafgpu__v_set32(0x3f800000);
+    out->minus_one = vmafgpu__v_set_f32(-1.0f);
+#if VMAFGPU__LOG_BITS == 3
+    out->term[0] = vmafgpu__v_set_f32(2954.63721f);
+    out->term[1] = vmafgpu__v_set_f32(-1477.31702f);
+    out->term[2] = vmafgpu__v_set_f32(987.494812f);
+    out->term[3] = vmafgpu__v_set_f32(-741.101318f);
+#else
+    out->term[0] = vmafgpu__v_set_f32(2954.72241f);
+    out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
+#endif
+    out->epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON);
+}
+
+VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu__v v, vmafgpu__v *out) {
+    const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
+    const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
+    const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
+    const vmafgpu__v u = vmafgpu__v_fma_f32(fraction, vmafgpu__v_lookup32(c->factors, part), c->minus_one);
+#if VMAFGPU__LOG_BITS == 3
+    vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[3], c->term[2]);
+    q = vmafgpu__v_fma_f32(u, q, c->term[1]);
+    q = vmafgpu__v_fma_f32(u, q, c->term[0]);
+#else
+    const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
+#endif
+    out[0] = vmafgpu__v_fma_f32(u, q, vmafgpu__v_lookup32(c->whole, part));
+    out[1] = part;
+}
+
+/* What vif_logs gives for 2^k is 2048 * k more than this. */
+#define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
+
+/* Lanes of 32 bits in memory as two registers of doubles. */
+VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
+    out[0] = vmafgpu__v_load_32_as_f64(from);
+    out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
+}
+
+/* A register of samples whose divisions are under way. */
+typedef struct vmafgpu__vif_pending {
+    vmafgpu__v x1[2], x12[2], gain[2];
+    const int32_t *s2;
+} vmafgpu__vif_pending;
+
+/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. */
+VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int variants, const vmafgpu__vif_constants *c,
+                                             const vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
+    vmafgpu__v x2[2], rest[2], log_n1[2];
+    vmafgpu__vif_doubles(pending->s2, x2);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
+    const vmafgpu__v n1 = vmafgpu__v_add32(
+        vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
+    vmafgpu__vif_logs(c, n1, log_n1);
+    for (int k = 0; k < variants; k++) {
+        const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
+        vmafgpu__v signal[2], log_n2[2];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v limited = vmafgpu__v_min_f64(pending->gain[i], limit);
+            signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
+        }
+        const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated_f64(signal[0], signal[1]));
+        vmafgpu__vif_logs(c, n2, log_n2);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            totals->numerator[k][i] =
+                vmafgpu__v_add32(totals->numerator[k][i], vmafgpu__v_sub32(log_n2[i], log_n1[i]));
+    }
+}
+
+/* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
+ * added meanwhile, as divisions take long. What s2 points to must stay until then. The reference's part, if wanted. */
+VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
+                                      const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2, int32_t *s12,
+                                      vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
+    const vmafgpu__v variance = vmafgpu__v_load(s1), zero = c->zero;
+    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(variance, c->below_noise);
+    const vmafgpu__v distorted = vmafgpu__v_load(s2);
+    if (vmafgpu__v_mask_all(is_log)) {
+        totals->logs += reference ? VMAFGPU__V_WORDS : 0;
+    } else {
+        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, vmafgpu__v_max32(distorted, zero));
+        totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
+        totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
+        if (!vmafgpu__v_mask_any(is_log))
+            return;
+        totals->logs += reference ? vmafgpu__v_mask_count(is_log) : 0;
+    }
+    /* The others count as noise, and that many too much are taken off in the end. */
+    totals->registers++;
+    if (reference) {
+        vmafgpu__v log[2];
+        vmafgpu__vif_logs(c, vmafgpu__v_add32(vmafgpu__v_max32(variance, c->noise), c->noise), log);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
+    }
+    /* Samples without a term get the covariance 0: then gain and term are 0, whatever the variances. */
+    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
+    vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
+    vmafgpu__vif_pending next;
+    next.s2 = s2;
+    vmafgpu__vif_doubles(s1, next.x1);
+    vmafgpu__vif_doubles(s12, next.x12);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
+    vmafgpu__vif_numerators(plan, variants, c, pending, totals);
+    *pending = next;
+}
+
+/* The sum of lanes of logarithms. */
+static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
+    uint32_t lanes[VMAFGPU__V_WORDS];
+    uint64_t sum = 0;
+    uint32_t parts[VMAFGPU__V_WORDS];
+    vmafgpu__v_store(lanes, logs[0]);
+    vmafgpu__v_store(parts, logs[1]);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        sum += lanes[i] + VMAFGPU__LOG_PART * parts[i] - bias;   /* modulo 2^32 */
+    return sum;
+}
+
+/* The sums of the totals of `samples` samples, which start anew; those of the reference, if wanted, else they stay. */
+static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
+                                 vmafgpu__vif_sums *sums) {
+    uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
+    vmafgpu__v_store(noise[0], totals->noise[0]);
+    vmafgpu__v_store(noise[1], totals->noise[1]);
+    for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
+        sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
+    sums->flat_noise = (int64_t)sum;
+    for (int k = 0; k < plan->vif_variants; k++)
+        sums->numerator[k] = (int64_t)vmafgpu__vif_lanes(totals->numerator[k], 0);
+    if (reference) {
+        const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
+        sums->denominator = (int64_t)vmafgpu__vif_lanes(totals->denominator, bias) -
+                            /* log2(1 + noise / noise) each */
+                            (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
+        sums->flat_count = samples - (int64_t)totals->logs;
+    }
+    memset(totals, 0, sizeof *totals);
+}
+
+/* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
+static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *line) {
+    static const int32_t lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    const int columns = s->end - s->x, past = columns % (4 * VMAFGPU__V_WORDS);
+    line += columns - past;
+    for (int i = 0; past && i < 4; i++, line += VMAFGPU__V_WORDS) {
+        const vmafgpu__v_mask inside = vmafgpu__v_greater32(vmafgpu__v_set32((past + 3 - i) / 4), vmafgpu__v_load(lanes));
+        vmafgpu__v_store(line, vmafgpu__v_keep32(inside, vmafgpu__v_load(line)));
+    }
+}
+
+/* The reference along a row: mean and variance. */
+VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int row, int most) {
+    uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
+    uint32_t *mean = s->mean[row];
+    int32_t *variance = s->variance[row];
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[2][4];
+        vmafgpu__vif_along(s, line, x - s->left, 1, most, sum);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 4; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(mean, sum[0][i]);
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products(sum[0][i], sum[0][i])));
+        }
+    }
+    vmafgpu__vif_clear_outside(s, s->variance[row]);
+}
+
+static VMAFGPU__APART void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
+}
+
+/* A distorted image along a row: variance and covariance. */
+VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int row, int most) {
+    uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
+    const uint32_t *mean = s->mean[row];
+    int32_t *variance = s->variance[4], *covariance = s->variance[5];
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[3][4];
+        vmafgpu__vif_along(s, line, x - s->left, 2, most, sum);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 4; i++) {
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products(sum[0][i], sum[0][i])));
+            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products(sum[0][i],
+                                                                                                vmafgpu__v_load(mean))));
+            mean += VMAFGPU__V_WORDS;
+            variance += VMAFGPU__V_WORDS;
+            covariance += VMAFGPU__V_WORDS;
+        }
+    }
+    vmafgpu__vif_clear_outside(s, s->variance[4]);
+}
+
+static VMAFGPU__APART void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
+}
+
+/* The sums of one row. */
+VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int row, int variants, int reference,
+                                                const vmafgpu__vif_constants *constants, vmafgpu__vif_totals *totals) {
+    const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
+    const vmafgpu__plan *plan = s->job->plan;
+    const int32_t *s1 = s->variance[row], *s2 = s->variance[4];
+    int32_t *s12 = s->variance[5];
+    const vmafgpu__vif_constants c = *constants;
+    vmafgpu__vif_pending pending;
+    vmafgpu__vif_totals sum;
+    for (int i = 0; i < 2; i++) {
+        sum.denominator[i] = totals->denominator[i];
+        sum.noise[i] = totals->noise[i];
+        for (int k = 0; k < variants; k++)
+            sum.numerator[k][i] = totals->numerator[k][i];
+    }
+    sum.logs = totals->logs;
+    sum.registers = totals->registers;
+    memset(&pending, 0, sizeof pending);   /* terms of 0 */
+    pending.s2 = s2;
+    for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
+        vmafgpu__vif_add(plan, variants, reference, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
+    vmafgpu__vif_numerators(plan, variants, &c, &pending, &sum);
+    for (int i = 0; i < 2; i++) {
+        totals->denominator[i] = sum.denominator[i];
+        totals->noise[i] = sum.noise[i];
+        for (int k = 0; k < variants; k++)
+            totals->numerator[k][i] = sum.numerator[k][i];
+    }
+    totals->logs = sum.logs;
+    totals->registers = sum.registers;
+}
+
+/* Apart from the rest, so that its registers are its own. */
+static VMAFGPU__APART void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
+                                                   const vmafgpu__vif_constants *constants,
+                                                   vmafgpu__vif_totals *totals) {
+    const int variants = s->job->plan->vif_variants;
+    if (variants == 1 && reference)
+        vmafgpu__vif_statistics_of(s, row, 1, 1, constants, totals);
+    else if (variants == 1)
+        vmafgpu__vif_statistics_of(s, row, 1, 0, constants, totals);
+    else
+        vmafgpu__vif_statistics_of(s, row, variants, reference, constants, totals);
+}
+
+/* ---- strips and bands ---- */
+
+/* One strip of the piece. `pairs_at` is where pairs are: of the reference, then of each distorted image. */
+static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgpu__vif_sums *const *sums) {
+    const vmafgpu__vif_job *job = s->job;
+    const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
+    const int has_sums = !job->images_only;
+    /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
+    const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
+    const ptrdiff_t plane = pitch * slots;
+    vmafgpu__vif_totals totals;
+    vmafgpu__vif_constants constants;
+    vmafgpu__vif_sums part;
+    int samples = 0;
+    memset(&totals, 0, sizeof totals);
+    vmafgpu__vif_set_constants(&constants);
+    for (int y = job->first, taken = 0; y < job->end; y += 4) {
+        const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
+        for (; taken < from + slots; taken++)
+            for (int d = -1; d < job->distorted_count; d++)
+                vmafgpu__vif_take(s, d < 0 ? &job->reference : &job->distorted[d],
+                                  job->first - reach + 2 * taken,
+                                  pairs_at + (1 + d) * plane + taken % slots * pitch);
+        ptrdiff_t at[10];
+        for (int i = 0; i < slots; i++)
+            at[i] = (from + i) % slots * pitch;
+        /* First what goes down the columns, and the borders: what that stores can only be loaded from elsewhere after a while. */
+        for (int d = -1; d < job->distorted_count; d++) {
+            const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
+            const char *image = pairs_at + (1 + d) * plane, *ahead[4];
+            const int line = d < 0 ? 0 : 3, has_next = job->scale < 3 && picture->next != NULL;
+            for (int i = 0; i < 4; i++)
+                ahead[i] = vmafgpu__vif_row_at(s, picture, job->wide, job->first - reach + 2 * taken + i);
+            vmafgpu__vif_means(s, image, at, has_sums, line, has_next ? s->next_line[d >= 0] : NULL, ahead);
+            if (has_next)
+                vmafgpu__vif_reflect_lines(s, s->next_line[d >= 0], 2);
+            if (has_sums)
+                vmafgpu__vif_squares(s, image, at, line + 1);
+            if (has_sums && d >= 0)
+                vmafgpu__vif_products(s, image, pairs_at, at, 6);
+            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2)
+                vmafgpu__vif_shrink_along(s, picture, y + i, s->next_line[d >= 0][i / 2]);
+            if (!has_sums || d < 0)
+                continue;
+            for (int i = 0; i < rows; i++)
+                vmafgpu__vif_reflect_lines(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8);
+            for (int i = 0; i < rows; i++) {
+                if (d == 0)
+                    vmafgpu__vif_reference_along(s, i);
+                vmafgpu__vif_distorted_along(s, i);
+                vmafgpu__vif_statistics(s, i, d == 0, &constants, &totals);
+            }
+            samples += d == 0 ? rows * (s->end - s->x) : 0;
+            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
+                continue;   /* lanes hold more */
+            vmafgpu__vif_deliver(job->plan, &totals, d == 0, samples, &part);
+            for (int k = 0; k < job->plan->vif_variants; k++)
+                sums[d]->numerator[k] += part.numerator[k];
+            sums[d]->denominator += part.denominator;
+            sums[d]->flat_noise += part.flat_noise;
+            sums[d]->flat_count += part.flat_count;
+            samples = 0;
+        }
+    }
+}
+
+/* Adds the sums of a strip of rows, sums[i] those of distorted[i], and makes its rows of the next scale's images: those
+ * of rows first, first + 2, .. */
+static VMAFGPU__UNUSED void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
+    vmafgpu__vif_strip s;
+    s.job = job;
+    s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
+    s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
+    /* Means go into their lines less 32768; bytes are summed as they are, words less 32768. */
+    const int reach = vmafgpu__vif_reach(job->scale), halved = job->scale == 3;
+    s.halved = halved;
+    const uint32_t mean_start =
+        (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
+    s.mean_start = vmafgpu__vif_start(mean_start, halved);
+    s.next_start = vmafgpu__vif_start(mean_start, job->scale == 2);
+    /* So do the upper halves of squares. */
+    s.high_start = vmafgpu__vif_start(0x80000000u + (1u << (15 + s.square_shift)), halved);
+    s.low_start = vmafgpu__vif_start((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
+
+    s.whole_start = vmafgpu__vif_start(0x80000000u, halved);
+    s.rounded_start = vmafgpu__vif_start(0x80000000u + 32768, halved);
+
+    char *at = (char *)job->scratch;
+    const size_t columns = (size_t)job->widest + VMAFGPU__VIF_FILL;
+    s.odd = VMAFGPU__VIF_ODD(job->widest);
+    vmafgpu__vif_set_taps(&s.down, job->scale, reach);
+    vmafgpu__vif_set_taps(&s.along, job->scale, VMAFGPU__VIF_ALONG(reach));
+    vmafgpu__vif_set_places(s.along_at, s.odd, VMAFGPU__VIF_ALONG(reach));
+    if (job->scale < 3) {
+        vmafgpu__vif_set_taps(&s.next_down, job->scale + 1, reach);
+        vmafgpu__vif_set_taps(&s.next_along, job->scale + 1, VMAFGPU__VIF_ALONG(reach / 2));
+        vmafgpu__vif_set_places(s.next_along_at, s.odd, VMAFGPU__VIF_ALONG(reach / 2));
+    }
+    for (int i = 0; i < 6; i++, at += columns * sizeof(int32_t))
+        s.variance[i] = (int32_t *)(void *)at;
+    for (int i = 0; i < 4; i++) {
+        s.mean[i] = (uint32_t *)(void *)at;
+        at += columns * sizeof(uint32_t);
+        for (int k = 0; k <= 8; k++) {
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + VMAFGPU__VIF_MARGIN;
+            at += 2 * (size_t)s.odd * sizeof(uint16_t);
+        }
+    }
+    /* Strips of about the same width, a multiple of what the widest registers take. */
+    const int strips = (job->w + job->widest - 1) / job->widest;
+    const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
+    for (int x = 0; x < job->w; x += width) {
+        s.x = x;
+        s.end = x + width < job->w ? x + width : job->w;
+        s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
+        s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
+        s.blocks = (s.columns + 2 * VMAFGPU__VIF_BLOCK - 1) / (2 * VMAFGPU__VIF_BLOCK) * 2;
+        vmafgpu__vif_run_strip(&s, at, sums);
+    }
+}
+
+#endif /* !VMAFGPU_NO_VIF */
+
+#endif
 
 /* ================================================================================================
  * >>ciede                                        CIEDE2000: how far colours are apart
@@ -14116,182 +15752,6 @@ static const vmafgpu__measure vmafgpu__fvif_measure = {
 #endif /* !VMAFGPU_NO_FLOAT */
 
 /* ================================================================================================
- * >>chains                                       a frame's work shared out among threads
- * ================================================================================================
- * A frame pair is worked off in pieces: a strip of rows of one feature at one scale. A piece keeps a few lines of
- * intermediate results, never planes. The pieces of a feature and scale are a chain, taken from the top down; who is
- * free takes the first piece, in some order of the chains, whose input is there. So nobody waits for a scale to be
- * finished, only for the last pieces of the frame. At scale 0 the chains do not run away from one another, so that
- * rows are still in a cache when the next feature reads them.
- *
- * Rows are counted in units: pairs of rows, but single rows of the wavelet's bands, which come from such pairs.
- */
-enum {
-    VMAFGPU__PIECE = 128,       /* rows of a piece at most, and at least, as each reads rows of its neighbours anew... */
-    VMAFGPU__LEAST_PIECE = 32,  /* ...but for half of a thread's share... */
-    VMAFGPU__LEAST_VIF_PIECE = 16,   /* ...and for VIF, which reads neighbours for all rows */
-    VMAFGPU__MAX_CHAINS = 16
-};
-
-/* What a piece reads of another chain, which must be done: units first * times - above .. end * times + below - 1. */
-typedef struct vmafgpu__chain_input { int chain, times, above, below; } vmafgpu__chain_input;
-
-typedef struct vmafgpu__chain_kind {
-    /* Does rows first..end-1 of a scale; `room` is one that the piece has for itself. */
-    void (*run)(const vmafgpu *v, int thread, int room, int scale, int first, int end);
-    const vmafgpu__cpu_feature *feature;   /* NULL: none, it is always there */
-    int      scale;
-    int      of_bands;                     /* units are rows of the wavelet's bands */
-    int      least;                        /* rows of a piece */
-    int      has_room;
-    unsigned behind;                       /* chains, as bits, that this one must not run away from... */
-    int      slack;                        /* ...by so many units more than is usual */
-    vmafgpu__chain_input input[2];         /* times 0: none */
-} vmafgpu__chain_kind;
-
-typedef struct vmafgpu__chain {
-    int  rows;                             /* of the picture or band */
-    int  count;                            /* of pieces */
-    int *first;                            /* unit of each; and the end */
-    int *done;                             /* of each; atomic */
-    int  limit;                            /* how many this frame has: all or none */
-    int  next;                             /* the first that nobody has taken; atomic */
-} vmafgpu__chain;
-
-typedef struct vmafgpu__chains {
-    const vmafgpu__chain_kind *kinds;
-    const unsigned char *order;            /* in which threads look for pieces */
-    vmafgpu__chain chain[VMAFGPU__MAX_CHAINS];
-    int  count;
-    int  threads;                          /* those beyond have nothing to do */
-    int *rooms, room_count;                /* atomic: whether each is taken */
-    int  is_stopped;                       /* atomic: the rest of the pieces is not done */
-} vmafgpu__chains;
-
-/* Cuts so many units of rows into pieces for so many threads, none but the last smaller than `least`, and returns how many
- * there are: each is a thread's share of what is left, so that all end together. They are even, as VIF does four rows at once. */
-static int vmafgpu__cut(int units, int threads, int least, int *first) {
-    int count = 0;
-    for (int at = 0; at < units || count == 0; count++) {
-        int size = threads == 1 ? VMAFGPU__PIECE / 2 : (units - at) / threads / 2 * 2;
-        size = size > VMAFGPU__PIECE / 2 ? VMAFGPU__PIECE / 2 : size < least ? least : size;
-        if (units - at - size < least / 2)
-            size = units - at;
-        at += size;
-        if (first)
-            first[count + 1] = at;
-    }
-    return count;
-}
-
-/* The pieces of all chains. `wanted` says of each how many threads share it: 0, it is not wanted. */
-static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
-    const int shares = h / VMAFGPU__LEAST_PIECE;
-    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2;   /* in pairs, even */
-    for (int k = 0; k < chains->count; k++) {
-        const vmafgpu__chain_kind *kind = &chains->kinds[k];
-        vmafgpu__chain *chain = &chains->chain[k];
-        const int least = half_share < kind->least / 2 ? half_share : kind->least / 2;
-        chain->rows = kind->of_bands ? vmafgpu__adm_size(h, kind->scale) : h >> kind->scale;
-        const int units = kind->of_bands ? chain->rows : (chain->rows + 1) / 2;
-        chain->count = wanted[k] ? vmafgpu__cut(units, wanted[k], least, NULL) : 0;
-        chain->first = (int *)vmafgpu__carve(c, (size_t)(chain->count + 1) * sizeof *chain->first);
-        chain->done = (int *)vmafgpu__carve(c, (size_t)chain->count * sizeof *chain->done);
-        if (c->base && wanted[k])
-            (void)vmafgpu__cut(units, wanted[k], least, chain->first);
-    }
-    chains->rooms = (int *)vmafgpu__carve(c, (size_t)chains->room_count * sizeof *chains->rooms);
-}
-
-/* Whether the pieces that have what is in first..end-1 are done. */
-static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
-    int low = 0;
-    for (int high = chain->limit; low < high;) {
-        const int middle = (low + high) / 2;
-        if (chain->first[middle + 1] <= first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < chain->limit && chain->first[low] < end; low++)
-        if (!vmafgpu__atomic_get(&chain->done[low]))
-            return 0;
-    return 1;
-}
-
-/* Whether a chain is so far ahead that others should catch up first. */
-static int vmafgpu__is_ahead(const vmafgpu__chains *chains, int k, int piece) {
-    const vmafgpu__chain_kind *kind = &chains->kinds[k];
-    const int lead = (2 * chains->threads - 1) * (VMAFGPU__PIECE / 2) + kind->slack;
-    for (int i = 0; kind->behind >> i; i++) {
-        const vmafgpu__chain *chain = &chains->chain[i];
-        if ((kind->behind >> i & 1) && chain->limit &&
-            chains->chain[k].first[piece] - chain->first[vmafgpu__atomic_get(&chain->next)] >= lead)
-            return 1;
-    }
-    return 0;
-}
-
-/* Whether what a piece reads is there. */
-static int vmafgpu__is_ready(const vmafgpu__chains *chains, int k, int piece) {
-    const vmafgpu__chain_input *input = chains->kinds[k].input;
-    const int first = chains->chain[k].first[piece], end = chains->chain[k].first[piece + 1];
-    if (vmafgpu__is_ahead(chains, k, piece))
-        return 0;
-    for (int i = 0; i < 2 && input[i].times; i++)
-        if (!vmafgpu__is_done(&chains->chain[input[i].chain], input[i].times * first - input[i].above,
-                              input[i].times * end + input[i].below))
-            return 0;
-    return 1;
-}
-
-/* The number of a free room, which is taken now; -1: there is none. */
-static int vmafgpu__take_room(vmafgpu__chains *chains) {
-    for (int i = 0; i < chains->room_count; i++)
-        if (!vmafgpu__atomic_get(&chains->rooms[i]) && vmafgpu__atomic_change(&chains->rooms[i], 0, 1))
-            return i;
-    return -1;
-}
-
-/* Takes a piece of this chain if there is one to take, and does it. */
-static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
-    const vmafgpu__chain_kind *kind = &chains->kinds[k];
-    vmafgpu__chain *chain = &chains->chain[k];
-    int room = -1;
-    const int piece = vmafgpu__atomic_get(&chain->next);
-    if (piece >= chain->limit)
-        return 0;
-    *is_over = 0;
-    if (!vmafgpu__is_ready(chains, k, piece) || (kind->has_room && (room = vmafgpu__take_room(chains)) < 0))
-        return 0;
-    const int is_mine = vmafgpu__atomic_change(&chain->next, piece, piece + 1);
-    if (is_mine && !vmafgpu__atomic_get(&chains->is_stopped)) {
-        const int rows = kind->of_bands ? 1 : 2, end = rows * chain->first[piece + 1];
-        kind->run(v, thread, room, kind->scale, rows * chain->first[piece], end < chain->rows ? end : chain->rows);
-    }
-    if (room >= 0)
-        vmafgpu__atomic_set(&chains->rooms[room], 0);
-    if (is_mine)
-        vmafgpu__atomic_set(&chain->done[piece], 1);
-    return 1;
-}
-
-/* One thread's part of a frame: pieces, until all are taken. */
-static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
-    for (int looks = 0;;) {
-        int is_over = 1, i = 0;
-        while (i < chains->count && !vmafgpu__work_on(v, chains, thread, chains->order[i], &is_over))
-            i++;
-        if (i < chains->count)
-            looks = 0;
-        else if (is_over)
-            return;
-        else
-            vmafgpu__look_again(looks = (looks + 1) % VMAFGPU__LOOKS);
-    }
-}
-
-/* ================================================================================================
  * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
  * What a feature's room has in plain C is the lowest of the levels, which vector code agrees with bit by bit: functions for
@@ -14367,60 +15827,6 @@ static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 }
 
 /* ---- the backend ---- */
-
-/* What a thread works with. */
-typedef struct vmafgpu__worker {
-    vmafgpu__sums sums;
-    void         *scratch;                 /* of motion or VIF */
-    vmafgpu__adm_sums *adm;                /* of a piece, per distorted frame */
-} vmafgpu__worker;
-
-enum {
-    VMAFGPU__CHECK,                        /* whether samples fit the bit depth */
-    VMAFGPU__KEEP,                         /* the reference, for the motion of the next frame */
-    VMAFGPU__VIF_CHAIN,                    /* of scale 0, then of the others */
-    VMAFGPU__ADM_CHAIN = VMAFGPU__VIF_CHAIN + VMAFGPU__SCALES,
-    VMAFGPU__MOTION_CHAIN = VMAFGPU__ADM_CHAIN + VMAFGPU__SCALES,
-    VMAFGPU__CHAINS
-};
-
-enum { VMAFGPU__DOORS = 2 + (int)VMAFGPU__MAX_DISTORTED };
-
-struct vmafgpu__cpu {
-    const vmafgpu__cpu_functions *functions;
-    uint16_t       *log_table;
-    int             wide;                  /* 1: views have words, 0: bytes */
-    int             in_place;              /* the caller's frames are views as they are; 0: they are copied to `landing` */
-    uint8_t        *landing[2];
-    size_t          row_bytes;             /* of these and of `history` */
-    uint8_t        *history[2];            /* ring of the latest references; the next one goes to `current` */
-    int             ring, current;
-    vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* pictures of scales 1..3 (0 is unused) */
-    void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
-    ptrdiff_t       adm_stride[VMAFGPU__SCALES];
-    vmafgpu__worker *workers;              /* chains.threads */
-    unsigned char  *states;                /* of extractors that are measured by themselves */
-    void           *scratch;               /* which one of them at a time works with, and CAMBI */
-    uint64_t        scratch_size;          /* what the latter needs */
-    unsigned char  *lent;                  /* planes for vmafgpu_lend(), once somebody has called it */
-    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* of the first member's rows, not rounded, where they are wanted; else NULL */
-    void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
-                                              share a few */
-    vmafgpu__chains chains;
-    vmafgpu__cpu   *seats;                 /* [config.candidates - 1], with what a distorted frame needs only */
-    vmafgpu__lent_layout door;             /* of planes for frames in RGB */
-    unsigned char  *doors[VMAFGPU__DOORS]; /* of the reference, the one before it, each distorted frame */
-
-    /* The present frame. */
-    vmafgpu__view   pair[2];
-    vmafgpu__view   before[2];             /* reference of one and of two frames before */
-    vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
-    vmafgpu__cpu   *members[VMAFGPU__MAX_DISTORTED];   /* whose distorted frames are worked off with the one reference, this
-                                                          one's first: of other contexts, or `seats` */
-    int             member_count;
-    int             is_prepared;           /* the sums of the next pair are there already */
-    int             keeps;                 /* this frame's reference will be kept, whatever comes */
-};
 
 /* Names the first illegal sample of a frame; VMAFGPU_OK if there is none. */
 static vmafgpu_result vmafgpu__check_samples(vmafgpu *v, const vmafgpu_frame *frame, const char *name) {
@@ -14551,71 +15957,6 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
     vmafgpu__motion_cpu_scratch, NULL, vmafgpu__motion_cpu_add, NULL, NULL, NULL
 };
 #endif /* !VMAFGPU_NO_MOTION */
-
-#ifndef VMAFGPU_NO_VIF
-/* A picture of a scale and where that of the next one goes. */
-static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
-    const vmafgpu__plane *plane = &cpu->vif[scale][frame];
-    vmafgpu__vif_picture picture;
-    memset(&picture, 0, sizeof picture);
-    picture.row = scale ? (const void *)plane->data : cpu->pair[frame].data;
-    picture.pitch = scale ? plane->stride * (ptrdiff_t)sizeof *plane->data : cpu->pair[frame].pitch;
-    if (scale + 1 < VMAFGPU__SCALES) {
-        picture.next = cpu->vif[scale + 1][frame].data;
-        picture.next_stride = cpu->vif[scale + 1][frame].stride;
-    }
-    return picture;
-}
-
-/* Of all members. */
-static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
-    const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
-    vmafgpu__vif_sums *sums[VMAFGPU__MAX_DISTORTED];
-    vmafgpu__vif_job job;
-    (void)room;
-    memset(&job, 0, sizeof job);
-    for (int i = 0; i < cpu->member_count; i++) {
-        distorted[i] = vmafgpu__vif_picture_of(cpu->members[i], scale, 1);
-        sums[i] = &cpu->members[i]->workers[thread].sums.vif[scale];
-    }
-    job.reference = vmafgpu__vif_picture_of(cpu, scale, 0);
-    job.distorted = distorted;
-    job.distorted_count = cpu->member_count;
-    job.wide = scale || cpu->wide;
-    job.scale = scale;
-    job.bit_depth = v->config.bit_depth;
-    job.w = v->config.width >> scale;
-    job.h = v->config.height >> scale;
-    job.first = first;
-    job.end = end;
-    job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
-    job.plan = &v->plan;
-    job.log_table = cpu->log_table;
-    job.scratch = cpu->workers[thread].scratch;
-    job.widest = vmafgpu__vif_strip_width(cpu->member_count, cpu->chains.threads);
-    if (first < end)
-        cpu->functions->vif_rows(&job, sums);
-}
-
-static uint64_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
-    return functions->vif_scratch_size(v->config.width, together, threads);
-}
-
-static void vmafgpu__vif_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums) {
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        to->vif[s].denominator += sums->vif[s].denominator;
-        to->vif[s].flat_noise += sums->vif[s].flat_noise;
-        to->vif[s].flat_count += sums->vif[s].flat_count;
-        for (int i = 0; i < v->plan.vif_variants; i++)
-            to->vif[s].numerator[i] += sums->vif[s].numerator[i];
-    }
-}
-
-static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
-    vmafgpu__vif_cpu_scratch, NULL, vmafgpu__vif_cpu_add, NULL, NULL, NULL
-};
-#endif /* !VMAFGPU_NO_VIF */
 
 #ifndef VMAFGPU_NO_ADM
 static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
@@ -15453,309 +16794,6 @@ static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *o
     return entries;
 }
 #endif
-
-/* ---- VIF on a GPU: one launch per variant and scale, in order ----
- *
- * The matrix form is in images for compute capability 8.0 and up, that of 16 x 16 in those for CDNA from gfx90a on and gfx12, the plain
- * form everywhere. Statistics are made with doubles (f64), the better way where these are at least
- * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
-typedef enum vmafgpu__vif_statistic {
-    VMAFGPU__VIF_F64 = 0,
-    VMAFGPU__VIF_INT,
-    VMAFGPU__VIF_STATISTICS
-} vmafgpu__vif_statistic;
-
-/* Inputs: scale 0 with 8, 9..12, 13..16 bits, scales 1, 2, 3. */
-enum { VMAFGPU__VIF_INPUTS = 6 };
-static const char *const vmafgpu__vif_kernels[VMAFGPU__VIF_FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
-    { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
-        "vmafgpu_vif_plain_1_f64", "vmafgpu_vif_plain_2_f64", "vmafgpu_vif_plain_3_f64" },
-      { "vmafgpu_vif_plain_0_8_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_0_16_int",
-        "vmafgpu_vif_plain_1_int", "vmafgpu_vif_plain_2_int", "vmafgpu_vif_plain_3_int" } },
-    { { "vmafgpu_vif_matrix_0_8_f64", "vmafgpu_vif_matrix_0_12_f64", "vmafgpu_vif_matrix_0_16_f64",
-        "vmafgpu_vif_matrix_1_f64", "vmafgpu_vif_matrix_2_f64", "vmafgpu_vif_matrix_3_f64" },
-      { "vmafgpu_vif_matrix_0_8_int", "vmafgpu_vif_matrix_0_12_int", "vmafgpu_vif_matrix_0_16_int",
-        "vmafgpu_vif_matrix_1_int", "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } },
-    { { "vmafgpu_vif_matrix16_0_8_f64", "vmafgpu_vif_matrix16_0_12_f64", "vmafgpu_vif_matrix16_0_16_f64",
-        "vmafgpu_vif_matrix16_1_f64", "vmafgpu_vif_matrix16_2_f64", "vmafgpu_vif_matrix16_3_f64" },
-      { "vmafgpu_vif_matrix16_0_8_int", "vmafgpu_vif_matrix16_0_12_int", "vmafgpu_vif_matrix16_0_16_int",
-        "vmafgpu_vif_matrix16_1_int", "vmafgpu_vif_matrix16_2_int", "vmafgpu_vif_matrix16_3_int" } }
-};
-
-static int vmafgpu__vif_input(int scale, int bit_depth) {
-    return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
-}
-
-/* `limit`: the most shared memory that the driver gives a block on this device; `threads`: the most threads of a block of this
- * kernel, 0 if that is not known. */
-static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit,
-                                         uint32_t threads) {
-    static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
-                                                        VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
-    const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
-    const uint32_t of_warp = is_8 ? VMAFGPU__VIF_WARP_SHARED_8 : VMAFGPU__VIF_WARP_SHARED_16;
-    uint32_t warps = most[input];
-    vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
-    if (form == VMAFGPU__VIF_MATRIX) {
-        while (warps > 1 && (VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit || (threads && warps * 32 > threads)))
-            warps--;
-        block.threads = warps * 32;
-        block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
-    } else if (form == VMAFGPU__VIF_MATRIX_16) {
-        block.threads = (uint32_t)(lanes == 64 ? VMAFGPU__VIF_WARPS_16_64 * 64 : VMAFGPU__VIF_WARPS_16_32 * 32);
-        block.shared = (uint32_t)VMAFGPU__VIF_LOG_TABLE + (uint32_t)VMAFGPU__VIF_16_SHARED;
-    }
-    return block;
-}
-
-/* Device memory of one pair: the images of scales 1 to 3. */
-typedef struct vmafgpu__vif_scratch {
-    uint64_t size;
-    uint64_t image[VMAFGPU__SCALES][2];
-    int32_t  pitch[VMAFGPU__SCALES];
-} vmafgpu__vif_scratch;
-
-static vmafgpu__vif_scratch vmafgpu__vif_scratch_of(int width, int height) {
-    const uint64_t alignment = 256;
-    vmafgpu__vif_scratch out;
-    memset(&out, 0, sizeof out);
-    for (int s = 1; s < VMAFGPU__SCALES; s++) {
-        const uint64_t pitch = vmafgpu__round_up((uint64_t)(width >> s) * 2, alignment);
-        out.pitch[s] = (int32_t)pitch;
-        for (int f = 0; f < 2; f++) {
-            out.image[s][f] = out.size;
-            out.size += pitch * (uint64_t)(height >> s);
-        }
-    }
-    return out;
-}
-
-/* ---- tap matrices, as the lanes of a warp hold them (PTX's m16n8k32, operand a): 4 words of each lane ----
- *
- * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
-typedef int (*vmafgpu__matrix)(int scale, int row, int k);
-
-static int vmafgpu__vif_tap_or_0(int scale, int i) {
-    return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
-}
-
-/* Row r makes output r of 16 from inputs 8 before to 7 after those 16; the next scale's 8 outputs are every second.
- * Low digits of the taps, high digits, next scale's: high digits in rows 0..7, low in 8..15. */
-static int vmafgpu__vif_low(int scale, int row, int k) {
-    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
-}
-static int vmafgpu__vif_high(int scale, int row, int k) {
-    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) >> 8;
-}
-static int vmafgpu__vif_next(int scale, int row, int k) {
-    const int next = scale + 1;
-    const int tap =
-        next < VMAFGPU__SCALES ? vmafgpu__vif_tap_or_0(next, k - 2 * (row & 7) - 8 + vmafgpu__vif_reach(next)) : 0;
-    return row < 8 ? tap >> 8 : tap & 255;
-}
-
-/* Which halves of k lie exchanged: those of no lane, of lanes with t >= 2, of the others, of all. */
-typedef enum vmafgpu__halves {
-    VMAFGPU__HALVES_KEPT = 0,
-    VMAFGPU__HALVES_UPPER,
-    VMAFGPU__HALVES_LOWER,
-    VMAFGPU__HALVES_ALL
-} vmafgpu__halves;
-
-static uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int scale, vmafgpu__halves halves) {
-    for (int lane = 0; lane < 32; lane++)
-        for (int i = 0; i < 4; i++) {
-            const int g = lane / 4, t = lane % 4;
-            const int is_exchanged = t >= 2 ? halves & VMAFGPU__HALVES_UPPER : halves & VMAFGPU__HALVES_LOWER;
-            const int row = g + i % 2 * 8, k = 4 * t + (is_exchanged ? 1 - i / 2 : i / 2) * 16;
-            uint32_t word = 0;
-            for (int n = 0; n < 4; n++)
-                word |= ((uint32_t)matrix(scale, row, k + n) & 255) << 8 * n;
-            *out++ = word;
-        }
-    return out;
-}
-
-/* Of each scale: for the vertical pass, for odd and for even steps of the horizontal one. */
-static void vmafgpu__vif_matrices(uint32_t *out) {
-    static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
-    for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
-        for (int pass = 0; pass < 3; pass++) {
-            out = vmafgpu__put_matrix(out, vmafgpu__vif_low, scale, halves[pass]);
-            out = vmafgpu__put_matrix(out, vmafgpu__vif_high, scale, halves[pass]);
-            out = vmafgpu__put_matrix(out, vmafgpu__vif_next, scale, halves[pass]);
-        }
-}
-
-/* ---- the same for products of 16 x 16 ----
- *
- * Lane 16 * g + i has row i. Its words are of RESULTS = 256 / lanes values of k from RESULTS * g on, then of as many from
- * 16 + RESULTS * g on. Digits of taps have a sign where the lanes are 64, and what two of these cannot hold is left to the rest. */
-static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
-    enum { LOW = 0, HIGH, REST };
-    const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
-    const int digit = which < VMAFGPU__VIF_16_ACROSS         ? which % 3
-                      : which == VMAFGPU__VIF_16_ACROSS_REST ? (is_low ? -1 : REST)
-                                                             : (is_low ? LOW : HIGH);
-    int tap = 0;
-    if (which <= VMAFGPU__VIF_16_REST) {
-        tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
-    } else if (scale + 1 < VMAFGPU__SCALES && (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs; down, of each image; across, with both digits in one lane */
-        const int output = which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
-        tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
-    }
-    const int high = is_signed ? (tap + 128) >> 8 : tap >> 8, most = is_signed && high > 127 ? 127 : high;
-    return (uint32_t)(digit == LOW ? tap - high * 256 : digit == HIGH ? most : digit == REST ? high - most : 0) & 255;
-}
-
-static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
-    const int results = 256 / lanes, words = 128 / lanes;
-    for (int i = 0; i < (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS; i++) {
-        const int lane = i % 128 / words, word = i % words, half = word / (words / 2);
-        const int k = 16 * half + results * (lane / 16) + 4 * (word % (words / 2));
-        out[i] = 0;
-        for (int n = 0; n < 4; n++)
-            out[i] |= vmafgpu__vif_16_byte(i / (int)VMAFGPU__VIF_16_FRAGMENTS, i % (int)VMAFGPU__VIF_16_FRAGMENTS / 128, lanes, lane % 16,
-                                           k + n) << 8 * n;
-    }
-}
-
-/* Its tables: the logarithms, then the tap matrices of the scales, in the place of whole logarithms. */
-enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
-typedef char vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4 <=
-                                     VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
-typedef char vmafgpu__vif_16_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS * 4 <=
-                                        VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
-
-/* The logarithms less what the kernels compute: a byte each, of VMAFGPU__VIF_TABLES_SIZE that are written. */
-static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
-    uint16_t *table = (uint16_t *)(void *)bytes;   /* in place: what is written lies before what is still to be read */
-    vmafgpu__log_table(table);
-    for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
-        bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
-}
-
-static size_t vmafgpu__gpu_vif_tables(const vmafgpu__site *site, unsigned char *out) {
-    if (out) {
-        uint32_t *matrices = (uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT);
-        vmafgpu__vif_log_bytes(out);
-        if (site->form == VMAFGPU__VIF_MATRIX_16)
-            vmafgpu__vif_16_matrices(matrices, site->lanes);
-        else
-            vmafgpu__vif_matrices(matrices);
-    }
-    return VMAFGPU__VIF_TABLES_SIZE;
-}
-
-static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
-    vmafgpu__vif_gain gain;
-    gain.limit = limit;
-    gain.one = 1;
-    gain.any = limit == 1 ? 0 : INT32_MAX;
-    gain.shift = limit == 1 ? 31 : 0;
-    while (limit != 1 && (2 << gain.shift) < limit)
-        gain.shift++;
-    return gain;
-}
-
-/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device
- * memory of the first pair; `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once
- * (multiprocessors times occupancy); `tables`: those of vmafgpu__gpu_vif_tables; `illegal`, `claimed`: as in the
- * launch; `images_only`: no sums are wanted, only the next scale. */
-static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
-                              int scale, vmafgpu__vif_form form, vmafgpu__block block, int resident,
-                              const vmafgpu__vif_scratch *layout, unsigned char *scratch, const unsigned char *tables,
-                              uint32_t *illegal, uint32_t *claimed, int images_only) {
-    const int next = scale + 1 < VMAFGPU__SCALES ? scale + 1 : scale;
-    out->scratch = scratch;
-    out->scratch_size = layout->size;
-    for (int f = 0; f < 2; f++) {
-        out->input[f] = layout->image[scale][f];
-        out->output[f] = layout->image[next][f];
-    }
-    out->input_pitch = layout->pitch[scale];
-    out->output_pitch = layout->pitch[next];
-    out->width = out->batch.width >> scale;
-    out->height = out->batch.height >> scale;
-    out->log_table = tables;
-    out->fragments = tables + VMAFGPU__VIF_FRAGMENTS_AT +
-                     scale * (form == VMAFGPU__VIF_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
-    out->illegal = illegal;
-    out->illegal_bits = (0xffffu << out->batch.bit_depth & 0xffffu) * 0x10001u;
-    out->gain = vmafgpu__vif_gain_of(plan->vif_gain_limit[index]);
-    out->mean_shift = vmafgpu__vif_mean_shift(scale, out->batch.bit_depth);
-    out->square_shift = vmafgpu__vif_square_shift(scale, out->batch.bit_depth);
-    out->mean_half = (int32_t)vmafgpu__half(out->mean_shift);
-    out->square_half = (int32_t)vmafgpu__half(out->square_shift);
-    out->square_factor = 65536 >> out->square_shift;
-    out->scale = scale;
-    out->variant = index;
-    out->first = index == 0;
-    out->images_only = images_only;
-    out->claimed = claimed;
-    shape->threads = block.threads;
-    shape->shared = block.shared;
-    shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
-    shape->grid[1] = (uint32_t)((out->height + VMAFGPU__VIF_TILE_HEIGHT - 1) / VMAFGPU__VIF_TILE_HEIGHT);
-    shape->grid[2] = (uint32_t)out->batch.pairs;
-    if (form != VMAFGPU__VIF_PLAIN) {
-        const int64_t steps = (int64_t)((out->width + 15) / 16) * ((out->height + 15) / 16) * out->batch.pairs;
-        shape->grid[0] = (uint32_t)(steps < resident ? steps : resident);
-        shape->grid[1] = shape->grid[2] = 1;
-    }
-}
-
-static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
-    return plan->vif_variants > 0;
-}
-
-/* Functions are numbered by scale. */
-static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__site *site, int scale) {
-    return scale >= (int)VMAFGPU__SCALES
-               ? NULL
-               : vmafgpu__vif_kernels[site->form][site->uses_integers][vmafgpu__vif_input(scale, site->config->bit_depth)];
-}
-
-static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__site *site, int scale) {
-    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit,
-                              (uint32_t)site->most_threads[scale]);
-}
-
-static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__site *site) {
-    return vmafgpu__vif_scratch_of(site->config->width, site->config->height).size;
-}
-
-static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
-    const vmafgpu__plan *plan = site->plan;
-    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(site->config->width, site->config->height);
-    for (int i = 0; i < plan->vif_variants; i++)
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            const int images_only = s == 0 && plan->vif_skips_scale_0;
-            vmafgpu__vif_launch launch;
-            vmafgpu__shape shape;
-            if (images_only && i > 0)
-                continue;
-            launch.batch = *work->batch;
-            vmafgpu__vif_fill(&launch, &shape, plan, i, s, site->form, vmafgpu__gpu_vif_block(site, s), work->resident[s],
-                              &layout, work->scratch, work->tables, work->is_checked ? work->illegal : NULL,
-                              &work->claimed[i * (int)VMAFGPU__SCALES + s], images_only);
-            vmafgpu__enqueue(work, s, &shape, &launch);
-        }
-}
-
-static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    for (int s = site->plan->vif_skips_scale_0; s < VMAFGPU__SCALES; s++)
-        if (memcmp(&a->vif[s], &b->vif[s], sizeof a->vif[s]))
-            return s;
-    return -1;
-}
-
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
-    { 0, 0 }, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
-    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs, NULL
-};
 
 /* ---- motion on a GPU: one launch ----
  *
@@ -22342,13 +23380,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #else
     VMAFGPU__LEFT_OUT("adm", "VMAFGPU_NO_ADM", vmafgpu__adm_columns),
 #endif
-#ifndef VMAFGPU_NO_VIF
-    { "vif", NULL, vmafgpu__vif_columns, vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, 0, vmafgpu__vif_plan,
-      vmafgpu__vif_finish, NULL, &vmafgpu__vif_cpu,
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_vif), NULL, NULL },
-#else
-    VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns),
-#endif
+    VMAFGPU__VIF_FEATURE,
 #ifndef VMAFGPU_NO_MOTION
     { "motion", NULL, vmafgpu__motion_columns, vmafgpu__motion_options, VMAFGPU__MOTION_DEBUG, 0, vmafgpu__motion_plan,
       vmafgpu__motion_finish, &vmafgpu__motion_temporal, &vmafgpu__motion_cpu,
@@ -26880,62 +27912,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
 #define vmafgpu__motion_rows_at VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 #define vmafgpu__motion_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows)
-#define vmafgpu__vif_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
-#define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
-#define vmafgpu__vif_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip)
-#define vmafgpu__vif_totals VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
-#define vmafgpu__vif_set_taps VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)
-#define vmafgpu__vif_anew VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)
-#define vmafgpu__vif_start VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
-#define vmafgpu__vif_four VMAFGPU__LEVEL_NAME(vmafgpu__vif_four)
-#define vmafgpu__vif_four_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_four_of)
-#define VMAFGPU__VIF_FIRST VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_FIRST)
-#define VMAFGPU__VIF_MIDDLE VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_MIDDLE)
-#define VMAFGPU__VIF_LAST VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_LAST)
-#define vmafgpu__vif_add_pair VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)
-#define vmafgpu__vif_put_four VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_four)
-#define vmafgpu__vif_double VMAFGPU__LEVEL_NAME(vmafgpu__vif_double)
-#define vmafgpu__vif_row_at VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
-#define vmafgpu__vif_take_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_take_of)
-#define vmafgpu__vif_take VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)
-#define vmafgpu__vif_put_halves VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
-#define vmafgpu__vif_join VMAFGPU__LEVEL_NAME(vmafgpu__vif_join)
-#define vmafgpu__vif_put_means VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
-#define vmafgpu__vif_means_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_of)
-#define vmafgpu__vif_nexts_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_nexts_of)
-#define vmafgpu__vif_means_at VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_at)
-#define vmafgpu__vif_means VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
-#define vmafgpu__vif_product VMAFGPU__LEVEL_NAME(vmafgpu__vif_product)
-#define vmafgpu__vif_add_product VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_product)
-#define vmafgpu__vif_products_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_products_of)
-#define vmafgpu__vif_squares VMAFGPU__LEVEL_NAME(vmafgpu__vif_squares)
-#define vmafgpu__vif_products VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
-#define vmafgpu__vif_reflect_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)
-#define vmafgpu__vif_set_places VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_places)
-#define vmafgpu__vif_shrink_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)
-#define vmafgpu__vif_lines_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines_of)
-#define vmafgpu__vif_add_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_lines)
-#define vmafgpu__vif_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)
-#define vmafgpu__vif_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
-#define vmafgpu__vif_mean_products VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
-#define vmafgpu__vif_constants VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
-#define vmafgpu__vif_set_constants VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)
-#define vmafgpu__vif_logs VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
-#define vmafgpu__vif_doubles VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
-#define vmafgpu__vif_pending VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
-#define vmafgpu__vif_numerators VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)
-#define vmafgpu__vif_add VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)
-#define vmafgpu__vif_lanes VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)
-#define vmafgpu__vif_deliver VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)
-#define vmafgpu__vif_clear_outside VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)
-#define vmafgpu__vif_reference_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_of)
-#define vmafgpu__vif_reference_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)
-#define vmafgpu__vif_distorted_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_of)
-#define vmafgpu__vif_distorted_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)
-#define vmafgpu__vif_statistics_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)
-#define vmafgpu__vif_statistics VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
-#define vmafgpu__vif_run_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
-#define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
 #define vmafgpu__adm_taps VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps)
 #define vmafgpu__adm_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_pair)
 #define vmafgpu__adm_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps_of)
@@ -29021,962 +29997,6 @@ static int64_t vmafgpu__motion_rows(const vmafgpu__motion_job *job, int first, i
 }
 
 #endif /* !VMAFGPU_NO_MOTION */
-
-/* ================================================================================================
- * >>level vif                                    bands of a scale: filters, statistics, the next scale
- * ================================================================================================
- * A strip of columns is worked off from the top of the piece to its bottom, four rows at a time. Rows are kept in pairs,
- * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
- * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Squares are
- * made anew for each four rows: that takes less than fetching them from the L2 cache.
- *
- * Along a row the pairs are neighbouring samples, and those that are even in their order are kept apart from the odd ones:
- * what lies next to each other then are pairs four columns apart, and each load serves four columns in the same way as one
- * downwards serves four rows. Most such loads cross lines of the cache, which makes them dear.
- *
- * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
- * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
- * each of which fits 32 bits. The taps of scale 3 are halved, as the middle one exceeds 32767, and sums doubled: all
- * are even.
- */
-#ifndef VMAFGPU_NO_VIF
-
-/* The taps of a scale by pairs, each for a window that starts on an even row or column, and for the one after it. `first`
- * counts pairs of a larger window before these. */
-typedef struct vmafgpu__vif_taps_of {
-    int        first, pairs;
-    vmafgpu__v pair[9][2];
-} vmafgpu__vif_taps_of;
-
-enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
-
-/* Both filters of a scale have their window in a window of `reach`. Pairs in that of four rows or columns. Along rows the
- * reach is 2 at least, so that windows begin with a pair. */
-#define VMAFGPU__VIF_MOST 9   /* pairs of a window of scale 0... */
-#define VMAFGPU__VIF_MORE 5   /* ...and of scale 1 */
-#define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
-#define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
-
-/* From the even pairs of a line to its odd ones in elements, a multiple of 32; where column x of a line is, counted from its
- * first. */
-#define VMAFGPU__VIF_ODD(widest) (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
-#define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
-
-/* The state of one strip. */
-typedef struct vmafgpu__vif_strip {
-    const vmafgpu__vif_job *job;
-    int        left, columns;     /* first column and number of columns that the vertical pass does */
-    int        blocks;            /* registers of 16 bits that they fill, even ones for even pairs */
-    int        x, end;            /* columns that belong to the strip */
-    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
-     * halves of the products. And of both images two rows of the next one's. */
-    uint16_t  *line[4][8], *next_line[2][2];
-    ptrdiff_t  odd;               /* from the even pairs of a line to its odd ones */
-    /* Of as many columns as fill four registers, first each fourth, then each fourth from 1 on, from 2, from 3. */
-    uint32_t  *mean[4];           /* the reference's weighted mean, per row */
-    int32_t   *variance[6];       /* s1 per row, s2, s12 */
-    int        halved, mean_shift, square_shift;
-    vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start;   /* what sums start from */
-    vmafgpu__vif_taps_of down, along, next_down, next_along;
-    ptrdiff_t  along_at[10], next_along_at[10];   /* where the pairs of a window of columns are in a line */
-} vmafgpu__vif_strip;
-
-/* Sums of many samples per lane; each term of the logarithms is below 2^15. */
-typedef struct vmafgpu__vif_totals {
-    /* Logarithms are kept in two, see vif_logs. */
-    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers`; as `logs` the same
-                                   for all distorted images */
-    vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
-    unsigned   logs, registers;
-} vmafgpu__vif_totals;
-
-/* The taps of `scale` in a window that is meant for `reach`. */
-static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reach) {
-    const int own = vmafgpu__vif_reach(scale);
-    int16_t t[2 * 9 + 2] = { 0 };
-    for (int i = 0; i <= 2 * own; i++)
-        t[1 + reach - own + i] = (int16_t)(vmafgpu__vif_taps[scale][i] >> (scale == 3));
-    out->first = (reach - own) / 2;
-    out->pairs = (reach + own + 1) / 2 - out->first + 1;
-    for (int i = 0; i < out->pairs; i++) {
-        const int16_t *pair = t + 2 * (out->first + i);
-        for (int odd = 0; odd < 2; odd++)
-            out->pair[i][odd] = vmafgpu__v_set32((int32_t)((uint16_t)pair[1 - odd] | (uint32_t)(uint16_t)pair[2 - odd] << 16));
-    }
-}
-
-/* The same taps, which compilers then load anew: they would carry them through the loop in registers that the sums need. */
-VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
-    __asm__ volatile("" : "+r"(taps));
-    return taps;
-}
-
-/* Most samples are those of scales 0 and 1: their loops over the pairs of a window, but for the first and the last one, are
- * written out (`most` is constant); one for all, with `most` 0, serves the others. */
-#define VMAFGPU__VIF_BY_SCALE(function, ...) \
-    (s->job->scale == 0 ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) : \
-     s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) : function(__VA_ARGS__, 0))
-#define VMAFGPU__VIF_EACH_PAIR(most, pairs, body) \
-    if (most) { \
-        VMAFGPU__UNROLL \
-        for (int i = 1; i < most; i++) { \
-            body; \
-        } \
-    } else { \
-        for (int i = 1; i < pairs; i++) { \
-            taps = vmafgpu__vif_anew(taps); \
-            body; \
-        } \
-    }
-
-/* The starting value of a sum, which is doubled in the end where taps are halved. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_start(uint32_t v, int halved) {
-    return vmafgpu__v_set32((int32_t)(v >> halved));
-}
-
-/* Sums of four rows or columns: by name, as compilers leave arrays in memory while a loop runs. */
-typedef struct vmafgpu__vif_four {
-    vmafgpu__v a, b, c, d;
-} vmafgpu__vif_four;
-
-VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
-    vmafgpu__vif_four sum;
-    sum.a = sum.b = sum.c = sum.d = start;
-    return sum;
-}
-
-/* The window of four rows or columns begins with a pair that the first two see, and ends with one for the last two. */
-enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
-
-/* Adds a pair to the sums of its four rows or columns; `taps` is what the first ones see of the filter, the last ones are one
- * pair behind. Sums are held, so that compilers leave them in this order and in registers. */
-VMAFGPU__INLINE void vmafgpu__vif_add_pair(vmafgpu__vif_four *sum, vmafgpu__v a,
-                                           const vmafgpu__v (*taps)[2], int place) {
-    if (place != VMAFGPU__VIF_LAST) {
-        sum->a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->a, a, taps[0][0]));
-        sum->b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->b, a, taps[0][1]));
-    }
-    if (place != VMAFGPU__VIF_FIRST) {
-        sum->c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->c, a, taps[-1][0]));
-        sum->d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->d, a, taps[-1][1]));
-    }
-}
-
-VMAFGPU__INLINE void vmafgpu__vif_put_four(vmafgpu__vif_four sum, vmafgpu__v *out) {
-    out[0] = sum.a;
-    out[1] = sum.b;
-    out[2] = sum.c;
-    out[3] = sum.d;
-}
-
-/* Of halved taps. */
-VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
-    for (int i = 0; i < count; i++)
-        sum[i] = vmafgpu__v_add32(sum[i], sum[i]);
-}
-
-/* ---- pairs of rows ---- */
-
-/* Where row y is in memory, mirrored at the borders; one of no use where that leads outside again. */
-VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
-                                                int wide, int y) {
-    const int at = vmafgpu__reflect(y, s->job->h);
-    return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
-}
-
-/* Takes in two rows: the first columns of even pairs, their second ones, and the same of odd pairs. */
-VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int wide,
-                                          int y, char *to) {
-    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    const char *row[2] = { vmafgpu__vif_row_at(s, image, wide, y), vmafgpu__vif_row_at(s, image, wide, y + 1) };
-    const int w = s->job->w - s->left;
-    for (int x = 0; x < s->columns; x += 2 * VMAFGPU__VIF_BLOCK) {
-        vmafgpu__v even[2], odd[2];
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            const vmafgpu__v a = vmafgpu__v_samples(row[i], wide, x, w);
-            const vmafgpu__v b = vmafgpu__v_samples(row[i], wide, x + VMAFGPU__VIF_BLOCK, w);
-            even[i] = vmafgpu__v_evens32(a, b);
-            odd[i] = vmafgpu__v_odds32(a, b);
-        }
-        const vmafgpu__v four[4] = { vmafgpu__v_even_odd16(even[0], vmafgpu__v_slli32(even[1], 16)),
-                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(even[0], 16), even[1]),
-                                     vmafgpu__v_even_odd16(odd[0], vmafgpu__v_slli32(odd[1], 16)),
-                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(odd[0], 16), odd[1]) };
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 4; i++, to += VMAFGPU__V_BYTES)
-            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(four[i], sign) : four[i]);
-    }
-}
-
-static VMAFGPU__APART void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
-                                             int y, char *to) {
-    if (s->job->wide)
-        vmafgpu__vif_take_of(s, image, 1, y, to);
-    else
-        vmafgpu__vif_take_of(s, image, 0, y, to);
-}
-
-/* ---- down the columns ---- */
-
-/* 32-bit values of the first and the second columns of pairs into lines of halves, less 32768. The upper ones come so. */
-VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmafgpu__v a, vmafgpu__v b) {
-    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
-    vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
-}
-
-/* (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_join(const vmafgpu__vif_strip *s, vmafgpu__v low, vmafgpu__v high) {
-    return vmafgpu__v_add32(vmafgpu__v_sll32(high, 16 - s->square_shift), vmafgpu__v_srl32(low, s->square_shift));
-}
-
-VMAFGPU__INLINE void vmafgpu__vif_put_means(const vmafgpu__vif_strip *s, uint16_t *line, vmafgpu__v a, vmafgpu__v b) {
-    vmafgpu__v_store(line, vmafgpu__v_even_odd16(vmafgpu__v_srl32(a, s->mean_shift), vmafgpu__v_sll32(b, 16 - s->mean_shift)));
-}
-
-/* A block is two registers. */
-VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
-                                           int most, vmafgpu__v (*out)[4]) {
-    enum { STEP = VMAFGPU__V_BYTES };
-    const int pairs = most ? most : s->down.pairs;
-    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->down.pair);
-    vmafgpu__vif_four sum = vmafgpu__vif_four_of(s->mean_start), next = sum;
-    vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[0]), taps, VMAFGPU__VIF_FIRST);
-    vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[0] + STEP), taps, VMAFGPU__VIF_FIRST);
-    VMAFGPU__VIF_EACH_PAIR(most, pairs,
-        vmafgpu__vif_add_pair(&sum, vmafgpu__v_hold(vmafgpu__v_load(from + at[i])), taps + i, VMAFGPU__VIF_MIDDLE);
-        vmafgpu__vif_add_pair(&next, vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + STEP)), taps + i, VMAFGPU__VIF_MIDDLE))
-    vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[pairs]), taps + pairs, VMAFGPU__VIF_LAST);
-    vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[pairs] + STEP), taps + pairs, VMAFGPU__VIF_LAST);
-    vmafgpu__vif_put_four(sum, out[0]);
-    vmafgpu__vif_put_four(next, out[1]);
-}
-
-/* Two rows of the next image: the even taps alone. */
-VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
-                                           int most, vmafgpu__v *out) {
-    enum { STEP = VMAFGPU__V_BYTES };
-    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->next_down.pair);
-    const int pairs = most ? most / 2 + 1 : s->next_down.pairs;
-    vmafgpu__v a = s->next_start, b = a, c = a, d = a;
-    at += most ? most / 4 : s->next_down.first;
-    a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load(from + at[0]), taps[0][0]);
-    b = vmafgpu__v_add_pairs16(b, vmafgpu__v_load(from + at[0] + STEP), taps[0][0]);
-    VMAFGPU__VIF_EACH_PAIR(most / 2 + (most > 0), pairs,
-        const vmafgpu__v x = vmafgpu__v_load(from + at[i]);
-        const vmafgpu__v y = vmafgpu__v_load(from + at[i] + STEP);
-        a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(a, x, taps[i][0]));
-        b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(b, y, taps[i][0]));
-        c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(c, x, taps[i - 1][0]));
-        d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(d, y, taps[i - 1][0])))
-    out[0] = a;
-    out[1] = b;
-    out[2] = vmafgpu__v_add_pairs16(c, vmafgpu__v_load(from + at[pairs]), taps[pairs - 1][0]);
-    out[3] = vmafgpu__v_add_pairs16(d, vmafgpu__v_load(from + at[pairs] + STEP), taps[pairs - 1][0]);
-}
-
-/* Means of an image's four rows into line `line` of each, and two rows of the next image into `next_line`, as far as wanted.
- * `at` has the places of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by
- * little, they come in time. */
-VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
-                                           int means, int line, uint16_t *const *next_line, const char *const *ahead,
-                                           int most) {
-    const int wide = s->job->wide;
-    for (int b = 0; b < s->blocks; b++, from += 2 * VMAFGPU__V_BYTES) {
-        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
-        for (int i = 0; i < 4; i++)
-            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)(b * VMAFGPU__VIF_BLOCK) << wide));
-        if (means) {
-            vmafgpu__v sum[2][4];
-            vmafgpu__vif_means_of(s, from, at, most, sum);
-            if (!most && s->halved)
-                vmafgpu__vif_double(sum[0], 8);
-            VMAFGPU__UNROLL
-            for (int row = 0; row < 4; row++)
-                vmafgpu__vif_put_means(s, s->line[row][line] + x, sum[0][row], sum[1][row]);
-        }
-        if (next_line) {
-            vmafgpu__v sum[4];
-            vmafgpu__vif_nexts_of(s, from, at, most, sum);
-            if (!most && s->job->scale == 2)
-                vmafgpu__vif_double(sum, 4);
-            vmafgpu__vif_put_means(s, next_line[0] + x, sum[0], sum[1]);
-            vmafgpu__vif_put_means(s, next_line[1] + x, sum[2], sum[3]);
-        }
-    }
-}
-
-static VMAFGPU__APART void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
-                                              const ptrdiff_t *at, int means, int line,
-                                              uint16_t *const *next_line, const char *const *ahead) {
-    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
-}
-
-/* Sums of products, and of their upper halves, if they have more than 16 bits. */
-typedef struct vmafgpu__vif_product {
-    vmafgpu__vif_four low, high;
-} vmafgpu__vif_product;
-
-/* Adds the products of a pair with another one, or, without that, its squares. */
-VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const char *from, const char *other, int wide,
-                                              const vmafgpu__v (*taps)[2], int place) {
-    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    vmafgpu__v a = vmafgpu__v_load(from), b;
-    a = wide ? vmafgpu__v_xor(a, sign) : a;
-    if (other) {
-        b = vmafgpu__v_load(other);
-        b = wide ? vmafgpu__v_xor(b, sign) : b;
-    } else {
-        b = a;
-    }
-    const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
-    vmafgpu__vif_add_pair(&sum->low, low, taps, place);
-    if (wide) {
-        const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
-        vmafgpu__vif_add_pair(&sum->high, high, taps, place);
-    }
-}
-
-/* Products of an image with another one, of four rows, into two lines of halves from `line` on. Squares, if it is the same
- * image. One kind of products at a time: for both there are not enough registers, or compilers find none. */
-VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other, int square,
-                                              int wide, const ptrdiff_t *at, int line, int most) {
-    enum { STEP = VMAFGPU__V_BYTES };
-    const int pairs = most ? most : s->down.pairs, together = wide && VMAFGPU__V_REGISTERS < 32 ? 1 : 2;
-    for (int b = 0; b < s->blocks; b++) {
-        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
-        vmafgpu__v low[2][4], high[2][4];   /* of both registers */
-        for (int k = 0; k < 2; k += together, from += together * STEP, other += together * STEP) {
-            const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->down.pair);
-            vmafgpu__vif_product sum[2];
-            sum[0].low = sum[1].low = vmafgpu__vif_four_of(s->low_start);
-            sum[0].high = sum[1].high = vmafgpu__vif_four_of(s->high_start);
-#define VMAFGPU__VIF_ADD(i, taps, place) \
-    vmafgpu__vif_add_product(&sum[0], from + at[i], square ? NULL : other + at[i], wide, taps, place); \
-    if (together == 2) \
-        vmafgpu__vif_add_product(&sum[1], from + at[i] + STEP, square ? NULL : other + at[i] + STEP, wide, taps, place)
-            VMAFGPU__VIF_ADD(0, taps, VMAFGPU__VIF_FIRST);
-            VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ADD(i, taps + i, VMAFGPU__VIF_MIDDLE))
-            VMAFGPU__VIF_ADD(pairs, taps + pairs, VMAFGPU__VIF_LAST);
-#undef VMAFGPU__VIF_ADD
-            VMAFGPU__UNROLL
-            for (int j = 0; j < together; j++) {
-                vmafgpu__vif_put_four(sum[j].low, low[k + j]);
-                vmafgpu__vif_put_four(sum[j].high, high[k + j]);
-            }
-        }
-        if (!most && s->halved) {
-            vmafgpu__vif_double(low[0], 8);
-            vmafgpu__vif_double(high[0], 8);
-        }
-        VMAFGPU__UNROLL
-        for (int row = 0; row < 4; row++) {
-            uint16_t *const *lines = s->line[row] + line;
-            vmafgpu__v v[2];
-            VMAFGPU__UNROLL
-            for (int k = 0; k < 2; k++)
-                v[k] = wide ? vmafgpu__vif_join(s, low[k][row], high[k][row]) : low[k][row];
-            vmafgpu__vif_put_halves(lines[0] + x, lines[1] + x, v[0], v[1]);
-        }
-    }
-}
-
-static VMAFGPU__APART void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
-                                                const ptrdiff_t *at, int line) {
-    if (!s->job->wide)
-        vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
-    else
-        VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
-}
-
-static VMAFGPU__APART void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
-                                                 const char *other, const ptrdiff_t *at, int line) {
-    if (!s->job->wide)
-        vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
-    else
-        VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
-}
-
-/* Reflects lines at the borders of the image, where the strip touches them: eight columns, whatever the reach. A pair beyond
- * a border has the first column of one pair inside and the second one of that before it; what lies next to each other are two
- * pairs four columns apart, which change places. */
-static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
-    const uint64_t firsts = 0x0000ffff0000ffff;
-    const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
-    for (int side = 0; side < 2; side++) {
-        if (side ? s->columns != right : s->left != 0)
-            continue;
-        const int inside = side ? last - 2 - odd : 2, beyond = side ? last + 1 : -4;
-        ptrdiff_t from[3], to[2];
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 3; i++)
-            from[i] = VMAFGPU__VIF_PLACE(s->odd, 2 * (inside - i));
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++)
-            to[i] = VMAFGPU__VIF_PLACE(s->odd, 2 * (beyond + i));
-        for (int k = 0; k < count; k++) {
-            uint64_t pairs[3];
-            VMAFGPU__UNROLL
-            for (int i = 0; i < 3; i++)
-                memcpy(&pairs[i], lines[k] + from[i], sizeof pairs[i]);
-            VMAFGPU__UNROLL
-            for (int i = 0; i < 2; i++) {
-                uint64_t two = (pairs[i] & firsts) | (pairs[i + 1] & ~firsts);
-                two = two >> 32 | two << 32;
-                memcpy(lines[k] + to[i], &two, sizeof two);
-            }
-            if (side && odd)   /* half of the last pair is beyond */
-                lines[k][VMAFGPU__VIF_PLACE(s->odd, right)] = lines[k][VMAFGPU__VIF_PLACE(s->odd, right - 2)];
-        }
-    }
-}
-
-/* ---- the next scale's images ---- */
-
-/* Where the pairs of the window of four columns at 0 are in a line. */
-static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
-    for (int i = 0; i < VMAFGPU__VIF_SLOTS(reach); i++) {
-        const int n = i - reach / 2;
-        at[i] = ((n & 1 ? odd : 0) + (n >> 1) * 2) * (ptrdiff_t)sizeof(uint16_t);
-    }
-}
-
-/* Along the line, into row y / 2 of the next image. */
-static VMAFGPU__APART void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
-                                                     const vmafgpu__vif_picture *image, int y,
-                                                     const uint16_t *line) {
-    const int pairs = s->next_along.pairs, halved = s->job->scale == 2;
-    const ptrdiff_t *at = s->next_along_at;
-    const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
-    const vmafgpu__v start = vmafgpu__vif_start(0x80000000u + 32768, halved);
-    uint16_t *out = image->next + (y / 2) * image->next_stride;
-    for (int x = s->x / 2; x < end; x += VMAFGPU__VIF_BLOCK) {
-        const char *in = (const char *)(line + (2 * x - s->left) / 2);
-        const vmafgpu__v (*taps)[2] = s->next_along.pair;
-        vmafgpu__v a = vmafgpu__v_add_pairs16(start, vmafgpu__v_load(in + at[0]), taps[0][0]), b = start;
-        for (int i = 1; i < pairs; i++) {
-            const vmafgpu__v pair = vmafgpu__v_load(in + at[i]);
-            taps++;
-            a = vmafgpu__v_add_pairs16(a, pair, taps[0][0]);
-            b = vmafgpu__v_add_pairs16(b, pair, taps[-1][0]);
-        }
-        b = vmafgpu__v_add_pairs16(b, vmafgpu__v_load(in + at[pairs]), taps[0][0]);
-        if (halved) {
-            a = vmafgpu__v_add32(a, a);
-            b = vmafgpu__v_add32(b, b);
-        }
-        a = vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b);
-        if (x + VMAFGPU__VIF_BLOCK <= end) {
-            vmafgpu__v_store(out + x, a);
-        } else {
-            uint16_t last[VMAFGPU__VIF_BLOCK];
-            vmafgpu__v_store(last, a);
-            memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
-        }
-    }
-}
-
-/* ---- along the rows, and the statistics ---- */
-
-/* Weighted sums of lines: of one, of two or of all. Many sums keep the multipliers busy, as far as there are registers. */
-typedef struct vmafgpu__vif_lines_of {
-    vmafgpu__vif_four a, b, c, d, e;
-} vmafgpu__vif_lines_of;
-
-VMAFGPU__INLINE void vmafgpu__vif_add_lines(vmafgpu__vif_lines_of *sum, const char *const *line, int count,
-                                            ptrdiff_t at, const vmafgpu__v (*taps)[2], int place) {
-    vmafgpu__vif_add_pair(&sum->a, vmafgpu__v_hold(vmafgpu__v_load(line[0] + at)), taps, place);
-    if (count > 1)
-        vmafgpu__vif_add_pair(&sum->b, vmafgpu__v_hold(vmafgpu__v_load(line[1] + at)), taps, place);
-    if (count > 2)
-        vmafgpu__vif_add_pair(&sum->c, vmafgpu__v_hold(vmafgpu__v_load(line[2] + at)), taps, place);
-    if (count > 3) {
-        vmafgpu__vif_add_pair(&sum->d, vmafgpu__v_hold(vmafgpu__v_load(line[3] + at)), taps, place);
-        vmafgpu__vif_add_pair(&sum->e, vmafgpu__v_hold(vmafgpu__v_load(line[4] + at)), taps, place);
-    }
-}
-
-VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *const *line, int count, ptrdiff_t x,
-                                        vmafgpu__v first, vmafgpu__v second, vmafgpu__v third, int most,
-                                        vmafgpu__v (*out)[4]) {
-    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->along.pair);
-    const ptrdiff_t *at = s->along_at;
-    const int pairs = most ? most : s->along.pairs;
-    const char *in[5];
-/* At scales 0 and 1 without the table, since there are only two places apart. */
-#define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
-    vmafgpu__vif_lines_of sum;
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        in[k] = (const char *)(line[k] + x);
-    sum.a = vmafgpu__vif_four_of(first);
-    sum.b = sum.d = vmafgpu__vif_four_of(second);
-    sum.c = sum.e = vmafgpu__vif_four_of(third);
-    vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, 0), taps, VMAFGPU__VIF_FIRST);
-    VMAFGPU__VIF_EACH_PAIR(most, pairs, vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, i), taps + i,
-                                                               VMAFGPU__VIF_MIDDLE))
-    vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, pairs), taps + pairs, VMAFGPU__VIF_LAST);
-    vmafgpu__vif_put_four(sum.a, out[0]);
-    if (count > 1)
-        vmafgpu__vif_put_four(sum.b, out[1]);
-    if (count > 2)
-        vmafgpu__vif_put_four(sum.c, out[2]);
-    if (count > 3) {
-        vmafgpu__vif_put_four(sum.d, out[3]);
-        vmafgpu__vif_put_four(sum.e, out[4]);
-    }
-}
-#undef VMAFGPU__VIF_PLACE_OF
-
-/* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
- * high + ((low + 32768) >> 16). */
-VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
-                                        int most, vmafgpu__v (*out)[4]) {
-    const int count = 1 + 2 * squares;
-    const vmafgpu__v whole = s->whole_start, low = s->rounded_start;
-    vmafgpu__v sum[5][4];
-    if (VMAFGPU__V_REGISTERS >= 32) {
-        vmafgpu__vif_lines(s, line, count, x / 2, whole, whole, low, most, sum);
-    } else {
-        vmafgpu__vif_lines(s, line, 1, x / 2, whole, whole, low, most, sum);
-        for (int k = 1; k < count; k += 2)
-            vmafgpu__vif_lines(s, line + k, 2, x / 2, whole, low, low, most, sum + k);
-    }
-    if (!most && s->halved)
-        vmafgpu__vif_double(sum[0], 4 * count);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 4; i++) {
-        out[0][i] = sum[0][i];
-        VMAFGPU__UNROLL
-        for (int k = 0; k < squares; k++)
-            out[1 + k][i] = vmafgpu__v_add32(sum[1 + 2 * k][i], vmafgpu__v_srli32(sum[2 + 2 * k][i], 16));
-    }
-}
-
-/* (a * b + 2^31) >> 32 */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b) {
-    const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
-    const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
-    const vmafgpu__v odd = vmafgpu__v_add64(
-        vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(a, 32), vmafgpu__v_srli64(b, 32)), half);
-    return vmafgpu__v_high_halves(even, odd);
-}
-
-/* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
- * powers of two is taken times the reciprocal of about the middle of its eighth (or smaller part), one whose logarithm
- * is nearly whole, and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from
- * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. The power and the number
- * of the part are the upper bits of the float; what these make up is added when all are summed: LOG_PART for each part. */
-#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
-#define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
-#if VMAFGPU__LOG_BITS == 3
-static const float vmafgpu__log_factors[8] = {
-    0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
-};
-static const int16_t vmafgpu__log_whole[8] = { 181, 496, 812, 1077, 1329, 1550, 1753, 1956 };
-#else
-static const float vmafgpu__log_factors[32] = {
-    0.984552205f, 0.955337584f, 0.927303731f, 0.901311755f, 0.876641572f, 0.853224099f, 0.831838608f, 0.810166061f,
-    0.790127158f, 0.771105647f, 0.753051698f, 0.735669374f, 0.719174862f, 0.703288198f, 0.688218236f, 0.673699081f,
-    0.659709513f, 0.646447897f, 0.633667231f, 0.621349573f, 0.60947758f,  0.598034739f, 0.587204099f, 0.576569617f,
-    0.566319466f, 0.556439757f, 0.546917439f, 0.537740111f, 0.528895676f, 0.520372868f, 0.511987388f, 0.503907561f
-};
-static const int16_t vmafgpu__log_whole[32] = {
-    46,   135,  223,  307,  389,  469,  544,  622,  696,  768,  838,  907,  974,  1040, 1104, 1167,
-    1229, 1289, 1348, 1406, 1463, 1519, 1573, 1627, 1680, 1732, 1783, 1833, 1882, 1930, 1978, 2025
-};
-#endif
-
-/* What the statistics need in registers: made once, as compilers would make it anew for each register of samples. */
-typedef struct vmafgpu__vif_constants {
-    vmafgpu__v_table factors, whole;
-    vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
-} vmafgpu__vif_constants;
-
-static void vmafgpu__vif_set_constants(vmafgpu__vif_constants *out) {
-    int32_t whole[1 << VMAFGPU__LOG_BITS];
-    for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
-        whole[i] = VMAFGPU__LOG_ROUND + vmafgpu__log_whole[i] - VMAFGPU__LOG_PART * i;
-    out->factors = vmafgpu__v_load_table(vmafgpu__log_factors);
-    out->whole = vmafgpu__v_load_table(whole);
-    out->zero = vmafgpu__v_zero();
-    out->noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
-    out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
-    out->fraction = vmafgpu__v_set32(0x7fff00);
-    out->one = vmafgpu__v_set32(0x3f800000);
-    out->minus_one = vmafgpu__v_set_f32(-1.0f);
-#if VMAFGPU__LOG_BITS == 3
-    out->term[0] = vmafgpu__v_set_f32(2954.63721f);
-    out->term[1] = vmafgpu__v_set_f32(-1477.31702f);
-    out->term[2] = vmafgpu__v_set_f32(987.494812f);
-    out->term[3] = vmafgpu__v_set_f32(-741.101318f);
-#else
-    out->term[0] = vmafgpu__v_set_f32(2954.72241f);
-    out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
-#endif
-    out->epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON);
-}
-
-VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu__v v, vmafgpu__v *out) {
-    const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
-    const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
-    const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
-    const vmafgpu__v u = vmafgpu__v_fma_f32(fraction, vmafgpu__v_lookup32(c->factors, part), c->minus_one);
-#if VMAFGPU__LOG_BITS == 3
-    vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[3], c->term[2]);
-    q = vmafgpu__v_fma_f32(u, q, c->term[1]);
-    q = vmafgpu__v_fma_f32(u, q, c->term[0]);
-#else
-    const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
-#endif
-    out[0] = vmafgpu__v_fma_f32(u, q, vmafgpu__v_lookup32(c->whole, part));
-    out[1] = part;
-}
-
-/* What vif_logs gives for 2^k is 2048 * k more than this. */
-#define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
-
-/* Lanes of 32 bits in memory as two registers of doubles. */
-VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
-    out[0] = vmafgpu__v_load_32_as_f64(from);
-    out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
-}
-
-/* A register of samples whose divisions are under way. */
-typedef struct vmafgpu__vif_pending {
-    vmafgpu__v x1[2], x12[2], gain[2];
-    const int32_t *s2;
-} vmafgpu__vif_pending;
-
-/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. */
-VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int variants, const vmafgpu__vif_constants *c,
-                                             const vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
-    vmafgpu__v x2[2], rest[2], log_n1[2];
-    vmafgpu__vif_doubles(pending->s2, x2);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++)
-        rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
-    const vmafgpu__v n1 = vmafgpu__v_add32(
-        vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
-    vmafgpu__vif_logs(c, n1, log_n1);
-    for (int k = 0; k < variants; k++) {
-        const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
-        vmafgpu__v signal[2], log_n2[2];
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            const vmafgpu__v limited = vmafgpu__v_min_f64(pending->gain[i], limit);
-            signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
-        }
-        const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated_f64(signal[0], signal[1]));
-        vmafgpu__vif_logs(c, n2, log_n2);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++)
-            totals->numerator[k][i] =
-                vmafgpu__v_add32(totals->numerator[k][i], vmafgpu__v_sub32(log_n2[i], log_n1[i]));
-    }
-}
-
-/* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
- * added meanwhile, as divisions take long. What s2 points to must stay until then. The reference's part, if wanted. */
-VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
-                                      const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2, int32_t *s12,
-                                      vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
-    const vmafgpu__v variance = vmafgpu__v_load(s1), zero = c->zero;
-    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(variance, c->below_noise);
-    const vmafgpu__v distorted = vmafgpu__v_load(s2);
-    if (vmafgpu__v_mask_all(is_log)) {
-        totals->logs += reference ? VMAFGPU__V_WORDS : 0;
-    } else {
-        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, vmafgpu__v_max32(distorted, zero));
-        totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
-        totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
-        if (!vmafgpu__v_mask_any(is_log))
-            return;
-        totals->logs += reference ? vmafgpu__v_mask_count(is_log) : 0;
-    }
-    /* The others count as noise, and that many too much are taken off in the end. */
-    totals->registers++;
-    if (reference) {
-        vmafgpu__v log[2];
-        vmafgpu__vif_logs(c, vmafgpu__v_add32(vmafgpu__v_max32(variance, c->noise), c->noise), log);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++)
-            totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
-    }
-    /* Samples without a term get the covariance 0: then gain and term are 0, whatever the variances. */
-    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
-    vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
-    vmafgpu__vif_pending next;
-    next.s2 = s2;
-    vmafgpu__vif_doubles(s1, next.x1);
-    vmafgpu__vif_doubles(s12, next.x12);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++)
-        next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
-    vmafgpu__vif_numerators(plan, variants, c, pending, totals);
-    *pending = next;
-}
-
-/* The sum of lanes of logarithms. */
-static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
-    uint32_t lanes[VMAFGPU__V_WORDS];
-    uint64_t sum = 0;
-    uint32_t parts[VMAFGPU__V_WORDS];
-    vmafgpu__v_store(lanes, logs[0]);
-    vmafgpu__v_store(parts, logs[1]);
-    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-        sum += lanes[i] + VMAFGPU__LOG_PART * parts[i] - bias;   /* modulo 2^32 */
-    return sum;
-}
-
-/* The sums of the totals of `samples` samples, which start anew; those of the reference, if wanted, else they stay. */
-static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
-                                 vmafgpu__vif_sums *sums) {
-    uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
-    vmafgpu__v_store(noise[0], totals->noise[0]);
-    vmafgpu__v_store(noise[1], totals->noise[1]);
-    for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
-        sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
-    sums->flat_noise = (int64_t)sum;
-    for (int k = 0; k < plan->vif_variants; k++)
-        sums->numerator[k] = (int64_t)vmafgpu__vif_lanes(totals->numerator[k], 0);
-    if (reference) {
-        const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
-        sums->denominator = (int64_t)vmafgpu__vif_lanes(totals->denominator, bias) -
-                            /* log2(1 + noise / noise) each */
-                            (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
-        sums->flat_count = samples - (int64_t)totals->logs;
-    }
-    memset(totals, 0, sizeof *totals);
-}
-
-/* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
-static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *line) {
-    static const int32_t lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-    const int columns = s->end - s->x, past = columns % (4 * VMAFGPU__V_WORDS);
-    line += columns - past;
-    for (int i = 0; past && i < 4; i++, line += VMAFGPU__V_WORDS) {
-        const vmafgpu__v_mask inside = vmafgpu__v_greater32(vmafgpu__v_set32((past + 3 - i) / 4), vmafgpu__v_load(lanes));
-        vmafgpu__v_store(line, vmafgpu__v_keep32(inside, vmafgpu__v_load(line)));
-    }
-}
-
-/* The reference along a row: mean and variance. */
-VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int row, int most) {
-    uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
-    uint32_t *mean = s->mean[row];
-    int32_t *variance = s->variance[row];
-    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][4];
-        vmafgpu__vif_along(s, line, x - s->left, 1, most, sum);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 4; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
-            vmafgpu__v_store(mean, sum[0][i]);
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products(sum[0][i], sum[0][i])));
-        }
-    }
-    vmafgpu__vif_clear_outside(s, s->variance[row]);
-}
-
-static VMAFGPU__APART void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
-    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
-}
-
-/* A distorted image along a row: variance and covariance. */
-VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int row, int most) {
-    uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
-    const uint32_t *mean = s->mean[row];
-    int32_t *variance = s->variance[4], *covariance = s->variance[5];
-    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[3][4];
-        vmafgpu__vif_along(s, line, x - s->left, 2, most, sum);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 4; i++) {
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products(sum[0][i], sum[0][i])));
-            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products(sum[0][i],
-                                                                                                vmafgpu__v_load(mean))));
-            mean += VMAFGPU__V_WORDS;
-            variance += VMAFGPU__V_WORDS;
-            covariance += VMAFGPU__V_WORDS;
-        }
-    }
-    vmafgpu__vif_clear_outside(s, s->variance[4]);
-}
-
-static VMAFGPU__APART void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
-    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
-}
-
-/* The sums of one row. */
-VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int row, int variants, int reference,
-                                                const vmafgpu__vif_constants *constants, vmafgpu__vif_totals *totals) {
-    const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
-    const vmafgpu__plan *plan = s->job->plan;
-    const int32_t *s1 = s->variance[row], *s2 = s->variance[4];
-    int32_t *s12 = s->variance[5];
-    const vmafgpu__vif_constants c = *constants;
-    vmafgpu__vif_pending pending;
-    vmafgpu__vif_totals sum;
-    for (int i = 0; i < 2; i++) {
-        sum.denominator[i] = totals->denominator[i];
-        sum.noise[i] = totals->noise[i];
-        for (int k = 0; k < variants; k++)
-            sum.numerator[k][i] = totals->numerator[k][i];
-    }
-    sum.logs = totals->logs;
-    sum.registers = totals->registers;
-    memset(&pending, 0, sizeof pending);   /* terms of 0 */
-    pending.s2 = s2;
-    for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
-        vmafgpu__vif_add(plan, variants, reference, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
-    vmafgpu__vif_numerators(plan, variants, &c, &pending, &sum);
-    for (int i = 0; i < 2; i++) {
-        totals->denominator[i] = sum.denominator[i];
-        totals->noise[i] = sum.noise[i];
-        for (int k = 0; k < variants; k++)
-            totals->numerator[k][i] = sum.numerator[k][i];
-    }
-    totals->logs = sum.logs;
-    totals->registers = sum.registers;
-}
-
-/* Apart from the rest, so that its registers are its own. */
-static VMAFGPU__APART void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
-                                                   const vmafgpu__vif_constants *constants,
-                                                   vmafgpu__vif_totals *totals) {
-    const int variants = s->job->plan->vif_variants;
-    if (variants == 1 && reference)
-        vmafgpu__vif_statistics_of(s, row, 1, 1, constants, totals);
-    else if (variants == 1)
-        vmafgpu__vif_statistics_of(s, row, 1, 0, constants, totals);
-    else
-        vmafgpu__vif_statistics_of(s, row, variants, reference, constants, totals);
-}
-
-/* ---- strips and bands ---- */
-
-/* One strip of the piece. `pairs_at` is where pairs are: of the reference, then of each distorted image. */
-static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgpu__vif_sums *const *sums) {
-    const vmafgpu__vif_job *job = s->job;
-    const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
-    const int has_sums = !job->images_only;
-    /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
-    const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
-    const ptrdiff_t plane = pitch * slots;
-    vmafgpu__vif_totals totals;
-    vmafgpu__vif_constants constants;
-    vmafgpu__vif_sums part;
-    int samples = 0;
-    memset(&totals, 0, sizeof totals);
-    vmafgpu__vif_set_constants(&constants);
-    for (int y = job->first, taken = 0; y < job->end; y += 4) {
-        const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
-        for (; taken < from + slots; taken++)
-            for (int d = -1; d < job->distorted_count; d++)
-                vmafgpu__vif_take(s, d < 0 ? &job->reference : &job->distorted[d],
-                                  job->first - reach + 2 * taken,
-                                  pairs_at + (1 + d) * plane + taken % slots * pitch);
-        ptrdiff_t at[10];
-        for (int i = 0; i < slots; i++)
-            at[i] = (from + i) % slots * pitch;
-        /* First what goes down the columns, and the borders: what that stores can only be loaded from elsewhere after a while. */
-        for (int d = -1; d < job->distorted_count; d++) {
-            const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
-            const char *image = pairs_at + (1 + d) * plane, *ahead[4];
-            const int line = d < 0 ? 0 : 3, has_next = job->scale < 3 && picture->next != NULL;
-            for (int i = 0; i < 4; i++)
-                ahead[i] = vmafgpu__vif_row_at(s, picture, job->wide, job->first - reach + 2 * taken + i);
-            vmafgpu__vif_means(s, image, at, has_sums, line, has_next ? s->next_line[d >= 0] : NULL, ahead);
-            if (has_next)
-                vmafgpu__vif_reflect_lines(s, s->next_line[d >= 0], 2);
-            if (has_sums)
-                vmafgpu__vif_squares(s, image, at, line + 1);
-            if (has_sums && d >= 0)
-                vmafgpu__vif_products(s, image, pairs_at, at, 6);
-            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2)
-                vmafgpu__vif_shrink_along(s, picture, y + i, s->next_line[d >= 0][i / 2]);
-            if (!has_sums || d < 0)
-                continue;
-            for (int i = 0; i < rows; i++)
-                vmafgpu__vif_reflect_lines(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8);
-            for (int i = 0; i < rows; i++) {
-                if (d == 0)
-                    vmafgpu__vif_reference_along(s, i);
-                vmafgpu__vif_distorted_along(s, i);
-                vmafgpu__vif_statistics(s, i, d == 0, &constants, &totals);
-            }
-            samples += d == 0 ? rows * (s->end - s->x) : 0;
-            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
-                continue;   /* lanes hold more */
-            vmafgpu__vif_deliver(job->plan, &totals, d == 0, samples, &part);
-            for (int k = 0; k < job->plan->vif_variants; k++)
-                sums[d]->numerator[k] += part.numerator[k];
-            sums[d]->denominator += part.denominator;
-            sums[d]->flat_noise += part.flat_noise;
-            sums[d]->flat_count += part.flat_count;
-            samples = 0;
-        }
-    }
-}
-
-/* Adds the sums of a strip of rows, sums[i] those of distorted[i], and makes its rows of the next scale's images: those
- * of rows first, first + 2, .. */
-static VMAFGPU__UNUSED void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
-    vmafgpu__vif_strip s;
-    s.job = job;
-    s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
-    s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
-    /* Means go into their lines less 32768; bytes are summed as they are, words less 32768. */
-    const int reach = vmafgpu__vif_reach(job->scale), halved = job->scale == 3;
-    s.halved = halved;
-    const uint32_t mean_start =
-        (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
-    s.mean_start = vmafgpu__vif_start(mean_start, halved);
-    s.next_start = vmafgpu__vif_start(mean_start, job->scale == 2);
-    /* So do the upper halves of squares. */
-    s.high_start = vmafgpu__vif_start(0x80000000u + (1u << (15 + s.square_shift)), halved);
-    s.low_start = vmafgpu__vif_start((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
-
-    s.whole_start = vmafgpu__vif_start(0x80000000u, halved);
-    s.rounded_start = vmafgpu__vif_start(0x80000000u + 32768, halved);
-
-    char *at = (char *)job->scratch;
-    const size_t columns = (size_t)job->widest + VMAFGPU__VIF_FILL;
-    s.odd = VMAFGPU__VIF_ODD(job->widest);
-    vmafgpu__vif_set_taps(&s.down, job->scale, reach);
-    vmafgpu__vif_set_taps(&s.along, job->scale, VMAFGPU__VIF_ALONG(reach));
-    vmafgpu__vif_set_places(s.along_at, s.odd, VMAFGPU__VIF_ALONG(reach));
-    if (job->scale < 3) {
-        vmafgpu__vif_set_taps(&s.next_down, job->scale + 1, reach);
-        vmafgpu__vif_set_taps(&s.next_along, job->scale + 1, VMAFGPU__VIF_ALONG(reach / 2));
-        vmafgpu__vif_set_places(s.next_along_at, s.odd, VMAFGPU__VIF_ALONG(reach / 2));
-    }
-    for (int i = 0; i < 6; i++, at += columns * sizeof(int32_t))
-        s.variance[i] = (int32_t *)(void *)at;
-    for (int i = 0; i < 4; i++) {
-        s.mean[i] = (uint32_t *)(void *)at;
-        at += columns * sizeof(uint32_t);
-        for (int k = 0; k <= 8; k++) {
-            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + VMAFGPU__VIF_MARGIN;
-            at += 2 * (size_t)s.odd * sizeof(uint16_t);
-        }
-    }
-    /* Strips of about the same width, a multiple of what the widest registers take. */
-    const int strips = (job->w + job->widest - 1) / job->widest;
-    const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
-    for (int x = 0; x < job->w; x += width) {
-        s.x = x;
-        s.end = x + width < job->w ? x + width : job->w;
-        s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
-        s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
-        s.blocks = (s.columns + 2 * VMAFGPU__VIF_BLOCK - 1) / (2 * VMAFGPU__VIF_BLOCK) * 2;
-        vmafgpu__vif_run_strip(&s, at, sums);
-    }
-}
-
-#endif /* !VMAFGPU_NO_VIF */
 
 /* ================================================================================================
  * >>level adm                                    bands of a scale: wavelet, decoupling, masked cubes

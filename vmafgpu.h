@@ -11969,7 +11969,8 @@ typedef struct vmafgpu__vif_launch {
     uint32_t         *claimed;           /* matrix form: pieces of the work that warps have taken; zero at first */
 } vmafgpu__vif_launch;
 
-#elif VMAFGPU__PASS == VMAFGPU__PASS_HOST
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ---- options and columns ---- */
 
@@ -12691,7 +12692,8 @@ VMAFGPU__COLD_END
 #  define VMAFGPU__VIF_FEATURE VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
 #endif
 
-#elif VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
 
 #define vmafgpu__vif_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
@@ -14018,7 +14020,8 @@ typedef struct vmafgpu__ciede_launch {
     vmafgpu__gpu_chroma  chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__ciede_launch;
 
-#elif VMAFGPU__PASS == VMAFGPU__PASS_HOST
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__ciede_columns[] = {
     { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
@@ -14374,7 +14377,8 @@ VMAFGPU__COLD_END
     { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL, \
       &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL }
 
-#elif VMAFGPU__PASS == VMAFGPU__PASS_LANES
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
 #define vmafgpu__ciede_at_once VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
 #define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
@@ -14696,7 +14700,8 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
 #undef VMAFGPU__CIEDE_LANES
 
 #endif
-#elif VMAFGPU__PASS == VMAFGPU__PASS_HOST
+#endif /* !VMAFGPU_NO_CIEDE */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_CIEDE)
 
 static const vmafgpu__column vmafgpu__ciede_columns[] = {
     { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }

@@ -12684,11 +12684,14 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_GPU */
 
 #ifndef VMAFGPU_NO_VIF
+#  define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
+#  define VMAFGPU__VIF_LEVEL vmafgpu__vif_rows
 #  define VMAFGPU__VIF_FEATURE \
     { "vif", NULL, vmafgpu__vif_columns, vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, 0, vmafgpu__vif_plan, \
       vmafgpu__vif_finish, NULL, &vmafgpu__vif_cpu, \
       VMAFGPU__IF_GPU(&vmafgpu__gpu_vif), NULL, NULL }
 #else
+#  define VMAFGPU__VIF_LEVEL NULL
 #  define VMAFGPU__VIF_FEATURE VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
 #endif
 
@@ -12750,7 +12753,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__vif_statistics_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)
 #define vmafgpu__vif_statistics VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
 #define vmafgpu__vif_run_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
-#define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
 
 /* ---- vectors: bands of a scale: filters, statistics, the next scale ----
  *
@@ -14373,6 +14375,8 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
 VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_GPU */
 
+#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
+#define VMAFGPU__CIEDE_LEVEL vmafgpu__ciede_differences
 #define VMAFGPU__CIEDE_FEATURE \
     { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL, \
       &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL }
@@ -14384,7 +14388,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
 #define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
 #define vmafgpu__ciede_chunk VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
-#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
 #define vmafgpu__ciede_guesses VMAFGPU__LANES_NAME(vmafgpu__ciede_guesses)
 #define vmafgpu__ciede_hues VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
 #define vmafgpu__ciede_labs VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
@@ -14394,8 +14397,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__ciede_sqrt VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
 #define vmafgpu__ciede_straighten VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
 #define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
-#define VMAFGPU__CIEDE_LEVEL vmafgpu__ciede_differences
-
 /* ---- lanes: a chunk of pixels at once, one in each ----
  *
  * In the steps above: so the floats are those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
@@ -28601,7 +28602,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #endif
     vmafgpu__or_words,
     VMAFGPU__IF_MOTION(vmafgpu__motion_rows),
-    VMAFGPU__IF_VIF(vmafgpu__vif_rows),
+    VMAFGPU__VIF_LEVEL,
     VMAFGPU__IF_ADM(vmafgpu__adm_rows),
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
     VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size_scalar), 32768,

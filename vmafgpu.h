@@ -6355,6 +6355,72 @@ static void vmafgpu__squares_enqueue(const vmafgpu__work *work, vmafgpu__squares
 }
 #endif
 
+/* ---- chains of additions ---- */
+
+#if !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS)
+
+/* Floats from row to row of a plane of terms. */
+static int32_t vmafgpu__chain_pitch(int columns) {
+    return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
+}
+
+/* Makes room in a pair's scratch, in bytes. */
+static uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
+    const uint64_t at = *size;
+    *size = vmafgpu__round_up(at + bytes, 256);
+    return at;
+}
+
+static uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pitch, int rows) {
+    return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
+}
+
+#endif
+
+#ifndef VMAFGPU_NO_FLOAT
+
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* the last ones of features */
+
+static const char *vmafgpu__chain_kernel(int kernel) {
+    return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
+           : kernel == VMAFGPU__CHAIN_SUMS_KERNEL ? "vmafgpu_float_sums"
+                                                  : NULL;
+}
+
+/* Another plane; `blocks` counts those of the rows. */
+static void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums,
+                               int columns, int rows) {
+    vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
+    plane->terms = terms;
+    plane->sums = sums;
+    plane->pitch = vmafgpu__chain_pitch(columns);
+    plane->columns = columns;
+    plane->rows = rows;
+    plane->first = *blocks;
+    *blocks += vmafgpu__divide_up(rows, lanes);
+}
+
+static void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu__work *work, uint64_t scratch_size, uint32_t pairs) {
+    memset(launch, 0, sizeof *launch);
+    launch->scratch = work->scratch;
+    launch->scratch_size = scratch_size;
+    launch->words = work->words;
+    launch->word_stride = work->word_stride;
+    launch->pairs = pairs;
+}
+
+/* `kernel`: the first of the two among the feature's. */
+static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
+    const int lanes = work->site->lanes, pairs = work->batch->pairs;
+    vmafgpu__shape shape;
+    vmafgpu__set_shape(&shape, blocks, 1, pairs, lanes, vmafgpu__chain_shared(lanes));
+    vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_ROWS_KERNEL, &shape, launch);
+    vmafgpu__set_shape(&shape, launch->count, 1, pairs, lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
+    vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
+}
+
+#endif /* !VMAFGPU_NO_FLOAT */
+
 #endif /* !VMAFGPU_NO_GPU */
 
 VMAFGPU__COLD_END
@@ -17894,72 +17960,6 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
     { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
 };
-#endif /* !VMAFGPU_NO_FLOAT */
-
-/* ---- chains of additions ---- */
-
-#if !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS)
-
-/* Floats from row to row of a plane of terms. */
-static int32_t vmafgpu__chain_pitch(int columns) {
-    return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
-}
-
-/* Makes room in a pair's scratch, in bytes. */
-static uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
-    const uint64_t at = *size;
-    *size = vmafgpu__round_up(at + bytes, 256);
-    return at;
-}
-
-static uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pitch, int rows) {
-    return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
-}
-
-#endif
-
-#ifndef VMAFGPU_NO_FLOAT
-
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* the last ones of features */
-
-static const char *vmafgpu__chain_kernel(int kernel) {
-    return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
-           : kernel == VMAFGPU__CHAIN_SUMS_KERNEL ? "vmafgpu_float_sums"
-                                                  : NULL;
-}
-
-/* Another plane; `blocks` counts those of the rows. */
-static void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums,
-                               int columns, int rows) {
-    vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
-    plane->terms = terms;
-    plane->sums = sums;
-    plane->pitch = vmafgpu__chain_pitch(columns);
-    plane->columns = columns;
-    plane->rows = rows;
-    plane->first = *blocks;
-    *blocks += vmafgpu__divide_up(rows, lanes);
-}
-
-static void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu__work *work, uint64_t scratch_size, uint32_t pairs) {
-    memset(launch, 0, sizeof *launch);
-    launch->scratch = work->scratch;
-    launch->scratch_size = scratch_size;
-    launch->words = work->words;
-    launch->word_stride = work->word_stride;
-    launch->pairs = pairs;
-}
-
-/* `kernel`: the first of the two among the feature's. */
-static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
-    const int lanes = work->site->lanes, pairs = work->batch->pairs;
-    vmafgpu__shape shape;
-    vmafgpu__set_shape(&shape, blocks, 1, pairs, lanes, vmafgpu__chain_shared(lanes));
-    vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_ROWS_KERNEL, &shape, launch);
-    vmafgpu__set_shape(&shape, launch->count, 1, pairs, lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
-    vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
-}
-
 #endif /* !VMAFGPU_NO_FLOAT */
 
 #ifndef VMAFGPU_NO_HVS

@@ -1499,11 +1499,6 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #else
 #  define VMAFGPU__IF_FLOAT(x) x
 #endif
-#ifdef VMAFGPU_NO_HVS
-#  define VMAFGPU__IF_HVS(x) NULL
-#else
-#  define VMAFGPU__IF_HVS(x) x
-#endif
 #ifdef VMAFGPU_NO_PSNR
 #  define VMAFGPU__IF_PSNR(x) NULL
 #else
@@ -2907,25 +2902,6 @@ typedef struct vmafgpu__ssim_launch {
     float    unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
-
-/* Blocks of psnr_hvs, one for each thread; of shared memory a thread has what it knows of its first picture. */
-enum {
-    VMAFGPU__HVS_STEP = 7,
-    VMAFGPU__HVS_THREADS = 128,
-    VMAFGPU__HVS_SHARED = VMAFGPU__HVS_THREADS * 64 * 4
-};
-
-/* Of a plane. */
-typedef struct vmafgpu__hvs_launch {
-    unsigned char *scratch;                 /* of the first pair */
-    uint64_t scratch_size;
-    uint64_t terms;                         /* there: 64 floats of each block, as below */
-    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
-    int32_t  along, blocks;                 /* in a row; all */
-    int32_t  pitch;                         /* floats from a term to the next one of the block */
-    float    csf[64], mask[64];
-    struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
-} vmafgpu__hvs_launch;
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
@@ -10886,231 +10862,6 @@ static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
 #endif /* !VMAFGPU_NO_SSIM */
 
 /* ================================================================================================
- * >>psnr_hvs                                     PSNR of what the eye sees of 8x8 blocks
- * ================================================================================================
- * After libvmaf's third_party/xiph/psnr_hvs.c: blocks that overlap by a sample, Daala's integer transform of both pictures,
- * and the squared difference of each coefficient as far as it is above a threshold of masking, weighed by the contrast
- * sensitivity at its frequency. All is float, and a plane's terms, 64 a block, are added up one after another, from left to
- * right and from top to bottom: the sum hangs on that order in its third digit.
- */
-static const vmafgpu__column vmafgpu__hvs_columns[] = {
-    { "psnr_hvs_y", NULL, 0, 0, 1 }, { "psnr_hvs_cb", NULL, 0, 0, 1 }, { "psnr_hvs_cr", NULL, 0, 0, 1 },
-    { "psnr_hvs", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_HVS
-enum { VMAFGPU__HVS_LANES = 16 };    /* blocks that are worked off together */
-
-/* Sensitivity of y, cb, cr: symmetric, the upper triangle row by row. */
-static const float vmafgpu__hvs_csf[3][36] = {
-    { 1.6193873005f, 2.2901594831f, 2.08509755623f, 1.48366094411f, 1.00227514334f, 0.678296995242f, 0.466224900598f,
-      0.3265091542f, 1.94321815382f, 2.04793073064f, 1.68731108984f, 1.2305666963f, 0.868920337363f, 0.61280991668f,
-      0.436405793551f, 1.34329019223f, 1.09205635862f, 0.875748795257f, 0.670882927016f, 0.501731932449f, 0.372504254596f,
-      0.772819797575f, 0.605636379554f, 0.48309405692f, 0.380429446972f, 0.295774038565f, 0.448996256676f, 0.352889268808f,
-      0.283006984131f, 0.226951348204f, 0.27032073436f, 0.215017739696f, 0.17408067321f, 0.168869545842f, 0.136153931001f,
-      0.109083846276f },
-    { 1.91113096927f, 2.46074210438f, 1.18284184739f, 1.14982565193f, 1.05017074788f, 0.898018824055f, 0.74725392039f,
-      0.615105596242f, 1.58529308355f, 1.21363250036f, 1.38190029285f, 1.33100189972f, 1.17428548929f, 0.996404342439f,
-      0.830890433625f, 0.978712413627f, 1.02624506078f, 1.03145147362f, 0.960060382087f, 0.849823426169f, 0.731221236837f,
-      0.861317501629f, 0.801821139099f, 0.751437590932f, 0.685398513368f, 0.608694761374f, 0.676555426187f, 0.605503172737f,
-      0.55002013668f, 0.495804539034f, 0.514674450957f, 0.454353482512f, 0.407050308965f, 0.389234902883f, 0.342353999733f,
-      0.295530605237f },
-    { 2.03871978502f, 2.62502345193f, 1.26180942886f, 1.11019789803f, 1.01397751469f, 0.867069376285f, 0.721500455585f,
-      0.593906509971f, 1.69112867013f, 1.17180569821f, 1.3342742857f, 1.28513006198f, 1.13381474809f, 0.962064122248f,
-      0.802254508198f, 0.944981930573f, 0.990876405848f, 0.995903384143f, 0.926972725286f, 0.820534991409f, 0.706020324706f,
-      0.831632933426f, 0.77418706195f, 0.725539939514f, 0.661776842059f, 0.587716619023f, 0.653238524286f, 0.584635025748f,
-      0.531064164893f, 0.478717061273f, 0.496936637883f, 0.438694579826f, 0.393021669543f, 0.375820256136f, 0.330555063063f,
-      0.285345396658f }
-};
-
-static vmafgpu_result vmafgpu__hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int b = v->config.bit_depth;
-    if (b != 8 && b != 10 && b != 12)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr_hvs is defined for 8, 10 and 12 bits, not for %d", b);
-    return vmafgpu__plan_chroma(v, e);
-}
-
-/* Blocks along or down a plane; 0 where not even one fits. */
-static int vmafgpu__hvs_blocks(int size) {
-    return size < 8 ? 0 : (size - 8) / VMAFGPU__HVS_STEP + 1;
-}
-
-static int vmafgpu__hvs_groups(int blocks) {
-    return (blocks + VMAFGPU__HVS_LANES - 1) / VMAFGPU__HVS_LANES;
-}
-
-/* ---- in plain C ---- */
-
-/* Coefficient or sample k of the i-th block of a group: [k * VMAFGPU__HVS_LANES + i]. */
-enum { VMAFGPU__HVS_GROUP = 64 * VMAFGPU__HVS_LANES };
-
-typedef struct vmafgpu__hvs_work {
-    int32_t sample[2][VMAFGPU__HVS_GROUP];          /* of the reference, of the distorted picture */
-    int32_t coefficient[2][VMAFGPU__HVS_GROUP];
-    int32_t column[VMAFGPU__HVS_GROUP];             /* half transformed */
-    uint32_t word[32 * VMAFGPU__HVS_LANES];         /* samples that lie side by side */
-    int32_t sum[4][VMAFGPU__HVS_LANES];
-    float   mean[5][VMAFGPU__HVS_LANES], variance[5][VMAFGPU__HVS_LANES];   /* of the quadrants and of the block */
-    float   activity[2][VMAFGPU__HVS_LANES];
-} vmafgpu__hvs_work;
-
-/* A row of blocks. */
-typedef struct vmafgpu__hvs_job {
-    const void        *row[2][8];
-    int                wide, blocks;
-    const float       *csf, *mask;        /* 64 each; mask[0] is 0 */
-    float             *terms;             /* out: VMAFGPU__HVS_GROUP for each group... */
-    uint8_t           *is_equal;          /* ...or none, as nothing differs in it */
-    vmafgpu__hvs_work *work;
-} vmafgpu__hvs_job;
-
-typedef struct vmafgpu__hvs_functions {
-    void  (*row)(const vmafgpu__hvs_job *job);
-    /* Adds the terms of a row of blocks to a sum, one after another. */
-    float (*fold)(const vmafgpu__hvs_job *job, float sum);
-} vmafgpu__hvs_functions;
-
-typedef struct vmafgpu__hvs_task {
-    const vmafgpu            *v;
-    const vmafgpu__sight     *pair;
-    unsigned char            *memory;     /* of each thread */
-    size_t                    size;
-    int                       rows[4];    /* of blocks: first of each plane, and the end */
-    int                       next;       /* row that nobody has taken yet; atomic... */
-    int                       added;      /* ...rows whose terms are in the sums; atomic */
-    float                     sum[3];
-    float                     csf[3][64], mask[3][64];
-} vmafgpu__hvs_task;
-
-/* What a thread has in its memory; its size. */
-typedef struct vmafgpu__hvs_memory {
-    vmafgpu__hvs_work *work;
-    float             *terms;
-    uint8_t           *is_equal;
-    uint16_t          *lines;
-} vmafgpu__hvs_memory;
-
-static uint64_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_memory *m) {
-    const size_t groups = (size_t)vmafgpu__hvs_groups(vmafgpu__hvs_blocks(v->config.width));
-    vmafgpu__carver c = { NULL, 0 };
-    c.base = (unsigned char *)base;
-    m->work = (vmafgpu__hvs_work *)vmafgpu__carve(&c, sizeof *m->work);
-    m->terms = (float *)vmafgpu__carve(&c, groups * VMAFGPU__HVS_GROUP * sizeof *m->terms);
-    m->lines = (uint16_t *)vmafgpu__carve(&c, 16 * vmafgpu__padded(v->config.width) * sizeof *m->lines);
-    m->is_equal = (uint8_t *)vmafgpu__carve(&c, groups);
-    return vmafgpu__round_up(c.used, 64);
-}
-
-static uint64_t vmafgpu__hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__hvs_memory m;
-    (void)e;
-    return vmafgpu__round_up(sizeof(vmafgpu__hvs_task), 64) +
-           (uint64_t)v->config.threads * vmafgpu__hvs_layout(v, NULL, &m);
-}
-
-/* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand: so the
- * order is the same for any number of threads, and no plane of terms is kept. */
-static void vmafgpu__hvs_part(void *arg, int index) {
-    vmafgpu__hvs_task *t = (vmafgpu__hvs_task *)arg;
-    const vmafgpu_config *c = &t->v->config;
-    const vmafgpu__hvs_functions *functions = t->pair->functions->hvs;
-    vmafgpu__hvs_memory memory;
-    vmafgpu__hvs_job job;
-    (void)vmafgpu__hvs_layout(t->v, t->memory + (size_t)index * t->size, &memory);
-    for (;;) {
-        const int taken = vmafgpu__atomic_get(&t->next);
-        int plane = 0, looks = 0;
-        if (taken >= t->rows[3])
-            return;
-        if (!vmafgpu__atomic_change(&t->next, taken, taken + 1))
-            continue;
-        while (taken >= t->rows[plane + 1])
-            plane++;
-        for (int i = 0; i < 16; i++)
-            job.row[i / 8][i % 8] = vmafgpu__sight_row(
-                c, t->pair, i / 8, plane, (taken - t->rows[plane]) * VMAFGPU__HVS_STEP + i % 8,
-                memory.lines + (size_t)i * vmafgpu__padded(c->width));
-        job.wide = c->bit_depth > 8;
-        job.blocks = vmafgpu__hvs_blocks(vmafgpu__plane_width(c, plane));
-        job.csf = t->csf[plane];
-        job.mask = t->mask[plane];
-        job.terms = memory.terms;
-        job.is_equal = memory.is_equal;
-        job.work = memory.work;
-        functions->row(&job);
-        while (vmafgpu__atomic_get(&t->added) != taken)
-            vmafgpu__look_again(looks = (looks + 1) % VMAFGPU__LOOKS);
-        t->sum[plane] = functions->fold(&job, t->sum[plane]);
-        vmafgpu__atomic_set(&t->added, taken + 1);
-    }
-}
-
-/* 64 entries each, of a plane. */
-static void vmafgpu__hvs_tables(int plane, float *csf, float *mask) {
-    for (int i = 0; i < 64; i++) {
-        const int a = i / 8 < i % 8 ? i / 8 : i % 8, b = i / 8 + i % 8 - a;
-        const double root = (double)vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a] * 0.3885746225901003;
-        csf[i] = vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a];
-        mask[i] = i ? (float)(root * root) : 0;
-    }
-}
-
-/* Blocks along and down a plane; 0 where not even one fits. */
-static void vmafgpu__hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
-    *along = vmafgpu__hvs_blocks(vmafgpu__plane_width(c, plane));
-    *down = *along ? vmafgpu__hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
-}
-
-/* A plane's value from the sum of its terms. */
-static double vmafgpu__hvs_value(const vmafgpu_config *c, int plane, float sum) {
-    const float peak = (float)((1 << c->bit_depth) - 1);
-    int along, down;
-    vmafgpu__hvs_size(c, plane, &along, &down);
-    const float mean = down > 0 ? sum / (float)(64 * along * down) : (float)NAN;
-    return (double)(mean / (peak * peak));
-}
-
-static vmafgpu_result vmafgpu__hvs_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                void *scratch, vmafgpu__value *out) {
-    vmafgpu__hvs_task *t = (vmafgpu__hvs_task *)scratch;
-    vmafgpu__hvs_memory memory;
-    (void)e;
-    memset(t, 0, sizeof *t);
-    t->v = v;
-    t->pair = pair;
-    t->memory = (unsigned char *)scratch + vmafgpu__round_up(sizeof *t, 64);
-    t->size = (size_t)vmafgpu__hvs_layout(v, NULL, &memory);
-    for (int plane = 0; plane < 3; plane++) {
-        int along, down;
-        vmafgpu__hvs_size(&v->config, plane, &along, &down);
-        t->rows[plane + 1] = t->rows[plane] + down;
-        vmafgpu__hvs_tables(plane, t->csf[plane], t->mask[plane]);
-    }
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__hvs_part, t);
-    for (int plane = 0; plane < 3; plane++)
-        out[plane].real = vmafgpu__hvs_value(&v->config, plane, t->sum[plane]);
-    return result;
-}
-
-/* ---- from sums to doubles ---- */
-
-static void vmafgpu__hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                double *out) {
-    const vmafgpu__value *plane = vmafgpu__values(v, e);
-    (void)v;
-    (void)sums, (void)position;
-    for (int i = 0; i < 3; i++)
-        *out++ = 10 * (-1 * log10(plane[i].real));
-    *out = 10 * (-1 * log10(plane[0].real * .8 + .1 * (plane[1].real + plane[2].real)));
-}
-
-static const vmafgpu__measure vmafgpu__hvs_measure = {
-    3, 0, 0, NULL, vmafgpu__hvs_scratch, NULL, vmafgpu__hvs_measure_pair, NULL, NULL
-};
-
-#endif /* !VMAFGPU_NO_HVS */
-
-/* ================================================================================================
  * >>float adm                                    detail lost and added, in float throughout
  * ================================================================================================
  * After libvmaf's float_adm.c, adm.c and adm_tools.c. Each sum over a picture is one of floats: rows from left to right, then
@@ -13775,6 +13526,651 @@ static VMAFGPU__UNUSED void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafg
 
 #endif /* !VMAFGPU_NO_VIF */
 
+#endif
+
+/* ================================================================================================
+ * >>psnr_hvs                                     PSNR of what the eye sees of 8x8 blocks
+ * ================================================================================================
+ * After libvmaf's third_party/xiph/psnr_hvs.c: blocks that overlap by a sample, Daala's integer transform of both pictures,
+ * and the squared difference of each coefficient as far as it is above a threshold of masking, weighed by the contrast
+ * sensitivity at its frequency. All is float, and a plane's terms, 64 a block, are added up one after another, from left to
+ * right and from top to bottom: the sum hangs on that order in its third digit.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__hvs_columns[] = {
+    { "psnr_hvs_y", NULL, 0, 0, 1 }, { "psnr_hvs_cb", NULL, 0, 0, 1 }, { "psnr_hvs_cr", NULL, 0, 0, 1 },
+    { "psnr_hvs", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_HVS
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+/* Blocks of psnr_hvs, one for each thread; of shared memory a thread has what it knows of its first picture. */
+enum {
+    VMAFGPU__HVS_STEP = 7,
+    VMAFGPU__HVS_THREADS = 128,
+    VMAFGPU__HVS_SHARED = VMAFGPU__HVS_THREADS * 64 * 4
+};
+
+/* Of a plane. */
+typedef struct vmafgpu__hvs_launch {
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint64_t terms;                         /* there: 64 floats of each block, as below */
+    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
+    int32_t  along, blocks;                 /* in a row; all */
+    int32_t  pitch;                         /* floats from a term to the next one of the block */
+    float    csf[64], mask[64];
+    struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
+} vmafgpu__hvs_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+enum { VMAFGPU__HVS_LANES = 16 };    /* blocks that are worked off together */
+
+/* Sensitivity of y, cb, cr: symmetric, the upper triangle row by row. */
+static const float vmafgpu__hvs_csf[3][36] = {
+    { 1.6193873005f, 2.2901594831f, 2.08509755623f, 1.48366094411f, 1.00227514334f, 0.678296995242f, 0.466224900598f,
+      0.3265091542f, 1.94321815382f, 2.04793073064f, 1.68731108984f, 1.2305666963f, 0.868920337363f, 0.61280991668f,
+      0.436405793551f, 1.34329019223f, 1.09205635862f, 0.875748795257f, 0.670882927016f, 0.501731932449f, 0.372504254596f,
+      0.772819797575f, 0.605636379554f, 0.48309405692f, 0.380429446972f, 0.295774038565f, 0.448996256676f, 0.352889268808f,
+      0.283006984131f, 0.226951348204f, 0.27032073436f, 0.215017739696f, 0.17408067321f, 0.168869545842f, 0.136153931001f,
+      0.109083846276f },
+    { 1.91113096927f, 2.46074210438f, 1.18284184739f, 1.14982565193f, 1.05017074788f, 0.898018824055f, 0.74725392039f,
+      0.615105596242f, 1.58529308355f, 1.21363250036f, 1.38190029285f, 1.33100189972f, 1.17428548929f, 0.996404342439f,
+      0.830890433625f, 0.978712413627f, 1.02624506078f, 1.03145147362f, 0.960060382087f, 0.849823426169f, 0.731221236837f,
+      0.861317501629f, 0.801821139099f, 0.751437590932f, 0.685398513368f, 0.608694761374f, 0.676555426187f, 0.605503172737f,
+      0.55002013668f, 0.495804539034f, 0.514674450957f, 0.454353482512f, 0.407050308965f, 0.389234902883f, 0.342353999733f,
+      0.295530605237f },
+    { 2.03871978502f, 2.62502345193f, 1.26180942886f, 1.11019789803f, 1.01397751469f, 0.867069376285f, 0.721500455585f,
+      0.593906509971f, 1.69112867013f, 1.17180569821f, 1.3342742857f, 1.28513006198f, 1.13381474809f, 0.962064122248f,
+      0.802254508198f, 0.944981930573f, 0.990876405848f, 0.995903384143f, 0.926972725286f, 0.820534991409f, 0.706020324706f,
+      0.831632933426f, 0.77418706195f, 0.725539939514f, 0.661776842059f, 0.587716619023f, 0.653238524286f, 0.584635025748f,
+      0.531064164893f, 0.478717061273f, 0.496936637883f, 0.438694579826f, 0.393021669543f, 0.375820256136f, 0.330555063063f,
+      0.285345396658f }
+};
+
+static vmafgpu_result vmafgpu__hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    const int b = v->config.bit_depth;
+    if (b != 8 && b != 10 && b != 12)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr_hvs is defined for 8, 10 and 12 bits, not for %d", b);
+    return vmafgpu__plan_chroma(v, e);
+}
+
+/* Blocks along or down a plane; 0 where not even one fits. */
+static int vmafgpu__hvs_blocks(int size) {
+    return size < 8 ? 0 : (size - 8) / VMAFGPU__HVS_STEP + 1;
+}
+
+static int vmafgpu__hvs_groups(int blocks) {
+    return (blocks + VMAFGPU__HVS_LANES - 1) / VMAFGPU__HVS_LANES;
+}
+
+/* ---- in plain C ---- */
+
+/* Coefficient or sample k of the i-th block of a group: [k * VMAFGPU__HVS_LANES + i]. */
+enum { VMAFGPU__HVS_GROUP = 64 * VMAFGPU__HVS_LANES };
+
+typedef struct vmafgpu__hvs_work {
+    int32_t sample[2][VMAFGPU__HVS_GROUP];          /* of the reference, of the distorted picture */
+    int32_t coefficient[2][VMAFGPU__HVS_GROUP];
+    int32_t column[VMAFGPU__HVS_GROUP];             /* half transformed */
+    uint32_t word[32 * VMAFGPU__HVS_LANES];         /* samples that lie side by side */
+    int32_t sum[4][VMAFGPU__HVS_LANES];
+    float   mean[5][VMAFGPU__HVS_LANES], variance[5][VMAFGPU__HVS_LANES];   /* of the quadrants and of the block */
+    float   activity[2][VMAFGPU__HVS_LANES];
+} vmafgpu__hvs_work;
+
+/* A row of blocks. */
+typedef struct vmafgpu__hvs_job {
+    const void        *row[2][8];
+    int                wide, blocks;
+    const float       *csf, *mask;        /* 64 each; mask[0] is 0 */
+    float             *terms;             /* out: VMAFGPU__HVS_GROUP for each group... */
+    uint8_t           *is_equal;          /* ...or none, as nothing differs in it */
+    vmafgpu__hvs_work *work;
+} vmafgpu__hvs_job;
+
+typedef struct vmafgpu__hvs_functions {
+    void  (*row)(const vmafgpu__hvs_job *job);
+    /* Adds the terms of a row of blocks to a sum, one after another. */
+    float (*fold)(const vmafgpu__hvs_job *job, float sum);
+} vmafgpu__hvs_functions;
+
+typedef struct vmafgpu__hvs_task {
+    const vmafgpu            *v;
+    const vmafgpu__sight     *pair;
+    unsigned char            *memory;     /* of each thread */
+    size_t                    size;
+    int                       rows[4];    /* of blocks: first of each plane, and the end */
+    int                       next;       /* row that nobody has taken yet; atomic... */
+    int                       added;      /* ...rows whose terms are in the sums; atomic */
+    float                     sum[3];
+    float                     csf[3][64], mask[3][64];
+} vmafgpu__hvs_task;
+
+/* What a thread has in its memory; its size. */
+typedef struct vmafgpu__hvs_memory {
+    vmafgpu__hvs_work *work;
+    float             *terms;
+    uint8_t           *is_equal;
+    uint16_t          *lines;
+} vmafgpu__hvs_memory;
+
+static uint64_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_memory *m) {
+    const size_t groups = (size_t)vmafgpu__hvs_groups(vmafgpu__hvs_blocks(v->config.width));
+    vmafgpu__carver c = { NULL, 0 };
+    c.base = (unsigned char *)base;
+    m->work = (vmafgpu__hvs_work *)vmafgpu__carve(&c, sizeof *m->work);
+    m->terms = (float *)vmafgpu__carve(&c, groups * VMAFGPU__HVS_GROUP * sizeof *m->terms);
+    m->lines = (uint16_t *)vmafgpu__carve(&c, 16 * vmafgpu__padded(v->config.width) * sizeof *m->lines);
+    m->is_equal = (uint8_t *)vmafgpu__carve(&c, groups);
+    return vmafgpu__round_up(c.used, 64);
+}
+
+static uint64_t vmafgpu__hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__hvs_memory m;
+    (void)e;
+    return vmafgpu__round_up(sizeof(vmafgpu__hvs_task), 64) +
+           (uint64_t)v->config.threads * vmafgpu__hvs_layout(v, NULL, &m);
+}
+
+/* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand: so the
+ * order is the same for any number of threads, and no plane of terms is kept. */
+static void vmafgpu__hvs_part(void *arg, int index) {
+    vmafgpu__hvs_task *t = (vmafgpu__hvs_task *)arg;
+    const vmafgpu_config *c = &t->v->config;
+    const vmafgpu__hvs_functions *functions = t->pair->functions->hvs;
+    vmafgpu__hvs_memory memory;
+    vmafgpu__hvs_job job;
+    (void)vmafgpu__hvs_layout(t->v, t->memory + (size_t)index * t->size, &memory);
+    for (;;) {
+        const int taken = vmafgpu__atomic_get(&t->next);
+        int plane = 0, looks = 0;
+        if (taken >= t->rows[3])
+            return;
+        if (!vmafgpu__atomic_change(&t->next, taken, taken + 1))
+            continue;
+        while (taken >= t->rows[plane + 1])
+            plane++;
+        for (int i = 0; i < 16; i++)
+            job.row[i / 8][i % 8] = vmafgpu__sight_row(
+                c, t->pair, i / 8, plane, (taken - t->rows[plane]) * VMAFGPU__HVS_STEP + i % 8,
+                memory.lines + (size_t)i * vmafgpu__padded(c->width));
+        job.wide = c->bit_depth > 8;
+        job.blocks = vmafgpu__hvs_blocks(vmafgpu__plane_width(c, plane));
+        job.csf = t->csf[plane];
+        job.mask = t->mask[plane];
+        job.terms = memory.terms;
+        job.is_equal = memory.is_equal;
+        job.work = memory.work;
+        functions->row(&job);
+        while (vmafgpu__atomic_get(&t->added) != taken)
+            vmafgpu__look_again(looks = (looks + 1) % VMAFGPU__LOOKS);
+        t->sum[plane] = functions->fold(&job, t->sum[plane]);
+        vmafgpu__atomic_set(&t->added, taken + 1);
+    }
+}
+
+/* 64 entries each, of a plane. */
+static void vmafgpu__hvs_tables(int plane, float *csf, float *mask) {
+    for (int i = 0; i < 64; i++) {
+        const int a = i / 8 < i % 8 ? i / 8 : i % 8, b = i / 8 + i % 8 - a;
+        const double root = (double)vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a] * 0.3885746225901003;
+        csf[i] = vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a];
+        mask[i] = i ? (float)(root * root) : 0;
+    }
+}
+
+/* Blocks along and down a plane; 0 where not even one fits. */
+static void vmafgpu__hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
+    *along = vmafgpu__hvs_blocks(vmafgpu__plane_width(c, plane));
+    *down = *along ? vmafgpu__hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
+}
+
+/* A plane's value from the sum of its terms. */
+static double vmafgpu__hvs_value(const vmafgpu_config *c, int plane, float sum) {
+    const float peak = (float)((1 << c->bit_depth) - 1);
+    int along, down;
+    vmafgpu__hvs_size(c, plane, &along, &down);
+    const float mean = down > 0 ? sum / (float)(64 * along * down) : (float)NAN;
+    return (double)(mean / (peak * peak));
+}
+
+static vmafgpu_result vmafgpu__hvs_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+                                                void *scratch, vmafgpu__value *out) {
+    vmafgpu__hvs_task *t = (vmafgpu__hvs_task *)scratch;
+    vmafgpu__hvs_memory memory;
+    (void)e;
+    memset(t, 0, sizeof *t);
+    t->v = v;
+    t->pair = pair;
+    t->memory = (unsigned char *)scratch + vmafgpu__round_up(sizeof *t, 64);
+    t->size = (size_t)vmafgpu__hvs_layout(v, NULL, &memory);
+    for (int plane = 0; plane < 3; plane++) {
+        int along, down;
+        vmafgpu__hvs_size(&v->config, plane, &along, &down);
+        t->rows[plane + 1] = t->rows[plane] + down;
+        vmafgpu__hvs_tables(plane, t->csf[plane], t->mask[plane]);
+    }
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__hvs_part, t);
+    for (int plane = 0; plane < 3; plane++)
+        out[plane].real = vmafgpu__hvs_value(&v->config, plane, t->sum[plane]);
+    return result;
+}
+
+/* ---- from sums to doubles ---- */
+
+static void vmafgpu__hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
+                                double *out) {
+    const vmafgpu__value *plane = vmafgpu__values(v, e);
+    (void)v;
+    (void)sums, (void)position;
+    for (int i = 0; i < 3; i++)
+        *out++ = 10 * (-1 * log10(plane[i].real));
+    *out = 10 * (-1 * log10(plane[0].real * .8 + .1 * (plane[1].real + plane[2].real)));
+}
+
+static const vmafgpu__measure vmafgpu__hvs_measure = {
+    3, 0, 0, NULL, vmafgpu__hvs_scratch, NULL, vmafgpu__hvs_measure_pair, NULL, NULL
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_LANES
+
+/* ---- lanes: a group of blocks at once, one in each lane ---- */
+
+#define vmafgpu__hvs_add_terms VMAFGPU__LANES_NAME(vmafgpu__hvs_add_terms)
+#define vmafgpu__hvs_activity VMAFGPU__LANES_NAME(vmafgpu__hvs_activity)
+#define vmafgpu__hvs_add_four VMAFGPU__LANES_NAME(vmafgpu__hvs_add_four)
+#define vmafgpu__hvs_add_masks VMAFGPU__LANES_NAME(vmafgpu__hvs_add_masks)
+#define vmafgpu__hvs_add_squares VMAFGPU__LANES_NAME(vmafgpu__hvs_add_squares)
+#define vmafgpu__hvs_along VMAFGPU__LANES_NAME(vmafgpu__hvs_along)
+#define vmafgpu__hvs_columns_of VMAFGPU__LANES_NAME(vmafgpu__hvs_columns_of)
+#define vmafgpu__hvs_eight VMAFGPU__LANES_NAME(vmafgpu__hvs_eight)
+#define vmafgpu__hvs_error VMAFGPU__LANES_NAME(vmafgpu__hvs_error)
+#define vmafgpu__hvs_fold VMAFGPU__LANES_NAME(vmafgpu__hvs_fold)
+#define vmafgpu__hvs_load VMAFGPU__LANES_NAME(vmafgpu__hvs_load)
+#define vmafgpu__hvs_row VMAFGPU__LANES_NAME(vmafgpu__hvs_row)
+#define vmafgpu__hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__hvs_rows_of)
+#define vmafgpu__hvs_variances VMAFGPU__LANES_NAME(vmafgpu__hvs_variances)
+
+/* Samples of a group, which are read as words that hold several, and parted there. Blocks behind the last one are the last one
+ * again. */
+static void vmafgpu__hvs_load(const void *const *rows, int wide, int first, int blocks, uint32_t *VMAFGPU__RESTRICT word,
+                              int32_t *VMAFGPU__RESTRICT sample) {
+    enum { N = VMAFGPU__HVS_LANES };
+    const int words = wide ? 4 : 2, each = wide ? 2 : 4, bits = wide ? 16 : 8;
+    const uint32_t mask = wide ? 0xffff : 0xff;
+    for (int l = 0; l < N; l++) {
+        const int x = VMAFGPU__HVS_STEP * (first + l < blocks ? first + l : blocks - 1);
+        uint32_t *VMAFGPU__RESTRICT to = word + l;
+        for (int i = 0; i < 8 && wide; i++, to += 4 * N) {
+            const uint16_t *at = (const uint16_t *)rows[i] + x;
+            to[0] = (uint32_t)at[0] | (uint32_t)at[1] << 16;
+            to[N] = (uint32_t)at[2] | (uint32_t)at[3] << 16;
+            to[2 * N] = (uint32_t)at[4] | (uint32_t)at[5] << 16;
+            to[3 * N] = (uint32_t)at[6] | (uint32_t)at[7] << 16;
+        }
+        for (int i = 0; i < 8 && !wide; i++, to += 2 * N) {
+            const uint8_t *at = (const uint8_t *)rows[i] + x;
+            to[0] = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+            to[N] = (uint32_t)at[4] | (uint32_t)at[5] << 8 | (uint32_t)at[6] << 16 | (uint32_t)at[7] << 24;
+        }
+    }
+    for (int k = 0; k < 8 * words; k++, word += N)
+        for (int j = 0; j < each; j++, sample += N)
+            for (int l = 0; l < N; l++)
+                sample[l] = (int32_t)((word[l] >> j * bits) & mask);
+}
+
+/* x/2 towards 0, and x * factor / 2^shift to nearest. */
+#define VMAFGPU__HVS_HALF(x) ((x) / 2)
+#define VMAFGPU__HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
+
+/* Daala's transform of eight values, in place. */
+VMAFGPU__INLINE void vmafgpu__hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4, int32_t *x5,
+                                        int32_t *x6, int32_t *x7) {
+    const int32_t d07 = *x0 - *x7, h07 = VMAFGPU__HVS_HALF(d07), e0 = *x0 - h07;
+    const int32_t e1 = *x1 + *x6, h16 = VMAFGPU__HVS_HALF(e1), d16 = *x6 - h16;
+    const int32_t d25 = *x2 - *x5, e2 = *x2 - VMAFGPU__HVS_HALF(d25);
+    const int32_t e3 = *x3 + *x4, h34 = VMAFGPU__HVS_HALF(e3), d34 = h34 - *x4;
+    int32_t p0 = e0 + h34, p6 = p0 - e3, p2 = h16 - e2, p4 = p2 - e1;
+    int32_t t3 = d25, t5 = d16, t7 = d34, t1 = d07;
+    p0 -= VMAFGPU__HVS_LIFT(p4, 13573, 15);
+    p4 += VMAFGPU__HVS_LIFT(p0, 11585, 14);
+    p0 -= VMAFGPU__HVS_LIFT(p4, 13573, 15);
+    p6 -= VMAFGPU__HVS_LIFT(p2, 21895, 15);
+    p2 += VMAFGPU__HVS_LIFT(p6, 15137, 14);
+    p6 -= VMAFGPU__HVS_LIFT(p2, 21895, 15);
+    t3 += VMAFGPU__HVS_LIFT(t5, 19195, 15);
+    t5 += VMAFGPU__HVS_LIFT(t3, 11585, 14);
+    t3 -= VMAFGPU__HVS_LIFT(t5, 7489, 13);
+    t7 = VMAFGPU__HVS_HALF(t5) - t7;
+    t5 -= t7;
+    t3 = h07 - t3;
+    t1 -= t3;
+    t7 += VMAFGPU__HVS_LIFT(t1, 3227, 15);
+    t1 -= VMAFGPU__HVS_LIFT(t7, 6393, 15);
+    t7 += VMAFGPU__HVS_LIFT(t1, 3227, 15);
+    t5 += VMAFGPU__HVS_LIFT(t3, 2485, 13);
+    t3 -= VMAFGPU__HVS_LIFT(t5, 18205, 15);
+    t5 += VMAFGPU__HVS_LIFT(t3, 2485, 13);
+    *x0 = p0;
+    *x1 = t1;
+    *x2 = p2;
+    *x3 = t3;
+    *x4 = p4;
+    *x5 = t5;
+    *x6 = p6;
+    *x7 = t7;
+}
+
+/* Values `step` apart, as many times as there are lanes. */
+VMAFGPU__INLINE void vmafgpu__hvs_along(const int32_t *VMAFGPU__RESTRICT in, int step, int32_t *VMAFGPU__RESTRICT out) {
+    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
+        int32_t x0 = in[l], x1 = in[l + step], x2 = in[l + 2 * step], x3 = in[l + 3 * step];
+        int32_t x4 = in[l + 4 * step], x5 = in[l + 5 * step], x6 = in[l + 6 * step], x7 = in[l + 7 * step];
+        vmafgpu__hvs_eight(&x0, &x1, &x2, &x3, &x4, &x5, &x6, &x7);
+        out[l] = x0;
+        out[l + step] = x1;
+        out[l + 2 * step] = x2;
+        out[l + 3 * step] = x3;
+        out[l + 4 * step] = x4;
+        out[l + 5 * step] = x5;
+        out[l + 6 * step] = x6;
+        out[l + 7 * step] = x7;
+    }
+}
+
+static void vmafgpu__hvs_columns_of(const int32_t *VMAFGPU__RESTRICT sample, int32_t *VMAFGPU__RESTRICT out) {
+    for (int j = 0; j < 8; j++)
+        vmafgpu__hvs_along(sample + j * VMAFGPU__HVS_LANES, 8 * VMAFGPU__HVS_LANES, out + j * VMAFGPU__HVS_LANES);
+}
+
+static void vmafgpu__hvs_rows_of(const int32_t *VMAFGPU__RESTRICT column, int32_t *VMAFGPU__RESTRICT out) {
+    for (int i = 0; i < 8; i++)
+        vmafgpu__hvs_along(column + 8 * i * VMAFGPU__HVS_LANES, VMAFGPU__HVS_LANES, out + 8 * i * VMAFGPU__HVS_LANES);
+}
+
+/* Adds half a row of samples to a quadrant's sum. */
+VMAFGPU__INLINE void vmafgpu__hvs_add_four(const int32_t *VMAFGPU__RESTRICT s, int32_t *VMAFGPU__RESTRICT sum) {
+    enum { N = VMAFGPU__HVS_LANES };
+    for (int l = 0; l < N; l++)
+        sum[l] += s[l] + s[l + N] + s[l + 2 * N] + s[l + 3 * N];
+}
+
+/* Adds half a row's squared distances from the mean, of the quadrant and of the block, one after another. */
+VMAFGPU__INLINE void vmafgpu__hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s, const float *VMAFGPU__RESTRICT mean,
+                                              float *VMAFGPU__RESTRICT sum) {
+    enum { N = VMAFGPU__HVS_LANES };
+    for (int l = 0; l < N; l++) {
+        const float m = mean[l];
+        const float a = (float)s[l] - m, b = (float)s[l + N] - m, c = (float)s[l + 2 * N] - m, d = (float)s[l + 3 * N] - m;
+        sum[l] = (((sum[l] + a * a) + b * b) + c * c) + d * d;
+    }
+}
+
+/* How much the parts of a block vary, against the whole of it: 4 times that, in variance[4]. */
+static void vmafgpu__hvs_variances(const int32_t *sample, vmafgpu__hvs_work *work) {
+    enum { N = VMAFGPU__HVS_LANES };
+    float *whole = work->variance[4];
+    memset(work->sum, 0, sizeof work->sum);
+    memset(work->variance, 0, sizeof work->variance);
+    for (int i = 0; i < 16; i++)
+        vmafgpu__hvs_add_four(sample + 4 * i * N, work->sum[i / 8 + i % 2 * 2]);
+    for (int q = 0; q < 4; q++)
+        for (int l = 0; l < N; l++)
+            work->mean[q][l] = (float)work->sum[q][l] / 16;
+    for (int l = 0; l < N; l++)
+        work->mean[4][l] = (float)(work->sum[0][l] + work->sum[1][l] + work->sum[2][l] + work->sum[3][l]) / 64;
+    for (int i = 0; i < 16; i++) {
+        const int q = i / 8 + i % 2 * 2;   /* left ones first */
+        vmafgpu__hvs_add_squares(sample + 4 * i * N, work->mean[4], whole);
+        vmafgpu__hvs_add_squares(sample + 4 * i * N, work->mean[q], work->variance[q]);
+    }
+    for (int l = 0; l < N; l++) {
+        const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
+        const float a = work->variance[0][l] * part, b = work->variance[1][l] * part;
+        const float c = work->variance[2][l] * part, d = work->variance[3][l] * part;
+        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0));   /* where that is 0 all samples are equal */
+    }
+}
+
+/* Adds weighed squares of a row of coefficients, one after another. */
+VMAFGPU__INLINE void vmafgpu__hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x, const float *VMAFGPU__RESTRICT mask,
+                                            float *VMAFGPU__RESTRICT sum) {
+    enum { N = VMAFGPU__HVS_LANES };
+    const float m0 = mask[0], m1 = mask[1], m2 = mask[2], m3 = mask[3];
+    for (int l = 0; l < N; l++) {
+        const float a = (float)(x[l] * x[l]) * m0, b = (float)(x[l + N] * x[l + N]) * m1;
+        const float c = (float)(x[l + 2 * N] * x[l + 2 * N]) * m2, d = (float)(x[l + 3 * N] * x[l + 3 * N]) * m3;
+        sum[l] = (((sum[l] + a) + b) + c) + d;
+    }
+}
+
+/* How much a block's own content hides. The coefficient that is its mean has no part in it: its weight is 0. */
+static void vmafgpu__hvs_activity(const int32_t *coefficient, const float *mask, const float *variance, float *activity) {
+    enum { N = VMAFGPU__HVS_LANES };
+    memset(activity, 0, N * sizeof *activity);
+    for (int k = 0; k < 64; k += 4)
+        vmafgpu__hvs_add_masks(coefficient + k * N, mask + k, activity);
+    for (int l = 0; l < N; l++)
+        activity[l] = sqrtf(activity[l] * variance[l]) / 32;
+}
+
+/* The terms of a coefficient. */
+VMAFGPU__INLINE void vmafgpu__hvs_error(const int32_t *VMAFGPU__RESTRICT a, const int32_t *VMAFGPU__RESTRICT b,
+                                        const float *VMAFGPU__RESTRICT threshold, float mask, float csf,
+                                        float *VMAFGPU__RESTRICT term) {
+    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
+        const float difference = fabsf((float)(a[l] - b[l])), hidden = threshold[l] / mask, rest = difference - hidden;
+        const float seen = (rest + fabsf(rest)) * .5f * csf;   /* nothing where it is below 0 */
+        term[l] = seen * seen;
+    }
+}
+
+static void vmafgpu__hvs_row(const vmafgpu__hvs_job *job) {
+    enum { N = VMAFGPU__HVS_LANES };
+    vmafgpu__hvs_work *w = job->work;
+    for (int group = 0; group * N < job->blocks; group++) {
+        float *terms = job->terms + (size_t)group * VMAFGPU__HVS_GROUP;
+        for (int k = 0; k < 2; k++)
+            vmafgpu__hvs_load(job->row[k], job->wide, group * N, job->blocks, w->word, w->sample[k]);
+        job->is_equal[group] = memcmp(w->sample[0], w->sample[1], sizeof w->sample[0]) == 0;
+        if (job->is_equal[group])
+            continue;
+        for (int k = 0; k < 2; k++) {
+            vmafgpu__hvs_variances(w->sample[k], w);
+            vmafgpu__hvs_columns_of(w->sample[k], w->column);
+            vmafgpu__hvs_rows_of(w->column, w->coefficient[k]);
+            vmafgpu__hvs_activity(w->coefficient[k], job->mask, w->variance[4], w->activity[k]);
+        }
+        for (int l = 0; l < N; l++)
+            w->activity[0][l] = w->activity[1][l] > w->activity[0][l] ? w->activity[1][l] : w->activity[0][l];
+        for (int l = 0; l < N; l++) {
+            const float seen = fabsf((float)(w->coefficient[0][l] - w->coefficient[1][l])) * job->csf[0];
+            terms[l] = seen * seen;
+        }
+        for (int k = 1; k < 64; k++)
+            vmafgpu__hvs_error(w->coefficient[0] + k * N, w->coefficient[1] + k * N, w->activity[0], job->mask[k], job->csf[k],
+                               terms + k * N);
+    }
+}
+
+/* What the terms of a coefficient add to sums that are at least `floor`, a power of two, and less than twice that: multiples of
+ * the last bit there. And how far a term is from what it adds: half a bit, and the sum decides which way it goes. */
+VMAFGPU__INLINE void vmafgpu__hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
+                                            float *VMAFGPU__RESTRICT off) {
+    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
+        const float step = (floor + term[l]) - floor, rest = fabsf(term[l] - step);
+        added[l] += step;
+        off[l] = rest > off[l] ? rest : off[l];
+    }
+}
+
+/* The sum is a chain of additions that may not be regrouped. But as long as it stays between one power of two and the next,
+ * each term adds a whole number of last bits, which does not hang on the sum unless it is halfway between two of them: so
+ * these are added up for all blocks of a group at once. Other blocks are added term by term. */
+static float vmafgpu__hvs_fold(const vmafgpu__hvs_job *job, float sum) {
+    enum { N = VMAFGPU__HVS_LANES };
+    for (int block = 0; block < job->blocks;) {
+        const int group = block / N, end = (group + 1) * N < job->blocks ? (group + 1) * N : job->blocks;
+        const float *terms = job->terms + (size_t)group * VMAFGPU__HVS_GROUP;
+        float added[N] = { 0 }, off[N] = { 0 };
+        const float floor = vmafgpu__float_of_bits(vmafgpu__float_bits(sum) & 0x7f800000u);
+        int is_there = floor > 0;
+        if (job->is_equal[group]) {
+            block = end;
+            continue;
+        }
+        for (int k = 0; k < 64 && is_there; k++)
+            vmafgpu__hvs_add_terms(terms + k * N, floor, added, off);
+        for (; block < end && is_there; block++) {
+            const int l = block % N;
+            is_there = off[l] < floor / 16777216 && sum + added[l] < 2 * floor;
+            if (!is_there)
+                break;
+            sum += added[l];
+        }
+        for (int k = 0; k < 64 && block < end; k++)
+            sum += terms[k * N + block % N];
+        block += block < end;
+    }
+    return sum;
+}
+
+static const vmafgpu__hvs_functions vmafgpu__hvs_lanes = { vmafgpu__hvs_row, vmafgpu__hvs_fold };
+
+#undef VMAFGPU__HVS_HALF
+#undef VMAFGPU__HVS_LIFT
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: a launch per plane, then the sums of all their terms ---- */
+
+enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
+
+static const char *vmafgpu__gpu_hvs_kernel(const vmafgpu__site *site, int kernel) {
+    const int is_checked = site->config->bytes_per_sample == 2;
+    return kernel == VMAFGPU__GHVS_CHECK   ? is_checked ? "vmafgpu_squares" : NULL
+           : kernel == VMAFGPU__GHVS_TERMS ? "vmafgpu_hvs"
+           : kernel == VMAFGPU__GHVS_SUMS  ? "vmafgpu_hvs_sums"
+                                           : NULL;
+}
+
+/* The planes' terms, in a pair's scratch. */
+static vmafgpu__sequence_launch vmafgpu__gpu_hvs_place(const vmafgpu_config *c) {
+    vmafgpu__sequence_launch out;
+    memset(&out, 0, sizeof out);
+    for (int k = 0; k < 3; k++) {
+        int along, down;
+        vmafgpu__hvs_size(c, k, &along, &down);
+        out.plane[k].groups = along * down;
+        out.plane[k].pitch = vmafgpu__chain_pitch(along * down);
+        out.plane[k].terms = vmafgpu__place_plane(&out.scratch_size, out.plane[k].pitch, 64);
+    }
+    return out;
+}
+
+static uint64_t vmafgpu__gpu_hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return vmafgpu__gpu_hvs_place(&v->config).scratch_size;
+}
+
+static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, const vmafgpu__sequence_launch *sums, int plane) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__hvs_launch launch;
+    vmafgpu__shape shape;
+    int down;
+    memset(&launch, 0, sizeof launch);
+    launch.scratch = work->scratch;
+    launch.scratch_size = sums->scratch_size;
+    launch.terms = sums->plane[plane].terms;
+    launch.pitch = sums->plane[plane].pitch;
+    launch.bytes = plane ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
+    launch.step = plane ? vmafgpu__chroma_step(c) : launch.bytes;
+    launch.shift = plane ? vmafgpu__sample_shift(c) : 0;
+    vmafgpu__hvs_size(c, plane, &launch.along, &down);
+    launch.blocks = launch.along * down;
+    vmafgpu__hvs_tables(plane, launch.csf, launch.mask);
+    for (int i = 0; i < work->batch->pairs; i++) {
+        const vmafgpu__gpu_pair *pair = &work->batch->pair[i];
+        const vmafgpu__gpu_chroma *chroma = &work->chroma[i];
+        launch.pair[i].plane[0] = plane ? chroma->plane[0][plane - 1] : pair->reference;
+        launch.pair[i].plane[1] = !pair->distorted ? NULL : plane ? chroma->plane[1][plane - 1] : pair->distorted;
+        launch.pair[i].pitch[0] = plane ? chroma->pitch[0][plane - 1] : pair->reference_pitch;
+        launch.pair[i].pitch[1] = plane ? chroma->pitch[1][plane - 1] : pair->distorted_pitch;
+    }
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.blocks, VMAFGPU__HVS_THREADS), 1, work->batch->pairs,
+                       VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);
+    if (launch.blocks)
+        vmafgpu__enqueue(work, VMAFGPU__GHVS_TERMS, &shape, &launch);
+}
+
+static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__sequence_launch sums = vmafgpu__gpu_hvs_place(c);
+    vmafgpu__shape shape;
+    (void)e;
+    sums.scratch = work->scratch;
+    sums.words = work->words;
+    sums.word_stride = work->word_stride;
+    sums.pairs = vmafgpu__pairs_with(work->batch, 0);
+    if (!sums.pairs)
+        return;
+    /* Blocks do not cover all of chroma, of which each sample must be legal: its squares are sums that nobody reads. */
+    if (c->bytes_per_sample == 2) {
+        vmafgpu__work check = *work;
+        check.words += 3;
+        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
+    }
+    for (int plane = 0; plane < 3; plane++)
+        vmafgpu__gpu_hvs_enqueue_plane(work, &sums, plane);
+    vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GHVS_SUMS, &shape, &sums);
+}
+
+static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                    vmafgpu__value *out) {
+    (void)e;
+    for (int plane = 0; plane < 3; plane++)
+        out[plane].real = vmafgpu__hvs_value(&v->config, plane, (float)words[plane].real);
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_hvs_measure = {
+    6, NULL, vmafgpu__gpu_hvs_scratch, vmafgpu__gpu_hvs_enqueue, vmafgpu__gpu_hvs_settle, NULL
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_hvs = {
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_hvs_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_hvs_measure
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__HVS_FEATURE \
+    { "psnr_hvs", NULL, vmafgpu__hvs_columns, vmafgpu__no_options, 0, 1, vmafgpu__hvs_plan, vmafgpu__hvs_finish, NULL, \
+      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_hvs), &vmafgpu__hvs_measure, NULL }
+#define vmafgpu__hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__hvs_lanes)
+#define VMAFGPU__HVS_LEVEL &vmafgpu__hvs_lanes
+
+#endif
+#endif /* !VMAFGPU_NO_HVS */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_HVS)
+#define VMAFGPU__HVS_FEATURE VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__hvs_columns)
+#define VMAFGPU__HVS_LEVEL NULL
 #endif
 
 /* ================================================================================================
@@ -17961,107 +18357,6 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
     { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
 };
 #endif /* !VMAFGPU_NO_FLOAT */
-
-#ifndef VMAFGPU_NO_HVS
-
-/* ---- psnr_hvs: a launch per plane, then the sums of all their terms ---- */
-
-enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
-
-static const char *vmafgpu__gpu_hvs_kernel(const vmafgpu__site *site, int kernel) {
-    const int is_checked = site->config->bytes_per_sample == 2;
-    return kernel == VMAFGPU__GHVS_CHECK   ? is_checked ? "vmafgpu_squares" : NULL
-           : kernel == VMAFGPU__GHVS_TERMS ? "vmafgpu_hvs"
-           : kernel == VMAFGPU__GHVS_SUMS  ? "vmafgpu_hvs_sums"
-                                           : NULL;
-}
-
-/* The planes' terms, in a pair's scratch. */
-static vmafgpu__sequence_launch vmafgpu__gpu_hvs_place(const vmafgpu_config *c) {
-    vmafgpu__sequence_launch out;
-    memset(&out, 0, sizeof out);
-    for (int k = 0; k < 3; k++) {
-        int along, down;
-        vmafgpu__hvs_size(c, k, &along, &down);
-        out.plane[k].groups = along * down;
-        out.plane[k].pitch = vmafgpu__chain_pitch(along * down);
-        out.plane[k].terms = vmafgpu__place_plane(&out.scratch_size, out.plane[k].pitch, 64);
-    }
-    return out;
-}
-
-static uint64_t vmafgpu__gpu_hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return vmafgpu__gpu_hvs_place(&v->config).scratch_size;
-}
-
-static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, const vmafgpu__sequence_launch *sums, int plane) {
-    const vmafgpu_config *c = work->site->config;
-    vmafgpu__hvs_launch launch;
-    vmafgpu__shape shape;
-    int down;
-    memset(&launch, 0, sizeof launch);
-    launch.scratch = work->scratch;
-    launch.scratch_size = sums->scratch_size;
-    launch.terms = sums->plane[plane].terms;
-    launch.pitch = sums->plane[plane].pitch;
-    launch.bytes = plane ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
-    launch.step = plane ? vmafgpu__chroma_step(c) : launch.bytes;
-    launch.shift = plane ? vmafgpu__sample_shift(c) : 0;
-    vmafgpu__hvs_size(c, plane, &launch.along, &down);
-    launch.blocks = launch.along * down;
-    vmafgpu__hvs_tables(plane, launch.csf, launch.mask);
-    for (int i = 0; i < work->batch->pairs; i++) {
-        const vmafgpu__gpu_pair *pair = &work->batch->pair[i];
-        const vmafgpu__gpu_chroma *chroma = &work->chroma[i];
-        launch.pair[i].plane[0] = plane ? chroma->plane[0][plane - 1] : pair->reference;
-        launch.pair[i].plane[1] = !pair->distorted ? NULL : plane ? chroma->plane[1][plane - 1] : pair->distorted;
-        launch.pair[i].pitch[0] = plane ? chroma->pitch[0][plane - 1] : pair->reference_pitch;
-        launch.pair[i].pitch[1] = plane ? chroma->pitch[1][plane - 1] : pair->distorted_pitch;
-    }
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.blocks, VMAFGPU__HVS_THREADS), 1, work->batch->pairs,
-                       VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);
-    if (launch.blocks)
-        vmafgpu__enqueue(work, VMAFGPU__GHVS_TERMS, &shape, &launch);
-}
-
-static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    vmafgpu__sequence_launch sums = vmafgpu__gpu_hvs_place(c);
-    vmafgpu__shape shape;
-    (void)e;
-    sums.scratch = work->scratch;
-    sums.words = work->words;
-    sums.word_stride = work->word_stride;
-    sums.pairs = vmafgpu__pairs_with(work->batch, 0);
-    if (!sums.pairs)
-        return;
-    /* Blocks do not cover all of chroma, of which each sample must be legal: its squares are sums that nobody reads. */
-    if (c->bytes_per_sample == 2) {
-        vmafgpu__work check = *work;
-        check.words += 3;
-        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
-    }
-    for (int plane = 0; plane < 3; plane++)
-        vmafgpu__gpu_hvs_enqueue_plane(work, &sums, plane);
-    vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GHVS_SUMS, &shape, &sums);
-}
-
-static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                    vmafgpu__value *out) {
-    (void)e;
-    for (int plane = 0; plane < 3; plane++)
-        out[plane].real = vmafgpu__hvs_value(&v->config, plane, (float)words[plane].real);
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_hvs_measure = {
-    6, NULL, vmafgpu__gpu_hvs_scratch, vmafgpu__gpu_hvs_enqueue, vmafgpu__gpu_hvs_settle, NULL
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_hvs = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_hvs_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_hvs_measure
-};
-#endif /* !VMAFGPU_NO_HVS */
 
 #ifndef VMAFGPU_NO_FLOAT
 
@@ -23442,12 +23737,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("float_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ssim_columns),
     VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns),
 #endif
-#ifndef VMAFGPU_NO_HVS
-    { "psnr_hvs", NULL, vmafgpu__hvs_columns, vmafgpu__no_options, 0, 1, vmafgpu__hvs_plan, vmafgpu__hvs_finish, NULL,
-      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_hvs), &vmafgpu__hvs_measure, NULL },
-#else
-    VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__hvs_columns),
-#endif
+    VMAFGPU__HVS_FEATURE,
 #ifndef VMAFGPU_NO_FLOAT
     { "float_adm", NULL, vmafgpu__float_adm_columns, vmafgpu__float_adm_options, VMAFGPU__FLOAT_ADM_DEBUG, 0,
       vmafgpu__float_adm_plan, vmafgpu__float_adm_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fadm),
@@ -27866,21 +28156,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
 #define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
-#define vmafgpu__hvs_add_terms VMAFGPU__LANES_NAME(vmafgpu__hvs_add_terms)
-#define vmafgpu__hvs_activity VMAFGPU__LANES_NAME(vmafgpu__hvs_activity)
-#define vmafgpu__hvs_add_four VMAFGPU__LANES_NAME(vmafgpu__hvs_add_four)
-#define vmafgpu__hvs_add_masks VMAFGPU__LANES_NAME(vmafgpu__hvs_add_masks)
-#define vmafgpu__hvs_add_squares VMAFGPU__LANES_NAME(vmafgpu__hvs_add_squares)
-#define vmafgpu__hvs_along VMAFGPU__LANES_NAME(vmafgpu__hvs_along)
-#define vmafgpu__hvs_columns_of VMAFGPU__LANES_NAME(vmafgpu__hvs_columns_of)
-#define vmafgpu__hvs_eight VMAFGPU__LANES_NAME(vmafgpu__hvs_eight)
-#define vmafgpu__hvs_error VMAFGPU__LANES_NAME(vmafgpu__hvs_error)
-#define vmafgpu__hvs_fold VMAFGPU__LANES_NAME(vmafgpu__hvs_fold)
-#define vmafgpu__hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__hvs_lanes)
-#define vmafgpu__hvs_load VMAFGPU__LANES_NAME(vmafgpu__hvs_load)
-#define vmafgpu__hvs_row VMAFGPU__LANES_NAME(vmafgpu__hvs_row)
-#define vmafgpu__hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__hvs_rows_of)
-#define vmafgpu__hvs_variances VMAFGPU__LANES_NAME(vmafgpu__hvs_variances)
 #define vmafgpu__float_adm_split VMAFGPU__LANES_NAME(vmafgpu__float_adm_split)
 #define vmafgpu__float_adm_vertical VMAFGPU__LANES_NAME(vmafgpu__float_adm_vertical)
 #define vmafgpu__float_adm_horizontal VMAFGPU__LANES_NAME(vmafgpu__float_adm_horizontal)
@@ -28614,7 +28889,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     VMAFGPU__IF_PSNR(vmafgpu__psnr_row),
     VMAFGPU__IF_FLOAT(vmafgpu__float_row),
     VMAFGPU__IF_SSIM(&vmafgpu__ssim_rows),
-    VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes),
+    VMAFGPU__HVS_LEVEL,
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes),
     VMAFGPU__CIEDE_LEVEL,
     VMAFGPU__IF_FLOAT(&vmafgpu__float_level),
@@ -29036,260 +29311,6 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #endif
 
 #endif /* !VMAFGPU_NO_SSIM */
-
-/* ---- psnr_hvs: a group of blocks at once, one in each lane ---- */
-#ifndef VMAFGPU_NO_HVS
-
-/* Samples of a group, which are read as words that hold several, and parted there. Blocks behind the last one are the last one
- * again. */
-static void vmafgpu__hvs_load(const void *const *rows, int wide, int first, int blocks, uint32_t *VMAFGPU__RESTRICT word,
-                              int32_t *VMAFGPU__RESTRICT sample) {
-    enum { N = VMAFGPU__HVS_LANES };
-    const int words = wide ? 4 : 2, each = wide ? 2 : 4, bits = wide ? 16 : 8;
-    const uint32_t mask = wide ? 0xffff : 0xff;
-    for (int l = 0; l < N; l++) {
-        const int x = VMAFGPU__HVS_STEP * (first + l < blocks ? first + l : blocks - 1);
-        uint32_t *VMAFGPU__RESTRICT to = word + l;
-        for (int i = 0; i < 8 && wide; i++, to += 4 * N) {
-            const uint16_t *at = (const uint16_t *)rows[i] + x;
-            to[0] = (uint32_t)at[0] | (uint32_t)at[1] << 16;
-            to[N] = (uint32_t)at[2] | (uint32_t)at[3] << 16;
-            to[2 * N] = (uint32_t)at[4] | (uint32_t)at[5] << 16;
-            to[3 * N] = (uint32_t)at[6] | (uint32_t)at[7] << 16;
-        }
-        for (int i = 0; i < 8 && !wide; i++, to += 2 * N) {
-            const uint8_t *at = (const uint8_t *)rows[i] + x;
-            to[0] = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-            to[N] = (uint32_t)at[4] | (uint32_t)at[5] << 8 | (uint32_t)at[6] << 16 | (uint32_t)at[7] << 24;
-        }
-    }
-    for (int k = 0; k < 8 * words; k++, word += N)
-        for (int j = 0; j < each; j++, sample += N)
-            for (int l = 0; l < N; l++)
-                sample[l] = (int32_t)((word[l] >> j * bits) & mask);
-}
-
-/* x/2 towards 0, and x * factor / 2^shift to nearest. */
-#define VMAFGPU__HVS_HALF(x) ((x) / 2)
-#define VMAFGPU__HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
-
-/* Daala's transform of eight values, in place. */
-VMAFGPU__INLINE void vmafgpu__hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4, int32_t *x5,
-                                        int32_t *x6, int32_t *x7) {
-    const int32_t d07 = *x0 - *x7, h07 = VMAFGPU__HVS_HALF(d07), e0 = *x0 - h07;
-    const int32_t e1 = *x1 + *x6, h16 = VMAFGPU__HVS_HALF(e1), d16 = *x6 - h16;
-    const int32_t d25 = *x2 - *x5, e2 = *x2 - VMAFGPU__HVS_HALF(d25);
-    const int32_t e3 = *x3 + *x4, h34 = VMAFGPU__HVS_HALF(e3), d34 = h34 - *x4;
-    int32_t p0 = e0 + h34, p6 = p0 - e3, p2 = h16 - e2, p4 = p2 - e1;
-    int32_t t3 = d25, t5 = d16, t7 = d34, t1 = d07;
-    p0 -= VMAFGPU__HVS_LIFT(p4, 13573, 15);
-    p4 += VMAFGPU__HVS_LIFT(p0, 11585, 14);
-    p0 -= VMAFGPU__HVS_LIFT(p4, 13573, 15);
-    p6 -= VMAFGPU__HVS_LIFT(p2, 21895, 15);
-    p2 += VMAFGPU__HVS_LIFT(p6, 15137, 14);
-    p6 -= VMAFGPU__HVS_LIFT(p2, 21895, 15);
-    t3 += VMAFGPU__HVS_LIFT(t5, 19195, 15);
-    t5 += VMAFGPU__HVS_LIFT(t3, 11585, 14);
-    t3 -= VMAFGPU__HVS_LIFT(t5, 7489, 13);
-    t7 = VMAFGPU__HVS_HALF(t5) - t7;
-    t5 -= t7;
-    t3 = h07 - t3;
-    t1 -= t3;
-    t7 += VMAFGPU__HVS_LIFT(t1, 3227, 15);
-    t1 -= VMAFGPU__HVS_LIFT(t7, 6393, 15);
-    t7 += VMAFGPU__HVS_LIFT(t1, 3227, 15);
-    t5 += VMAFGPU__HVS_LIFT(t3, 2485, 13);
-    t3 -= VMAFGPU__HVS_LIFT(t5, 18205, 15);
-    t5 += VMAFGPU__HVS_LIFT(t3, 2485, 13);
-    *x0 = p0;
-    *x1 = t1;
-    *x2 = p2;
-    *x3 = t3;
-    *x4 = p4;
-    *x5 = t5;
-    *x6 = p6;
-    *x7 = t7;
-}
-
-/* Values `step` apart, as many times as there are lanes. */
-VMAFGPU__INLINE void vmafgpu__hvs_along(const int32_t *VMAFGPU__RESTRICT in, int step, int32_t *VMAFGPU__RESTRICT out) {
-    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
-        int32_t x0 = in[l], x1 = in[l + step], x2 = in[l + 2 * step], x3 = in[l + 3 * step];
-        int32_t x4 = in[l + 4 * step], x5 = in[l + 5 * step], x6 = in[l + 6 * step], x7 = in[l + 7 * step];
-        vmafgpu__hvs_eight(&x0, &x1, &x2, &x3, &x4, &x5, &x6, &x7);
-        out[l] = x0;
-        out[l + step] = x1;
-        out[l + 2 * step] = x2;
-        out[l + 3 * step] = x3;
-        out[l + 4 * step] = x4;
-        out[l + 5 * step] = x5;
-        out[l + 6 * step] = x6;
-        out[l + 7 * step] = x7;
-    }
-}
-
-static void vmafgpu__hvs_columns_of(const int32_t *VMAFGPU__RESTRICT sample, int32_t *VMAFGPU__RESTRICT out) {
-    for (int j = 0; j < 8; j++)
-        vmafgpu__hvs_along(sample + j * VMAFGPU__HVS_LANES, 8 * VMAFGPU__HVS_LANES, out + j * VMAFGPU__HVS_LANES);
-}
-
-static void vmafgpu__hvs_rows_of(const int32_t *VMAFGPU__RESTRICT column, int32_t *VMAFGPU__RESTRICT out) {
-    for (int i = 0; i < 8; i++)
-        vmafgpu__hvs_along(column + 8 * i * VMAFGPU__HVS_LANES, VMAFGPU__HVS_LANES, out + 8 * i * VMAFGPU__HVS_LANES);
-}
-
-/* Adds half a row of samples to a quadrant's sum. */
-VMAFGPU__INLINE void vmafgpu__hvs_add_four(const int32_t *VMAFGPU__RESTRICT s, int32_t *VMAFGPU__RESTRICT sum) {
-    enum { N = VMAFGPU__HVS_LANES };
-    for (int l = 0; l < N; l++)
-        sum[l] += s[l] + s[l + N] + s[l + 2 * N] + s[l + 3 * N];
-}
-
-/* Adds half a row's squared distances from the mean, of the quadrant and of the block, one after another. */
-VMAFGPU__INLINE void vmafgpu__hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s, const float *VMAFGPU__RESTRICT mean,
-                                              float *VMAFGPU__RESTRICT sum) {
-    enum { N = VMAFGPU__HVS_LANES };
-    for (int l = 0; l < N; l++) {
-        const float m = mean[l];
-        const float a = (float)s[l] - m, b = (float)s[l + N] - m, c = (float)s[l + 2 * N] - m, d = (float)s[l + 3 * N] - m;
-        sum[l] = (((sum[l] + a * a) + b * b) + c * c) + d * d;
-    }
-}
-
-/* How much the parts of a block vary, against the whole of it: 4 times that, in variance[4]. */
-static void vmafgpu__hvs_variances(const int32_t *sample, vmafgpu__hvs_work *work) {
-    enum { N = VMAFGPU__HVS_LANES };
-    float *whole = work->variance[4];
-    memset(work->sum, 0, sizeof work->sum);
-    memset(work->variance, 0, sizeof work->variance);
-    for (int i = 0; i < 16; i++)
-        vmafgpu__hvs_add_four(sample + 4 * i * N, work->sum[i / 8 + i % 2 * 2]);
-    for (int q = 0; q < 4; q++)
-        for (int l = 0; l < N; l++)
-            work->mean[q][l] = (float)work->sum[q][l] / 16;
-    for (int l = 0; l < N; l++)
-        work->mean[4][l] = (float)(work->sum[0][l] + work->sum[1][l] + work->sum[2][l] + work->sum[3][l]) / 64;
-    for (int i = 0; i < 16; i++) {
-        const int q = i / 8 + i % 2 * 2;   /* left ones first */
-        vmafgpu__hvs_add_squares(sample + 4 * i * N, work->mean[4], whole);
-        vmafgpu__hvs_add_squares(sample + 4 * i * N, work->mean[q], work->variance[q]);
-    }
-    for (int l = 0; l < N; l++) {
-        const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
-        const float a = work->variance[0][l] * part, b = work->variance[1][l] * part;
-        const float c = work->variance[2][l] * part, d = work->variance[3][l] * part;
-        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0));   /* where that is 0 all samples are equal */
-    }
-}
-
-/* Adds weighed squares of a row of coefficients, one after another. */
-VMAFGPU__INLINE void vmafgpu__hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x, const float *VMAFGPU__RESTRICT mask,
-                                            float *VMAFGPU__RESTRICT sum) {
-    enum { N = VMAFGPU__HVS_LANES };
-    const float m0 = mask[0], m1 = mask[1], m2 = mask[2], m3 = mask[3];
-    for (int l = 0; l < N; l++) {
-        const float a = (float)(x[l] * x[l]) * m0, b = (float)(x[l + N] * x[l + N]) * m1;
-        const float c = (float)(x[l + 2 * N] * x[l + 2 * N]) * m2, d = (float)(x[l + 3 * N] * x[l + 3 * N]) * m3;
-        sum[l] = (((sum[l] + a) + b) + c) + d;
-    }
-}
-
-/* How much a block's own content hides. The coefficient that is its mean has no part in it: its weight is 0. */
-static void vmafgpu__hvs_activity(const int32_t *coefficient, const float *mask, const float *variance, float *activity) {
-    enum { N = VMAFGPU__HVS_LANES };
-    memset(activity, 0, N * sizeof *activity);
-    for (int k = 0; k < 64; k += 4)
-        vmafgpu__hvs_add_masks(coefficient + k * N, mask + k, activity);
-    for (int l = 0; l < N; l++)
-        activity[l] = sqrtf(activity[l] * variance[l]) / 32;
-}
-
-/* The terms of a coefficient. */
-VMAFGPU__INLINE void vmafgpu__hvs_error(const int32_t *VMAFGPU__RESTRICT a, const int32_t *VMAFGPU__RESTRICT b,
-                                        const float *VMAFGPU__RESTRICT threshold, float mask, float csf,
-                                        float *VMAFGPU__RESTRICT term) {
-    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
-        const float difference = fabsf((float)(a[l] - b[l])), hidden = threshold[l] / mask, rest = difference - hidden;
-        const float seen = (rest + fabsf(rest)) * .5f * csf;   /* nothing where it is below 0 */
-        term[l] = seen * seen;
-    }
-}
-
-static void vmafgpu__hvs_row(const vmafgpu__hvs_job *job) {
-    enum { N = VMAFGPU__HVS_LANES };
-    vmafgpu__hvs_work *w = job->work;
-    for (int group = 0; group * N < job->blocks; group++) {
-        float *terms = job->terms + (size_t)group * VMAFGPU__HVS_GROUP;
-        for (int k = 0; k < 2; k++)
-            vmafgpu__hvs_load(job->row[k], job->wide, group * N, job->blocks, w->word, w->sample[k]);
-        job->is_equal[group] = memcmp(w->sample[0], w->sample[1], sizeof w->sample[0]) == 0;
-        if (job->is_equal[group])
-            continue;
-        for (int k = 0; k < 2; k++) {
-            vmafgpu__hvs_variances(w->sample[k], w);
-            vmafgpu__hvs_columns_of(w->sample[k], w->column);
-            vmafgpu__hvs_rows_of(w->column, w->coefficient[k]);
-            vmafgpu__hvs_activity(w->coefficient[k], job->mask, w->variance[4], w->activity[k]);
-        }
-        for (int l = 0; l < N; l++)
-            w->activity[0][l] = w->activity[1][l] > w->activity[0][l] ? w->activity[1][l] : w->activity[0][l];
-        for (int l = 0; l < N; l++) {
-            const float seen = fabsf((float)(w->coefficient[0][l] - w->coefficient[1][l])) * job->csf[0];
-            terms[l] = seen * seen;
-        }
-        for (int k = 1; k < 64; k++)
-            vmafgpu__hvs_error(w->coefficient[0] + k * N, w->coefficient[1] + k * N, w->activity[0], job->mask[k], job->csf[k],
-                               terms + k * N);
-    }
-}
-
-/* What the terms of a coefficient add to sums that are at least `floor`, a power of two, and less than twice that: multiples of
- * the last bit there. And how far a term is from what it adds: half a bit, and the sum decides which way it goes. */
-VMAFGPU__INLINE void vmafgpu__hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
-                                            float *VMAFGPU__RESTRICT off) {
-    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
-        const float step = (floor + term[l]) - floor, rest = fabsf(term[l] - step);
-        added[l] += step;
-        off[l] = rest > off[l] ? rest : off[l];
-    }
-}
-
-/* The sum is a chain of additions that may not be regrouped. But as long as it stays between one power of two and the next,
- * each term adds a whole number of last bits, which does not hang on the sum unless it is halfway between two of them: so
- * these are added up for all blocks of a group at once. Other blocks are added term by term. */
-static float vmafgpu__hvs_fold(const vmafgpu__hvs_job *job, float sum) {
-    enum { N = VMAFGPU__HVS_LANES };
-    for (int block = 0; block < job->blocks;) {
-        const int group = block / N, end = (group + 1) * N < job->blocks ? (group + 1) * N : job->blocks;
-        const float *terms = job->terms + (size_t)group * VMAFGPU__HVS_GROUP;
-        float added[N] = { 0 }, off[N] = { 0 };
-        const float floor = vmafgpu__float_of_bits(vmafgpu__float_bits(sum) & 0x7f800000u);
-        int is_there = floor > 0;
-        if (job->is_equal[group]) {
-            block = end;
-            continue;
-        }
-        for (int k = 0; k < 64 && is_there; k++)
-            vmafgpu__hvs_add_terms(terms + k * N, floor, added, off);
-        for (; block < end && is_there; block++) {
-            const int l = block % N;
-            is_there = off[l] < floor / 16777216 && sum + added[l] < 2 * floor;
-            if (!is_there)
-                break;
-            sum += added[l];
-        }
-        for (int k = 0; k < 64 && block < end; k++)
-            sum += terms[k * N + block % N];
-        block += block < end;
-    }
-    return sum;
-}
-
-static const vmafgpu__hvs_functions vmafgpu__hvs_lanes = { vmafgpu__hvs_row, vmafgpu__hvs_fold };
-
-#undef VMAFGPU__HVS_HALF
-#undef VMAFGPU__HVS_LIFT
-#endif /* !VMAFGPU_NO_HVS */
 
 /* ---- float adm ---- */
 #ifndef VMAFGPU_NO_FLOAT

@@ -362,12 +362,14 @@
  *   >>frames            the caller's planes: where rows lie, what is legal, copies
  *   >>json  >>model reader  >>models       from a model file, or its C array, to a prediction
  *   >>features          what a feature is: options, columns, names
+ *   >>gpu features      what several features have on a GPU
  *   >>threads           a frame's work in parts
  *   >>pixels            frames in RGB become planes
- *   >>motion  >>vif  >>adm  >>cambi  >>speed      each: options, plan, plain C, from sums to doubles
- *   >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>floats  >>float ansnr  >>float motion
- *   >>float vif         likewise; these are measured by themselves
+ *   >>motion  >>adm  >>cambi  >>speed  >>psnr  >>float psnr  >>ssim  >>float adm      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
+ *   >>cpu state         what the backend on the CPU has
+ *   >>vif  >>psnr_hvs  >>ciede      chapters: all of a feature, also its vector code and its part on a GPU
+ *   >>floats  >>float ansnr  >>float motion  >>float vif      as above
  *   >>cpu               the backend on the CPU, and the choice of a level
  *   >>kernels           per feature: kernels, device memory, launches
  *   >>lzma              kernels as they are packed
@@ -381,10 +383,10 @@
  *   >>open              from a config to a context
  *   >>public            the functions of the API
  *   >>levels            names of vector code
- *   >>level lanes       plain C that every level compiles for itself, the scalar one, too
  *   >>level operations  an instruction set, one row per operation
+ *   >>level lanes       plain C that every level compiles for itself, the scalar one, too
  *   >>level pixels      luma and chroma of RGB
- *   >>level motion  >>level vif  >>level adm  >>level cambi  >>level speed  >>level psnr  >>level ssim  >>level floats
+ *   >>level motion  >>level adm  >>level cambi  >>level speed  >>level psnr  >>level ssim  >>level floats
  *                       features in vector code
  *
  * HOW A PAIR FLOWS

@@ -365,10 +365,10 @@
  *   >>gpu features      what several features have on a GPU
  *   >>threads           a frame's work in parts
  *   >>pixels            frames in RGB become planes
- *   >>motion  >>adm  >>cambi  >>speed  >>psnr  >>float psnr  >>ssim  >>float adm      each: options, plan, plain C, columns
+ *   >>motion  >>adm  >>cambi  >>speed  >>psnr  >>float psnr  >>ssim      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>vif  >>psnr_hvs  >>ciede      chapters: all of a feature, also its vector code and its part on a GPU
+ *   >>vif  >>psnr_hvs  >>float adm  >>ciede      chapters: all of a feature, also its vector code and its part on a GPU
  *   >>floats  >>float ansnr  >>float motion  >>float vif      as above
  *   >>cpu               the backend on the CPU, and the choice of a level
  *   >>kernels           per feature: kernels, device memory, launches
@@ -2095,24 +2095,6 @@ VMAFGPU__TABLE float vmafgpu__ansnr_taps[3][3] = {
     { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) }
 };
 
-/* ---- ADM in floats ---- */
-
-/* Filters of the wavelet: low-pass, high-pass. */
-VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
-    { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
-    { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f }
-};
-
-VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, float d) {
-    const float *f = vmafgpu__float_dwt[high];
-    return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
-}
-
-/* Rows or columns of a scale that are left out of sums on either side. */
-VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
-    return (int)(size * 0.1 - 0.5);
-}
-
 /* ---- SSIM ---- */
 
 enum {
@@ -2904,23 +2886,6 @@ typedef struct vmafgpu__ssim_launch {
     float    unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
-
-typedef struct vmafgpu__float_adm_launch {
-    vmafgpu__batch batch;
-    unsigned char *scratch;                 /* of the first pair */
-    uint64_t scratch_size;
-    uint64_t input[2];                      /* planes of floats in there, where the scale does not start from the frames */
-    uint64_t low[2];                        /* what the next one starts from */
-    uint64_t terms, terms_size;             /* nine planes: denominator, numerator, impairment, each of three bands */
-    int32_t  bytes;                         /* as above */
-    float    unit;
-    int32_t  from_width, from_height, input_pitch;
-    int32_t  width, height, low_pitch, terms_pitch, left, top;
-    int32_t  has_bands, has_low, bypass;
-    float    p, csf[2];
-    double   gain_limit;
-    const uint16_t *reciprocals;            /* NULL: there is a division */
-} vmafgpu__float_adm_launch;
 
 /* ---- of features with a chapter ---- */
 #define VMAFGPU__PASS VMAFGPU__PASS_SHARED
@@ -10864,533 +10829,6 @@ static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
 #endif /* !VMAFGPU_NO_SSIM */
 
 /* ================================================================================================
- * >>float adm                                    detail lost and added, in float throughout
- * ================================================================================================
- * After libvmaf's float_adm.c, adm.c and adm_tools.c. Each sum over a picture is one of floats: rows from left to right, then
- * their sums from top to bottom. So a thread adds whole rows, and the rows' sums are added at the end.
- */
-static const vmafgpu__column vmafgpu__float_adm_columns[] = {
-    { "adm2", "VMAF_feature_adm2_score", 0, 0, 0 }, { "aim", "VMAF_feature_aim_score", 0, 0, 0 },
-    { "adm3", "VMAF_feature_adm3_score", 0, 0, 0 },
-    { "adm_scale0", "VMAF_feature_adm_scale0_score", 0, 0, 0 }, { "adm_scale1", "VMAF_feature_adm_scale1_score", 0, 0, 0 },
-    { "adm_scale2", "VMAF_feature_adm_scale2_score", 0, 0, 0 }, { "adm_scale3", "VMAF_feature_adm_scale3_score", 0, 0, 0 },
-    { "adm", NULL, 1, 0, 1 }, { "adm_num", NULL, 1, 0, 0 }, { "adm_den", NULL, 1, 0, 0 },
-    { "adm_num_scale0", NULL, 1, 0, 0 }, { "adm_den_scale0", NULL, 1, 0, 0 },
-    { "adm_num_scale1", NULL, 1, 0, 0 }, { "adm_den_scale1", NULL, 1, 0, 0 },
-    { "adm_num_scale2", NULL, 1, 0, 0 }, { "adm_den_scale2", NULL, 1, 0, 0 },
-    { "adm_num_scale3", NULL, 1, 0, 0 }, { "adm_den_scale3", NULL, 1, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_FLOAT
-#define VMAFGPU__FLOAT_ADM_OPTIONS(X) \
-    X(VMAFGPU__FLOAT_ADM_APPLY_HM, "adm_adm3_apply_hm", "aah", VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__FLOAT_ADM_BYPASS_CM, "adm_bypass_cm", "bcm", VMAFGPU__INTEGER, 0, 0, 1, NULL) \
-    X(VMAFGPU__FLOAT_ADM_CSF_DIAG_SCALE, "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50, NULL) \
-    X(VMAFGPU__FLOAT_ADM_CSF_MODE, "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 9, NULL) \
-    X(VMAFGPU__FLOAT_ADM_CSF_SCALE, "adm_csf_scale", "scf", VMAFGPU__REAL, 1, 0, 50, NULL) \
-    X(VMAFGPU__FLOAT_ADM_DLM_WEIGHT, "adm_dlm_weight", "dlmw", VMAFGPU__REAL, 0.5, 0, 1, NULL) \
-    X(VMAFGPU__FLOAT_ADM_GAIN_LIMIT, "adm_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
-    X(VMAFGPU__FLOAT_ADM_F1S0, "adm_f1s0", "f1s0", VMAFGPU__REAL, -1, -1, 10, NULL) \
-    X(VMAFGPU__FLOAT_ADM_F1S1, "adm_f1s1", "f1s1", VMAFGPU__REAL, -1, -1, 10, NULL) \
-    X(VMAFGPU__FLOAT_ADM_F1S2, "adm_f1s2", "f1s2", VMAFGPU__REAL, -1, -1, 10, NULL) \
-    X(VMAFGPU__FLOAT_ADM_F1S3, "adm_f1s3", "f1s3", VMAFGPU__REAL, -1, -1, 10, NULL) \
-    X(VMAFGPU__FLOAT_ADM_F2S0, "adm_f2s0", "f2s0", VMAFGPU__REAL, -1, -1, 10, NULL) \
-    X(VMAFGPU__FLOAT_ADM_F2S1, "adm_f2s1", "f2s1", VMAFGPU__REAL, -1, -1, 10, NULL) \
-    X(VMAFGPU__FLOAT_ADM_F2S2, "adm_f2s2", "f2s2", VMAFGPU__REAL, -1, -1, 10, NULL) \
-    X(VMAFGPU__FLOAT_ADM_F2S3, "adm_f2s3", "f2s3", VMAFGPU__REAL, -1, -1, 10, NULL) \
-    X(VMAFGPU__FLOAT_ADM_MIN_VAL, "adm_min_val", "min", VMAFGPU__REAL, 0, 0, 1, NULL) \
-    X(VMAFGPU__FLOAT_ADM_NOISE_WEIGHT, "adm_noise_weight", "nw", VMAFGPU__REAL, 0.03125, 0, 1500, NULL) \
-    X(VMAFGPU__FLOAT_ADM_VIEW_DIST, "adm_norm_view_dist", "nvd", VMAFGPU__REAL, 3, 0.75, 24, NULL) \
-    X(VMAFGPU__FLOAT_ADM_P_NORM, "adm_p_norm", "apn", VMAFGPU__REAL, 3, 1, 20, NULL) \
-    X(VMAFGPU__FLOAT_ADM_DISPLAY_HEIGHT, "adm_ref_display_height", "rdf", VMAFGPU__INTEGER, 1080, 1, 4320, NULL) \
-    X(VMAFGPU__FLOAT_ADM_SKIP_AIM_SCALE, "adm_skip_aim_scale", "sasc", VMAFGPU__INTEGER, -1, 0, 3, NULL) \
-    X(VMAFGPU__FLOAT_ADM_SKIP_SCALE0, "adm_skip_scale0", "ssz", VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__FLOAT_ADM_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum { VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-/* ---- what the options mean ---- */
-
-/* Contrast sensitivity of adm_csf_mode 2, which is not integer ADM's mode of that number. */
-static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
-    const double pi = 3.14159265358979323846;
-    const float r = (float)(view_dist * display_height * pi / 180.0);
-    float frequency = (float)((double)r / pow(2.0, scale + 1));
-    if (diagonal)
-        frequency = (float)((double)frequency / 0.7);
-    return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
-}
-
-/* Pictures smaller than 17x17 have bands of one row or column, where the reference looks beside the picture. */
-static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const vmafgpu_config *c = &v->config;
-    const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
-    const int display_height = (int)e->option[VMAFGPU__FLOAT_ADM_DISPLAY_HEIGHT];
-    const double view_dist = e->option[VMAFGPU__FLOAT_ADM_VIEW_DIST];
-    if (c->width < 17 || c->height < 17)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined from 17x17 on, not for %dx%d", c->width, c->height);
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        for (int d = 0; d < 2; d++) {
-            const double weight = e->option[d ? VMAFGPU__FLOAT_ADM_CSF_DIAG_SCALE : VMAFGPU__FLOAT_ADM_CSF_SCALE];
-            const double given = e->option[(d ? VMAFGPU__FLOAT_ADM_F2S0 : VMAFGPU__FLOAT_ADM_F1S0) + s];
-            e->csf[s][d] = given >= 0  ? (float)given
-                           : mode == 1 ? vmafgpu__csf_barten(s, view_dist, display_height, weight)
-                           : mode == 2 ? vmafgpu__csf_native(s, d, view_dist, display_height)
-                                       : vmafgpu__csf_watson(s, d, view_dist, display_height);
-        }
-    return vmafgpu__plan_depth(v, e);
-}
-
-/* ---- reciprocals, as processors estimate them ---- */
-
-enum { VMAFGPU__RECIPROCALS = 4096 };   /* an entry per value of the twelve leading bits of the significand */
-
-/* RCPSS(x) for x = 1 + i / 4096, the bits below the exponent's down to the 12th; for other exponents likewise. */
-static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* read off a Zen 3 */
-    static const uint16_t base[256] = {
-        4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584, 3556,
-        3529, 3501, 3474, 3447, 3420, 3393, 3366, 3340, 3314, 3288, 3262, 3236, 3211, 3184, 3159, 3134, 3109, 3085, 3060,
-        3036, 3012, 2988, 2964, 2941, 2917, 2894, 2871, 2848, 2825, 2801, 2779, 2756, 2734, 2712, 2690, 2668, 2646, 2625,
-        2603, 2582, 2561, 2540, 2519, 2498, 2478, 2456, 2436, 2416, 2396, 2376, 2356, 2336, 2317, 2297, 2278, 2258, 2239,
-        2220, 2201, 2182, 2164, 2145, 2127, 2108, 2090, 2072, 2054, 2036, 2018, 2000, 1983, 1965, 1948, 1930, 1913, 1896,
-        1879, 1861, 1844, 1828, 1811, 1794, 1778, 1762, 1745, 1729, 1713, 1697, 1681, 1665, 1650, 1634, 1618, 1602, 1587,
-        1571, 1556, 1541, 1526, 1511, 1496, 1481, 1466, 1452, 1437, 1423, 1408, 1394, 1379, 1365, 1351, 1336, 1322, 1309,
-        1295, 1281, 1267, 1254, 1240, 1226, 1213, 1200, 1186, 1173, 1160, 1146, 1133, 1120, 1107, 1095, 1082, 1069, 1056,
-        1044, 1031, 1019, 1006, 994, 982, 969, 957, 945, 933, 921, 909, 897, 885, 873, 862, 850, 838, 827, 815, 804, 792,
-        781, 770, 758, 747, 736, 725, 714, 703, 692, 681, 670, 659, 648, 638, 627, 617, 606, 595, 584, 574, 564, 553, 543,
-        533, 523, 513, 502, 492, 482, 472, 463, 453, 443, 433, 423, 414, 404, 394, 385, 375, 366, 356, 347, 337, 328, 319,
-        310, 300, 291, 282, 272, 263, 254, 245, 236, 227, 219, 210, 201, 192, 183, 175, 166, 157, 149, 140, 132, 123, 115,
-        106, 98, 90, 81, 73, 65, 57, 48, 40, 32, 24, 16, 8
-    };
-    static const char less[] =   /* 'a': nothing */
-        "acdfhjlnprsuwy{}abdfgiklnpqsuvxzabdefhiklnoqrtuwabcefgijkmnoqrsu"
-        "abcdeghijlmnoprsabcefghijklmopqrabcdefghijklmnopabcdeffghijklmno"
-        "abccdefghiijklmnabbcdeffghijjklmabccdeefghhijkklabbcddeffghhijjk"
-        "aabccddeffghhiijaabccddeffgghiijaabbccddeffgghhiaabbccdeeffgghhi";
-    return base[i >> 4] - (uint32_t)(less[i >> 8 << 4 | (i & 15)] - 'a');
-}
-
-static uint32_t vmafgpu__reciprocal_intel(uint32_t i) {   /* found to be so on a Sapphire Rapids */
-    const uint32_t middle = 4097 + (i & ~1u);   /* in units of 1/4096: of the interval that eleven bits name */
-    return ((1u << 26) + middle) / (2 * middle) - 4096;
-}
-
-enum { VMAFGPU__BY_TABLE, VMAFGPU__BY_RCPSS, VMAFGPU__BY_DIVISION };
-
-typedef struct vmafgpu__float_adm_state {
-    int      reciprocal;
-    uint16_t table[VMAFGPU__RECIPROCALS];
-} vmafgpu__float_adm_state;
-
-static uint64_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)v;
-    (void)e;
-    return sizeof(vmafgpu__float_adm_state);
-}
-
-#ifdef VMAFGPU__HAS_RCPSS
-/* This machine's estimate of the reciprocal of the float with these bits. */
-static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
-    float x[4];
-    __m128 some;
-    for (int i = 0; i < 4; i++)
-        x[i] = vmafgpu__float_of_bits(bits);
-    memcpy(&some, x, sizeof some);
-    some = VMAFGPU__RCPPS(some);
-    memcpy(x, &some, sizeof some);
-    return vmafgpu__float_bits(x[0]);
-}
-#endif
-
-/* Whether it is the same from one entry of a table to the next, and follows the law of exponents. */
-static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
-    int is_known = 1;
-#ifdef VMAFGPU__HAS_RCPSS
-    static const uint32_t exponents[] = { 1, 2, 30, 126, 128, 200, 251, 252 };
-    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS; i++) {
-        const uint32_t first = vmafgpu__float_adm_estimate(0x3f800000 + (i << 11));
-        is_known = is_known && first == vmafgpu__float_adm_estimate(0x3f800000 + (i << 11 | 0x7ff)) && (first & 0x7ff) == 0;
-        for (size_t k = 0; k < sizeof exponents / sizeof *exponents && i % 512 == 5; k++)
-            is_known = is_known &&
-                       vmafgpu__float_adm_estimate((exponents[k] << 23) + (i << 11)) == first + ((127 - exponents[k]) << 23);
-    }
-    is_known = is_known && vmafgpu__float_adm_estimate(1) == 0x7f800000 && vmafgpu__float_adm_estimate(254u << 23 | 5) == 0 &&
-               vmafgpu__float_adm_estimate(253u << 23 | 5) == 0;
-#endif
-    return is_known;
-}
-
-/* The entry of a table; of this machine's, if it has any. */
-static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) {
-#ifdef VMAFGPU__HAS_RCPSS
-    if (wanted == VMAFGPU_RECIPROCAL_HOST)
-        return (uint16_t)((vmafgpu__float_adm_estimate(0x3f800000 + (i << 11)) - (126u << 23)) >> 11);
-#endif
-    return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
-}
-
-/* Whether there is a table of the reciprocals wanted, which goes to `out`, unless that is NULL; else they are quotients. */
-static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
-    int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
-#ifdef VMAFGPU__HAS_RCPSS
-    is_there |= wanted == VMAFGPU_RECIPROCAL_HOST;
-#endif
-    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS && is_there && out; i++)
-        out[i] = vmafgpu__float_adm_entry(wanted, i);
-    return is_there;
-}
-
-static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__float_adm_state *state = (vmafgpu__float_adm_state *)e->state;
-    const vmafgpu_reciprocal wanted = v->config.float_reciprocal;
-    state->reciprocal = vmafgpu__float_adm_table(wanted, state->table) ? VMAFGPU__BY_TABLE : VMAFGPU__BY_DIVISION;
-#ifdef VMAFGPU__HAS_RCPSS
-    if (wanted == VMAFGPU_RECIPROCAL_HOST)
-        state->reciprocal = VMAFGPU__BY_RCPSS;
-#endif
-    return VMAFGPU_OK;
-}
-
-/* ---- bands of a scale, row by row ---- */
-
-enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* what is left of the reference's detail, and what the distorted picture has else */
-
-/* What a row of bands comes to, per band (h, v, d): magnitudes weighted by the contrast sensitivity, and how much they mask
- * beside them. */
-typedef struct vmafgpu__float_adm_row {
-    float *original[VMAFGPU__BANDS];
-    float *size[2][VMAFGPU__BANDS];
-    float *side[2][VMAFGPU__BANDS];
-} vmafgpu__float_adm_row;
-
-/* The memory of a thread. Rows have their even columns first and the odd ones `odd` floats behind. */
-typedef struct vmafgpu__float_adm_lines {
-    float *in[2][4];                              /* the latest four rows of reference and distorted */
-    float *low, *high;                            /* filtered down the columns */
-    float *band[2][VMAFGPU__BANDS];
-    vmafgpu__float_adm_row row[3];                /* the latest three */
-    float *term[3][VMAFGPU__BANDS];               /* of the denominator, of the two numerators */
-} vmafgpu__float_adm_lines;
-
-typedef struct vmafgpu__float_adm_task {
-    const vmafgpu *v;
-    const struct vmafgpu__float_adm_functions *functions;
-    const vmafgpu__float_adm_state *state;
-    const void    *source[2];                     /* planes that the scale starts from */
-    ptrdiff_t      pitch[2];                      /* in bytes */
-    int            form;                          /* of their samples: bytes, words, floats */
-    float          unit;                          /* of integer samples */
-    int            from_w, from_h, w, h, left, top;
-    int            has_bands, has_low;            /* what is wanted of the scale */
-    float         *low[2];                        /* what the next one starts from */
-    ptrdiff_t      low_stride;
-    const float   *csf;
-    double         gain_limit;
-    float          p;
-    int            is_cubic, bypass;
-    float         *sums;                          /* of rows: 9 lists, `most` apart */
-    size_t         most;
-    float         *planes[2][2];                  /* low-pass bands of even and of odd scales */
-    unsigned char *lines;                         /* of threads, `line_bytes` each */
-    size_t         line_bytes, odd;
-} vmafgpu__float_adm_task;
-
-enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
-
-/* Loops may go on to the next multiple of LANES: lines have that much behind their end, and a margin. */
-typedef struct vmafgpu__float_adm_functions {
-    /* Even and odd columns of a row of w samples, integers less 128. */
-    void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
-    /* Four rows of n floats, n a multiple of CHUNK, into one of each wavelet filter. */
-    void (*vertical)(const float *const *rows, float *low, float *high, int n);
-    void (*horizontal)(const float *even, const float *odd, float *low, float *high, int first, int end);
-    void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *row,
-                     int first, int end);
-    /* The terms of a row from three, of columns left..w - left - 1. */
-    void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *const *rows);
-    /* Their sums, each from left to right. */
-    void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
-} vmafgpu__float_adm_functions;
-
-/* Bytes that a thread's lines take; their places where the carver has memory. */
-static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__float_adm_lines *l) {
-    const size_t margin = VMAFGPU__MARGIN, count = line - 2 * margin, size = sizeof(float);
-    for (int i = 0; i < 8; i++)
-        l->in[i / 4][i % 4] = (float *)vmafgpu__carve_line(c, line + count, margin, size);
-    l->low = (float *)vmafgpu__carve_line(c, line + count, margin, size);
-    l->high = (float *)vmafgpu__carve_line(c, line + count, margin, size);
-    for (int b = 0; b < VMAFGPU__BANDS; b++) {
-        for (int i = 0; i < 2; i++)
-            l->band[i][b] = (float *)vmafgpu__carve_line(c, count, margin, size);
-        for (int i = 0; i < 3; i++) {
-            l->row[i].original[b] = (float *)vmafgpu__carve_line(c, count, margin, size);
-            l->term[i][b] = (float *)vmafgpu__carve_line(c, count, margin, size);
-            for (int k = 0; k < 2; k++) {
-                l->row[i].size[k][b] = (float *)vmafgpu__carve_line(c, count, margin, size);
-                l->row[i].side[k][b] = (float *)vmafgpu__carve_line(c, count, margin, size);
-            }
-        }
-    }
-}
-
-/* The task with its memory; *task: where that is. */
-static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__float_adm_task **task) {
-    vmafgpu__float_adm_task t;
-    vmafgpu__float_adm_lines lines;
-    memset(&t, 0, sizeof t);
-    *task = (vmafgpu__float_adm_task *)vmafgpu__carve(c, sizeof t);
-    int w = v->config.width, h = v->config.height;
-    t.v = v;
-    t.most = (size_t)(h + 1) / 2;
-    t.sums = (float *)vmafgpu__carve(c, VMAFGPU__FLOAT_ADM_SUMS * t.most * sizeof *t.sums);
-    t.odd = vmafgpu__padded((w + 1) / 2) + 2 * VMAFGPU__MARGIN;
-    for (int k = 0; k < 2; k++) {
-        w = (w + 1) / 2;
-        h = (h + 1) / 2;
-        for (int i = 0; i < 2; i++)
-            t.planes[k][i] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(w) * (uint64_t)h * sizeof(float));
-    }
-    t.lines = (unsigned char *)vmafgpu__carve(c, 0);
-    vmafgpu__carver one = { NULL, 0 };
-    vmafgpu__float_adm_carve(&one, t.odd, &lines);
-    t.line_bytes = (size_t)one.used;
-    vmafgpu__carve(c, one.used * (uint64_t)v->config.threads);
-    if (*task)
-        **task = t;
-}
-
-static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__carver c = { NULL, 0 };
-    vmafgpu__float_adm_task *task;
-    (void)e;
-    vmafgpu__float_adm_layout(v, &c, &task);
-    return c.used;
-}
-
-/* Row k of the reference (0) or the distorted picture (1) into its place. What the filter sees beside the picture, mirrored on
- * the left, on the right repeated first, is put there: one column on the left, two on the right. */
-static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which, int k) {
-    float *even = l->in[which][k & 3], *odd = even + t->odd;
-    t->functions->split((const uint8_t *)t->source[which] + k * t->pitch[which], t->form, t->from_w, t->unit, even, odd);
-    odd[-1] = odd[0];
-    if (t->from_w & 1) {
-        odd[t->w - 1] = even[t->w - 1];
-        even[t->w] = odd[t->w - 2];
-    } else
-        even[t->w] = odd[t->w - 1];
-}
-
-/* Row y of bands, for columns first..end - 1, and of the low-pass band, as far as they are wanted. */
-static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y, int has_bands,
-                                      int has_low, int first, int end) {
-    const vmafgpu__float_adm_functions *f = t->functions;
-    const int all = (int)(2 * t->odd);
-    for (int i = 0; i < 2; i++) {
-        const float *rows[4];
-        for (int k = 0; k < 4; k++)
-            rows[k] = l->in[i][vmafgpu__reflect_repeat(2 * y - 1 + k, t->from_h) & 3] - VMAFGPU__MARGIN;
-        f->vertical(rows, l->low - VMAFGPU__MARGIN, l->high - VMAFGPU__MARGIN, all);
-        if (has_low)
-            f->horizontal(l->low, l->low + t->odd, t->low[i] + y * t->low_stride, l->band[i][1], 0, t->w);
-        if (has_bands && !has_low)
-            f->horizontal(l->low, l->low + t->odd, l->band[i][2], l->band[i][1], first, end);
-        if (has_bands)
-            f->horizontal(l->high, l->high + t->odd, l->band[i][0], l->band[i][2], first, end);
-    }
-}
-
-/* The sums of row y, which has rows on both sides, mirrored at the top and repeated at the bottom. */
-static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
-    const vmafgpu__float_adm_row *rows[3];
-    float sums[VMAFGPU__FLOAT_ADM_SUMS];
-    for (int k = 0; k < 3; k++)
-        rows[k] = &l->row[vmafgpu__reflect_repeat(y - 1 + k, t->h) % 3];
-    t->functions->mask(t, l, rows);
-    t->functions->add(l, t->left, t->w - t->left, sums);
-    for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++)
-        t->sums[(size_t)i * t->most + (size_t)y] = sums[i];
-}
-
-/* A thread's rows of a scale. Those on either side of them are made twice. */
-static void vmafgpu__float_adm_part(void *arg, int index) {
-    const vmafgpu__float_adm_task *t = (const vmafgpu__float_adm_task *)arg;
-    const int first_column = t->left ? t->left - 1 : 0, end_column = t->left ? t->w - t->left + 1 : t->w;
-    vmafgpu__carver carver = { t->lines + (size_t)index * t->line_bytes, 0 };
-    vmafgpu__float_adm_lines l;
-    int first, end, read = -1;
-    vmafgpu__part(t->h, index, t->v->config.threads, &first, &end);
-    memset(carver.base, 0, t->line_bytes);
-    vmafgpu__float_adm_carve(&carver, t->odd, &l);
-
-    const int sum_first = first > t->top ? first : t->top, sum_end = end < t->h - t->top ? end : t->h - t->top;
-    const int has_sums = t->has_bands && sum_first < sum_end;
-    const int band_first = sum_first > 0 ? sum_first - 1 : 0, band_end = sum_end + 1 < t->h ? sum_end + 1 : t->h;
-    const int y_first = has_sums && band_first < first ? band_first : first, y_end = has_sums && band_end > end ? band_end : end;
-    for (int y = y_first; y < y_end; y++) {
-        const int is_band = has_sums && y >= band_first && y < band_end, is_low = t->has_low && y >= first && y < end;
-        vmafgpu__float_adm_row *row = &l.row[y % 3];
-        read = read < 2 * y - 1 ? 2 * y - 1 : read;
-        for (read = read < 0 ? 0 : read; read <= 2 * y + 2 && read < t->from_h; read++)
-            for (int i = 0; i < 2; i++)
-                vmafgpu__float_adm_read(t, &l, i, read);
-        vmafgpu__float_adm_filter(t, &l, y, is_band, is_low, first_column, end_column);
-        if (!is_band)
-            continue;
-        t->functions->decouple(t, &l, row, first_column, end_column);
-        for (int i = 0; i < 2 * VMAFGPU__BANDS && !t->left; i++) {
-            float *side = row->side[i / VMAFGPU__BANDS][i % VMAFGPU__BANDS];
-            side[-1] = side[1];
-            side[t->w] = side[t->w - 1];
-        }
-        if (y - 1 >= sum_first && y - 1 < sum_end)
-            vmafgpu__float_adm_sum(t, &l, y - 1);
-        if (y == t->h - 1 && y < sum_end)
-            vmafgpu__float_adm_sum(t, &l, y);
-    }
-}
-
-/* ---- from sums of rows to values ---- */
-
-static float vmafgpu__float_adm_power(float x, float p) {
-    return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
-}
-
-/* Denominator or a numerator from the bands' sums over so many pixels: of each band the root of its sum, and of noise. */
-static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
-    const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
-    const float noise = vmafgpu__float_adm_power(area, root);
-    float term[VMAFGPU__BANDS];
-    for (int b = 0; b < VMAFGPU__BANDS; b++)
-        term[b] = vmafgpu__float_adm_power(sums[b], root) + noise;
-    return term[0] + term[1] + term[2];
-}
-
-/* The values of a scale, denominator, numerator, impairment, from the bands' sums for each. */
-static void vmafgpu__float_adm_values(const vmafgpu__extractor *e, const float *sums, int pixels, vmafgpu__value *out) {
-    const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM], noise_weight = e->option[VMAFGPU__FLOAT_ADM_NOISE_WEIGHT];
-    for (int i = 0; i < 3; i++)
-        out[i].real = (double)vmafgpu__float_adm_pool(sums + i * VMAFGPU__BANDS, pixels, p, i < 2 ? noise_weight : 0);
-}
-
-/* Those of scale 0 where it is left out. */
-static void vmafgpu__float_adm_skip(vmafgpu__value *out) {
-    out[0].real = (double)(float)1e-10;
-    out[1].real = out[2].real = 0;
-}
-
-/* The sums over the rows of a scale. */
-static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *sums) {
-    for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
-        sums[i] = 0;
-        for (int y = t->top; y < t->h - t->top; y++)
-            sums[i] += t->sums[(size_t)i * t->most + (size_t)y];
-    }
-}
-
-/* Per scale: denominator, numerator, impairment. */
-static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                      void *scratch, vmafgpu__value *out) {
-    const vmafgpu_config *c = &v->config;
-    vmafgpu__carver carver = { (unsigned char *)scratch, 0 };
-    vmafgpu__float_adm_task *t;
-    vmafgpu_result result = VMAFGPU_OK;
-    vmafgpu__float_adm_layout(v, &carver, &t);
-    const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM];
-    t->functions = pair->functions->float_adm;
-    t->state = (const vmafgpu__float_adm_state *)e->state;
-    t->gain_limit = e->option[VMAFGPU__FLOAT_ADM_GAIN_LIMIT];
-    t->p = (float)p;
-    t->is_cubic = p == 3;
-    t->bypass = e->option[VMAFGPU__FLOAT_ADM_BYPASS_CM] != 0;
-    t->form = c->bit_depth > 8 ? VMAFGPU__WORDS : VMAFGPU__BYTES;
-    t->unit = 1 / (float)(1 << (c->bit_depth - 8));
-    t->w = c->width;
-    t->h = c->height;
-    for (int i = 0; i < 2; i++) {
-        t->source[i] = pair->luma[i].data;
-        t->pitch[i] = pair->luma[i].pitch;
-    }
-    for (int s = 0; s < VMAFGPU__SCALES && result == VMAFGPU_OK; s++) {
-        t->from_w = t->w;
-        t->from_h = t->h;
-        t->w = (t->w + 1) / 2;
-        t->h = (t->h + 1) / 2;
-        t->left = vmafgpu__float_adm_border(t->w);
-        t->top = vmafgpu__float_adm_border(t->h);
-        t->csf = e->csf[s];
-        t->has_low = s + 1 < VMAFGPU__SCALES;
-        t->has_bands = s > 0 || e->option[VMAFGPU__FLOAT_ADM_SKIP_SCALE0] == 0;
-        t->low_stride = (ptrdiff_t)vmafgpu__padded(t->w);
-        t->low[0] = t->planes[s & 1][0];
-        t->low[1] = t->planes[s & 1][1];
-        result = vmafgpu__run(v, vmafgpu__float_adm_part, t);
-        if (t->has_bands) {
-            float sums[VMAFGPU__FLOAT_ADM_SUMS];
-            vmafgpu__float_adm_totals(t, sums);
-            vmafgpu__float_adm_values(e, sums, (t->w - 2 * t->left) * (t->h - 2 * t->top), out + 3 * s);
-        } else {
-            vmafgpu__float_adm_skip(out + 3 * s);
-        }
-        t->form = VMAFGPU__FLOATS;
-        for (int i = 0; i < 2; i++) {
-            t->source[i] = t->low[i];
-            t->pitch[i] = t->low_stride * (ptrdiff_t)sizeof(float);
-        }
-    }
-    return result;
-}
-
-/* A reference without any detail, with adm_noise_weight=0, has nothing to lose: adm2 is 1, and aim, which libvmaf then takes
- * from memory that nobody wrote, is 0. */
-static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                      int64_t position, double *out) {
-    const vmafgpu__value *value = vmafgpu__values(v, e);
-    const double limit = 1e-10 * (v->config.width * v->config.height) / (1920.0 * 1080.0);
-    const double weight = e->option[VMAFGPU__FLOAT_ADM_DLM_WEIGHT], least = e->option[VMAFGPU__FLOAT_ADM_MIN_VAL];
-    double den = 0, num = 0, added = 0, among = 0, adm2 = 1, aim = 0, adm3;
-    (void)sums, (void)position;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        den += value[3 * s].real;
-        num += value[3 * s + 1].real;
-        if (s == (int)e->option[VMAFGPU__FLOAT_ADM_SKIP_AIM_SCALE])
-            continue;
-        among += value[3 * s].real;
-        added += value[3 * s + 2].real;
-    }
-    num = num < limit ? 0 : num;
-    den = den < limit ? 0 : den;
-    if (den != 0) {
-        adm2 = num / den;
-        aim = added / among < 1 ? added / among : 1;
-    }
-    adm3 = e->option[VMAFGPU__FLOAT_ADM_APPLY_HM] != 0 ? 2 * adm2 * aim / (adm2 + aim) : adm2 * weight + (1 - aim) * (1 - weight);
-    *out++ = adm2;
-    *out++ = aim;
-    *out++ = adm3 > least ? adm3 : least;
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        *out++ = value[3 * s + 1].real / value[3 * s].real;
-    if (e->option[VMAFGPU__FLOAT_ADM_DEBUG] == 0)
-        return;
-    *out++ = adm2;
-    *out++ = num;
-    *out++ = den;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        *out++ = value[3 * s + 1].real;
-        *out++ = value[3 * s].real;
-    }
-}
-
-static const vmafgpu__measure vmafgpu__float_adm_measure = {
-    3 * VMAFGPU__SCALES, 0, 0, vmafgpu__float_adm_state_size, vmafgpu__float_adm_scratch, vmafgpu__float_adm_prepare,
-    vmafgpu__float_adm_measure_pair, NULL, NULL
-};
-
-#endif /* !VMAFGPU_NO_FLOAT */
-
-/* ================================================================================================
  * >>chains                                       a frame's work shared out among threads
  * ================================================================================================
  * A frame pair is worked off in pieces: a strip of rows of one feature at one scale. A piece keeps a few lines of
@@ -14173,6 +13611,1071 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_HVS)
 #define VMAFGPU__HVS_FEATURE VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__hvs_columns)
 #define VMAFGPU__HVS_LEVEL NULL
+#endif
+
+/* ================================================================================================
+ * >>float adm                                    detail lost and added, in float throughout
+ * ================================================================================================
+ * After libvmaf's float_adm.c, adm.c and adm_tools.c. Each sum over a picture is one of floats: rows from left to right, then
+ * their sums from top to bottom. So a thread adds whole rows, and the rows' sums are added at the end.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__float_adm_columns[] = {
+    { "adm2", "VMAF_feature_adm2_score", 0, 0, 0 }, { "aim", "VMAF_feature_aim_score", 0, 0, 0 },
+    { "adm3", "VMAF_feature_adm3_score", 0, 0, 0 },
+    { "adm_scale0", "VMAF_feature_adm_scale0_score", 0, 0, 0 }, { "adm_scale1", "VMAF_feature_adm_scale1_score", 0, 0, 0 },
+    { "adm_scale2", "VMAF_feature_adm_scale2_score", 0, 0, 0 }, { "adm_scale3", "VMAF_feature_adm_scale3_score", 0, 0, 0 },
+    { "adm", NULL, 1, 0, 1 }, { "adm_num", NULL, 1, 0, 0 }, { "adm_den", NULL, 1, 0, 0 },
+    { "adm_num_scale0", NULL, 1, 0, 0 }, { "adm_den_scale0", NULL, 1, 0, 0 },
+    { "adm_num_scale1", NULL, 1, 0, 0 }, { "adm_den_scale1", NULL, 1, 0, 0 },
+    { "adm_num_scale2", NULL, 1, 0, 0 }, { "adm_den_scale2", NULL, 1, 0, 0 },
+    { "adm_num_scale3", NULL, 1, 0, 0 }, { "adm_den_scale3", NULL, 1, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_FLOAT
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+/* Filters of the wavelet: low-pass, high-pass. */
+VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
+    { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
+    { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f }
+};
+
+VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, float d) {
+    const float *f = vmafgpu__float_dwt[high];
+    return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
+}
+
+/* Rows or columns of a scale that are left out of sums on either side. */
+VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
+    return (int)(size * 0.1 - 0.5);
+}
+
+typedef struct vmafgpu__float_adm_launch {
+    vmafgpu__batch batch;
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint64_t input[2];                      /* planes of floats in there, where the scale does not start from the frames */
+    uint64_t low[2];                        /* what the next one starts from */
+    uint64_t terms, terms_size;             /* nine planes: denominator, numerator, impairment, each of three bands */
+    int32_t  bytes;                         /* as above */
+    float    unit;
+    int32_t  from_width, from_height, input_pitch;
+    int32_t  width, height, low_pitch, terms_pitch, left, top;
+    int32_t  has_bands, has_low, bypass;
+    float    p, csf[2];
+    double   gain_limit;
+    const uint16_t *reciprocals;            /* NULL: there is a division */
+} vmafgpu__float_adm_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+#define VMAFGPU__FLOAT_ADM_OPTIONS(X) \
+    X(VMAFGPU__FLOAT_ADM_APPLY_HM, "adm_adm3_apply_hm", "aah", VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_ADM_BYPASS_CM, "adm_bypass_cm", "bcm", VMAFGPU__INTEGER, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_ADM_CSF_DIAG_SCALE, "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50, NULL) \
+    X(VMAFGPU__FLOAT_ADM_CSF_MODE, "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 9, NULL) \
+    X(VMAFGPU__FLOAT_ADM_CSF_SCALE, "adm_csf_scale", "scf", VMAFGPU__REAL, 1, 0, 50, NULL) \
+    X(VMAFGPU__FLOAT_ADM_DLM_WEIGHT, "adm_dlm_weight", "dlmw", VMAFGPU__REAL, 0.5, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_ADM_GAIN_LIMIT, "adm_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
+    X(VMAFGPU__FLOAT_ADM_F1S0, "adm_f1s0", "f1s0", VMAFGPU__REAL, -1, -1, 10, NULL) \
+    X(VMAFGPU__FLOAT_ADM_F1S1, "adm_f1s1", "f1s1", VMAFGPU__REAL, -1, -1, 10, NULL) \
+    X(VMAFGPU__FLOAT_ADM_F1S2, "adm_f1s2", "f1s2", VMAFGPU__REAL, -1, -1, 10, NULL) \
+    X(VMAFGPU__FLOAT_ADM_F1S3, "adm_f1s3", "f1s3", VMAFGPU__REAL, -1, -1, 10, NULL) \
+    X(VMAFGPU__FLOAT_ADM_F2S0, "adm_f2s0", "f2s0", VMAFGPU__REAL, -1, -1, 10, NULL) \
+    X(VMAFGPU__FLOAT_ADM_F2S1, "adm_f2s1", "f2s1", VMAFGPU__REAL, -1, -1, 10, NULL) \
+    X(VMAFGPU__FLOAT_ADM_F2S2, "adm_f2s2", "f2s2", VMAFGPU__REAL, -1, -1, 10, NULL) \
+    X(VMAFGPU__FLOAT_ADM_F2S3, "adm_f2s3", "f2s3", VMAFGPU__REAL, -1, -1, 10, NULL) \
+    X(VMAFGPU__FLOAT_ADM_MIN_VAL, "adm_min_val", "min", VMAFGPU__REAL, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_ADM_NOISE_WEIGHT, "adm_noise_weight", "nw", VMAFGPU__REAL, 0.03125, 0, 1500, NULL) \
+    X(VMAFGPU__FLOAT_ADM_VIEW_DIST, "adm_norm_view_dist", "nvd", VMAFGPU__REAL, 3, 0.75, 24, NULL) \
+    X(VMAFGPU__FLOAT_ADM_P_NORM, "adm_p_norm", "apn", VMAFGPU__REAL, 3, 1, 20, NULL) \
+    X(VMAFGPU__FLOAT_ADM_DISPLAY_HEIGHT, "adm_ref_display_height", "rdf", VMAFGPU__INTEGER, 1080, 1, 4320, NULL) \
+    X(VMAFGPU__FLOAT_ADM_SKIP_AIM_SCALE, "adm_skip_aim_scale", "sasc", VMAFGPU__INTEGER, -1, 0, 3, NULL) \
+    X(VMAFGPU__FLOAT_ADM_SKIP_SCALE0, "adm_skip_scale0", "ssz", VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_ADM_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
+enum { VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+
+/* ---- what the options mean ---- */
+
+/* Contrast sensitivity of adm_csf_mode 2, which is not integer ADM's mode of that number. */
+static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
+    const double pi = 3.14159265358979323846;
+    const float r = (float)(view_dist * display_height * pi / 180.0);
+    float frequency = (float)((double)r / pow(2.0, scale + 1));
+    if (diagonal)
+        frequency = (float)((double)frequency / 0.7);
+    return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
+}
+
+/* Pictures smaller than 17x17 have bands of one row or column, where the reference looks beside the picture. */
+static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    const vmafgpu_config *c = &v->config;
+    const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
+    const int display_height = (int)e->option[VMAFGPU__FLOAT_ADM_DISPLAY_HEIGHT];
+    const double view_dist = e->option[VMAFGPU__FLOAT_ADM_VIEW_DIST];
+    if (c->width < 17 || c->height < 17)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined from 17x17 on, not for %dx%d", c->width, c->height);
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        for (int d = 0; d < 2; d++) {
+            const double weight = e->option[d ? VMAFGPU__FLOAT_ADM_CSF_DIAG_SCALE : VMAFGPU__FLOAT_ADM_CSF_SCALE];
+            const double given = e->option[(d ? VMAFGPU__FLOAT_ADM_F2S0 : VMAFGPU__FLOAT_ADM_F1S0) + s];
+            e->csf[s][d] = given >= 0  ? (float)given
+                           : mode == 1 ? vmafgpu__csf_barten(s, view_dist, display_height, weight)
+                           : mode == 2 ? vmafgpu__csf_native(s, d, view_dist, display_height)
+                                       : vmafgpu__csf_watson(s, d, view_dist, display_height);
+        }
+    return vmafgpu__plan_depth(v, e);
+}
+
+/* ---- reciprocals, as processors estimate them ---- */
+
+enum { VMAFGPU__RECIPROCALS = 4096 };   /* an entry per value of the twelve leading bits of the significand */
+
+/* RCPSS(x) for x = 1 + i / 4096, the bits below the exponent's down to the 12th; for other exponents likewise. */
+static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* read off a Zen 3 */
+    static const uint16_t base[256] = {
+        4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584, 3556,
+        3529, 3501, 3474, 3447, 3420, 3393, 3366, 3340, 3314, 3288, 3262, 3236, 3211, 3184, 3159, 3134, 3109, 3085, 3060,
+        3036, 3012, 2988, 2964, 2941, 2917, 2894, 2871, 2848, 2825, 2801, 2779, 2756, 2734, 2712, 2690, 2668, 2646, 2625,
+        2603, 2582, 2561, 2540, 2519, 2498, 2478, 2456, 2436, 2416, 2396, 2376, 2356, 2336, 2317, 2297, 2278, 2258, 2239,
+        2220, 2201, 2182, 2164, 2145, 2127, 2108, 2090, 2072, 2054, 2036, 2018, 2000, 1983, 1965, 1948, 1930, 1913, 1896,
+        1879, 1861, 1844, 1828, 1811, 1794, 1778, 1762, 1745, 1729, 1713, 1697, 1681, 1665, 1650, 1634, 1618, 1602, 1587,
+        1571, 1556, 1541, 1526, 1511, 1496, 1481, 1466, 1452, 1437, 1423, 1408, 1394, 1379, 1365, 1351, 1336, 1322, 1309,
+        1295, 1281, 1267, 1254, 1240, 1226, 1213, 1200, 1186, 1173, 1160, 1146, 1133, 1120, 1107, 1095, 1082, 1069, 1056,
+        1044, 1031, 1019, 1006, 994, 982, 969, 957, 945, 933, 921, 909, 897, 885, 873, 862, 850, 838, 827, 815, 804, 792,
+        781, 770, 758, 747, 736, 725, 714, 703, 692, 681, 670, 659, 648, 638, 627, 617, 606, 595, 584, 574, 564, 553, 543,
+        533, 523, 513, 502, 492, 482, 472, 463, 453, 443, 433, 423, 414, 404, 394, 385, 375, 366, 356, 347, 337, 328, 319,
+        310, 300, 291, 282, 272, 263, 254, 245, 236, 227, 219, 210, 201, 192, 183, 175, 166, 157, 149, 140, 132, 123, 115,
+        106, 98, 90, 81, 73, 65, 57, 48, 40, 32, 24, 16, 8
+    };
+    static const char less[] =   /* 'a': nothing */
+        "acdfhjlnprsuwy{}abdfgiklnpqsuvxzabdefhiklnoqrtuwabcefgijkmnoqrsu"
+        "abcdeghijlmnoprsabcefghijklmopqrabcdefghijklmnopabcdeffghijklmno"
+        "abccdefghiijklmnabbcdeffghijjklmabccdeefghhijkklabbcddeffghhijjk"
+        "aabccddeffghhiijaabccddeffgghiijaabbccddeffgghhiaabbccdeeffgghhi";
+    return base[i >> 4] - (uint32_t)(less[i >> 8 << 4 | (i & 15)] - 'a');
+}
+
+static uint32_t vmafgpu__reciprocal_intel(uint32_t i) {   /* found to be so on a Sapphire Rapids */
+    const uint32_t middle = 4097 + (i & ~1u);   /* in units of 1/4096: of the interval that eleven bits name */
+    return ((1u << 26) + middle) / (2 * middle) - 4096;
+}
+
+enum { VMAFGPU__BY_TABLE, VMAFGPU__BY_RCPSS, VMAFGPU__BY_DIVISION };
+
+typedef struct vmafgpu__float_adm_state {
+    int      reciprocal;
+    uint16_t table[VMAFGPU__RECIPROCALS];
+} vmafgpu__float_adm_state;
+
+static uint64_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)v;
+    (void)e;
+    return sizeof(vmafgpu__float_adm_state);
+}
+
+#ifdef VMAFGPU__HAS_RCPSS
+/* This machine's estimate of the reciprocal of the float with these bits. */
+static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
+    float x[4];
+    __m128 some;
+    for (int i = 0; i < 4; i++)
+        x[i] = vmafgpu__float_of_bits(bits);
+    memcpy(&some, x, sizeof some);
+    some = VMAFGPU__RCPPS(some);
+    memcpy(x, &some, sizeof some);
+    return vmafgpu__float_bits(x[0]);
+}
+#endif
+
+/* Whether it is the same from one entry of a table to the next, and follows the law of exponents. */
+static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
+    int is_known = 1;
+#ifdef VMAFGPU__HAS_RCPSS
+    static const uint32_t exponents[] = { 1, 2, 30, 126, 128, 200, 251, 252 };
+    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS; i++) {
+        const uint32_t first = vmafgpu__float_adm_estimate(0x3f800000 + (i << 11));
+        is_known = is_known && first == vmafgpu__float_adm_estimate(0x3f800000 + (i << 11 | 0x7ff)) && (first & 0x7ff) == 0;
+        for (size_t k = 0; k < sizeof exponents / sizeof *exponents && i % 512 == 5; k++)
+            is_known = is_known &&
+                       vmafgpu__float_adm_estimate((exponents[k] << 23) + (i << 11)) == first + ((127 - exponents[k]) << 23);
+    }
+    is_known = is_known && vmafgpu__float_adm_estimate(1) == 0x7f800000 && vmafgpu__float_adm_estimate(254u << 23 | 5) == 0 &&
+               vmafgpu__float_adm_estimate(253u << 23 | 5) == 0;
+#endif
+    return is_known;
+}
+
+/* The entry of a table; of this machine's, if it has any. */
+static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) {
+#ifdef VMAFGPU__HAS_RCPSS
+    if (wanted == VMAFGPU_RECIPROCAL_HOST)
+        return (uint16_t)((vmafgpu__float_adm_estimate(0x3f800000 + (i << 11)) - (126u << 23)) >> 11);
+#endif
+    return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
+}
+
+/* Whether there is a table of the reciprocals wanted, which goes to `out`, unless that is NULL; else they are quotients. */
+static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
+    int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
+#ifdef VMAFGPU__HAS_RCPSS
+    is_there |= wanted == VMAFGPU_RECIPROCAL_HOST;
+#endif
+    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS && is_there && out; i++)
+        out[i] = vmafgpu__float_adm_entry(wanted, i);
+    return is_there;
+}
+
+static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__float_adm_state *state = (vmafgpu__float_adm_state *)e->state;
+    const vmafgpu_reciprocal wanted = v->config.float_reciprocal;
+    state->reciprocal = vmafgpu__float_adm_table(wanted, state->table) ? VMAFGPU__BY_TABLE : VMAFGPU__BY_DIVISION;
+#ifdef VMAFGPU__HAS_RCPSS
+    if (wanted == VMAFGPU_RECIPROCAL_HOST)
+        state->reciprocal = VMAFGPU__BY_RCPSS;
+#endif
+    return VMAFGPU_OK;
+}
+
+/* ---- bands of a scale, row by row ---- */
+
+enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* what is left of the reference's detail, and what the distorted picture has else */
+
+/* What a row of bands comes to, per band (h, v, d): magnitudes weighted by the contrast sensitivity, and how much they mask
+ * beside them. */
+typedef struct vmafgpu__float_adm_row {
+    float *original[VMAFGPU__BANDS];
+    float *size[2][VMAFGPU__BANDS];
+    float *side[2][VMAFGPU__BANDS];
+} vmafgpu__float_adm_row;
+
+/* The memory of a thread. Rows have their even columns first and the odd ones `odd` floats behind. */
+typedef struct vmafgpu__float_adm_lines {
+    float *in[2][4];                              /* the latest four rows of reference and distorted */
+    float *low, *high;                            /* filtered down the columns */
+    float *band[2][VMAFGPU__BANDS];
+    vmafgpu__float_adm_row row[3];                /* the latest three */
+    float *term[3][VMAFGPU__BANDS];               /* of the denominator, of the two numerators */
+} vmafgpu__float_adm_lines;
+
+typedef struct vmafgpu__float_adm_task {
+    const vmafgpu *v;
+    const struct vmafgpu__float_adm_functions *functions;
+    const vmafgpu__float_adm_state *state;
+    const void    *source[2];                     /* planes that the scale starts from */
+    ptrdiff_t      pitch[2];                      /* in bytes */
+    int            form;                          /* of their samples: bytes, words, floats */
+    float          unit;                          /* of integer samples */
+    int            from_w, from_h, w, h, left, top;
+    int            has_bands, has_low;            /* what is wanted of the scale */
+    float         *low[2];                        /* what the next one starts from */
+    ptrdiff_t      low_stride;
+    const float   *csf;
+    double         gain_limit;
+    float          p;
+    int            is_cubic, bypass;
+    float         *sums;                          /* of rows: 9 lists, `most` apart */
+    size_t         most;
+    float         *planes[2][2];                  /* low-pass bands of even and of odd scales */
+    unsigned char *lines;                         /* of threads, `line_bytes` each */
+    size_t         line_bytes, odd;
+} vmafgpu__float_adm_task;
+
+enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
+
+/* Loops may go on to the next multiple of LANES: lines have that much behind their end, and a margin. */
+typedef struct vmafgpu__float_adm_functions {
+    /* Even and odd columns of a row of w samples, integers less 128. */
+    void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
+    /* Four rows of n floats, n a multiple of CHUNK, into one of each wavelet filter. */
+    void (*vertical)(const float *const *rows, float *low, float *high, int n);
+    void (*horizontal)(const float *even, const float *odd, float *low, float *high, int first, int end);
+    void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *row,
+                     int first, int end);
+    /* The terms of a row from three, of columns left..w - left - 1. */
+    void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *const *rows);
+    /* Their sums, each from left to right. */
+    void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
+} vmafgpu__float_adm_functions;
+
+/* Bytes that a thread's lines take; their places where the carver has memory. */
+static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__float_adm_lines *l) {
+    const size_t margin = VMAFGPU__MARGIN, count = line - 2 * margin, size = sizeof(float);
+    for (int i = 0; i < 8; i++)
+        l->in[i / 4][i % 4] = (float *)vmafgpu__carve_line(c, line + count, margin, size);
+    l->low = (float *)vmafgpu__carve_line(c, line + count, margin, size);
+    l->high = (float *)vmafgpu__carve_line(c, line + count, margin, size);
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        for (int i = 0; i < 2; i++)
+            l->band[i][b] = (float *)vmafgpu__carve_line(c, count, margin, size);
+        for (int i = 0; i < 3; i++) {
+            l->row[i].original[b] = (float *)vmafgpu__carve_line(c, count, margin, size);
+            l->term[i][b] = (float *)vmafgpu__carve_line(c, count, margin, size);
+            for (int k = 0; k < 2; k++) {
+                l->row[i].size[k][b] = (float *)vmafgpu__carve_line(c, count, margin, size);
+                l->row[i].side[k][b] = (float *)vmafgpu__carve_line(c, count, margin, size);
+            }
+        }
+    }
+}
+
+/* The task with its memory; *task: where that is. */
+static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__float_adm_task **task) {
+    vmafgpu__float_adm_task t;
+    vmafgpu__float_adm_lines lines;
+    memset(&t, 0, sizeof t);
+    *task = (vmafgpu__float_adm_task *)vmafgpu__carve(c, sizeof t);
+    int w = v->config.width, h = v->config.height;
+    t.v = v;
+    t.most = (size_t)(h + 1) / 2;
+    t.sums = (float *)vmafgpu__carve(c, VMAFGPU__FLOAT_ADM_SUMS * t.most * sizeof *t.sums);
+    t.odd = vmafgpu__padded((w + 1) / 2) + 2 * VMAFGPU__MARGIN;
+    for (int k = 0; k < 2; k++) {
+        w = (w + 1) / 2;
+        h = (h + 1) / 2;
+        for (int i = 0; i < 2; i++)
+            t.planes[k][i] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(w) * (uint64_t)h * sizeof(float));
+    }
+    t.lines = (unsigned char *)vmafgpu__carve(c, 0);
+    vmafgpu__carver one = { NULL, 0 };
+    vmafgpu__float_adm_carve(&one, t.odd, &lines);
+    t.line_bytes = (size_t)one.used;
+    vmafgpu__carve(c, one.used * (uint64_t)v->config.threads);
+    if (*task)
+        **task = t;
+}
+
+static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__carver c = { NULL, 0 };
+    vmafgpu__float_adm_task *task;
+    (void)e;
+    vmafgpu__float_adm_layout(v, &c, &task);
+    return c.used;
+}
+
+/* Row k of the reference (0) or the distorted picture (1) into its place. What the filter sees beside the picture, mirrored on
+ * the left, on the right repeated first, is put there: one column on the left, two on the right. */
+static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which, int k) {
+    float *even = l->in[which][k & 3], *odd = even + t->odd;
+    t->functions->split((const uint8_t *)t->source[which] + k * t->pitch[which], t->form, t->from_w, t->unit, even, odd);
+    odd[-1] = odd[0];
+    if (t->from_w & 1) {
+        odd[t->w - 1] = even[t->w - 1];
+        even[t->w] = odd[t->w - 2];
+    } else
+        even[t->w] = odd[t->w - 1];
+}
+
+/* Row y of bands, for columns first..end - 1, and of the low-pass band, as far as they are wanted. */
+static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y, int has_bands,
+                                      int has_low, int first, int end) {
+    const vmafgpu__float_adm_functions *f = t->functions;
+    const int all = (int)(2 * t->odd);
+    for (int i = 0; i < 2; i++) {
+        const float *rows[4];
+        for (int k = 0; k < 4; k++)
+            rows[k] = l->in[i][vmafgpu__reflect_repeat(2 * y - 1 + k, t->from_h) & 3] - VMAFGPU__MARGIN;
+        f->vertical(rows, l->low - VMAFGPU__MARGIN, l->high - VMAFGPU__MARGIN, all);
+        if (has_low)
+            f->horizontal(l->low, l->low + t->odd, t->low[i] + y * t->low_stride, l->band[i][1], 0, t->w);
+        if (has_bands && !has_low)
+            f->horizontal(l->low, l->low + t->odd, l->band[i][2], l->band[i][1], first, end);
+        if (has_bands)
+            f->horizontal(l->high, l->high + t->odd, l->band[i][0], l->band[i][2], first, end);
+    }
+}
+
+/* The sums of row y, which has rows on both sides, mirrored at the top and repeated at the bottom. */
+static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
+    const vmafgpu__float_adm_row *rows[3];
+    float sums[VMAFGPU__FLOAT_ADM_SUMS];
+    for (int k = 0; k < 3; k++)
+        rows[k] = &l->row[vmafgpu__reflect_repeat(y - 1 + k, t->h) % 3];
+    t->functions->mask(t, l, rows);
+    t->functions->add(l, t->left, t->w - t->left, sums);
+    for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++)
+        t->sums[(size_t)i * t->most + (size_t)y] = sums[i];
+}
+
+/* A thread's rows of a scale. Those on either side of them are made twice. */
+static void vmafgpu__float_adm_part(void *arg, int index) {
+    const vmafgpu__float_adm_task *t = (const vmafgpu__float_adm_task *)arg;
+    const int first_column = t->left ? t->left - 1 : 0, end_column = t->left ? t->w - t->left + 1 : t->w;
+    vmafgpu__carver carver = { t->lines + (size_t)index * t->line_bytes, 0 };
+    vmafgpu__float_adm_lines l;
+    int first, end, read = -1;
+    vmafgpu__part(t->h, index, t->v->config.threads, &first, &end);
+    memset(carver.base, 0, t->line_bytes);
+    vmafgpu__float_adm_carve(&carver, t->odd, &l);
+
+    const int sum_first = first > t->top ? first : t->top, sum_end = end < t->h - t->top ? end : t->h - t->top;
+    const int has_sums = t->has_bands && sum_first < sum_end;
+    const int band_first = sum_first > 0 ? sum_first - 1 : 0, band_end = sum_end + 1 < t->h ? sum_end + 1 : t->h;
+    const int y_first = has_sums && band_first < first ? band_first : first, y_end = has_sums && band_end > end ? band_end : end;
+    for (int y = y_first; y < y_end; y++) {
+        const int is_band = has_sums && y >= band_first && y < band_end, is_low = t->has_low && y >= first && y < end;
+        vmafgpu__float_adm_row *row = &l.row[y % 3];
+        read = read < 2 * y - 1 ? 2 * y - 1 : read;
+        for (read = read < 0 ? 0 : read; read <= 2 * y + 2 && read < t->from_h; read++)
+            for (int i = 0; i < 2; i++)
+                vmafgpu__float_adm_read(t, &l, i, read);
+        vmafgpu__float_adm_filter(t, &l, y, is_band, is_low, first_column, end_column);
+        if (!is_band)
+            continue;
+        t->functions->decouple(t, &l, row, first_column, end_column);
+        for (int i = 0; i < 2 * VMAFGPU__BANDS && !t->left; i++) {
+            float *side = row->side[i / VMAFGPU__BANDS][i % VMAFGPU__BANDS];
+            side[-1] = side[1];
+            side[t->w] = side[t->w - 1];
+        }
+        if (y - 1 >= sum_first && y - 1 < sum_end)
+            vmafgpu__float_adm_sum(t, &l, y - 1);
+        if (y == t->h - 1 && y < sum_end)
+            vmafgpu__float_adm_sum(t, &l, y);
+    }
+}
+
+/* ---- from sums of rows to values ---- */
+
+static float vmafgpu__float_adm_power(float x, float p) {
+    return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
+}
+
+/* Denominator or a numerator from the bands' sums over so many pixels: of each band the root of its sum, and of noise. */
+static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
+    const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
+    const float noise = vmafgpu__float_adm_power(area, root);
+    float term[VMAFGPU__BANDS];
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        term[b] = vmafgpu__float_adm_power(sums[b], root) + noise;
+    return term[0] + term[1] + term[2];
+}
+
+/* The values of a scale, denominator, numerator, impairment, from the bands' sums for each. */
+static void vmafgpu__float_adm_values(const vmafgpu__extractor *e, const float *sums, int pixels, vmafgpu__value *out) {
+    const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM], noise_weight = e->option[VMAFGPU__FLOAT_ADM_NOISE_WEIGHT];
+    for (int i = 0; i < 3; i++)
+        out[i].real = (double)vmafgpu__float_adm_pool(sums + i * VMAFGPU__BANDS, pixels, p, i < 2 ? noise_weight : 0);
+}
+
+/* Those of scale 0 where it is left out. */
+static void vmafgpu__float_adm_skip(vmafgpu__value *out) {
+    out[0].real = (double)(float)1e-10;
+    out[1].real = out[2].real = 0;
+}
+
+/* The sums over the rows of a scale. */
+static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *sums) {
+    for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
+        sums[i] = 0;
+        for (int y = t->top; y < t->h - t->top; y++)
+            sums[i] += t->sums[(size_t)i * t->most + (size_t)y];
+    }
+}
+
+/* Per scale: denominator, numerator, impairment. */
+static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+                                                      void *scratch, vmafgpu__value *out) {
+    const vmafgpu_config *c = &v->config;
+    vmafgpu__carver carver = { (unsigned char *)scratch, 0 };
+    vmafgpu__float_adm_task *t;
+    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu__float_adm_layout(v, &carver, &t);
+    const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM];
+    t->functions = pair->functions->float_adm;
+    t->state = (const vmafgpu__float_adm_state *)e->state;
+    t->gain_limit = e->option[VMAFGPU__FLOAT_ADM_GAIN_LIMIT];
+    t->p = (float)p;
+    t->is_cubic = p == 3;
+    t->bypass = e->option[VMAFGPU__FLOAT_ADM_BYPASS_CM] != 0;
+    t->form = c->bit_depth > 8 ? VMAFGPU__WORDS : VMAFGPU__BYTES;
+    t->unit = 1 / (float)(1 << (c->bit_depth - 8));
+    t->w = c->width;
+    t->h = c->height;
+    for (int i = 0; i < 2; i++) {
+        t->source[i] = pair->luma[i].data;
+        t->pitch[i] = pair->luma[i].pitch;
+    }
+    for (int s = 0; s < VMAFGPU__SCALES && result == VMAFGPU_OK; s++) {
+        t->from_w = t->w;
+        t->from_h = t->h;
+        t->w = (t->w + 1) / 2;
+        t->h = (t->h + 1) / 2;
+        t->left = vmafgpu__float_adm_border(t->w);
+        t->top = vmafgpu__float_adm_border(t->h);
+        t->csf = e->csf[s];
+        t->has_low = s + 1 < VMAFGPU__SCALES;
+        t->has_bands = s > 0 || e->option[VMAFGPU__FLOAT_ADM_SKIP_SCALE0] == 0;
+        t->low_stride = (ptrdiff_t)vmafgpu__padded(t->w);
+        t->low[0] = t->planes[s & 1][0];
+        t->low[1] = t->planes[s & 1][1];
+        result = vmafgpu__run(v, vmafgpu__float_adm_part, t);
+        if (t->has_bands) {
+            float sums[VMAFGPU__FLOAT_ADM_SUMS];
+            vmafgpu__float_adm_totals(t, sums);
+            vmafgpu__float_adm_values(e, sums, (t->w - 2 * t->left) * (t->h - 2 * t->top), out + 3 * s);
+        } else {
+            vmafgpu__float_adm_skip(out + 3 * s);
+        }
+        t->form = VMAFGPU__FLOATS;
+        for (int i = 0; i < 2; i++) {
+            t->source[i] = t->low[i];
+            t->pitch[i] = t->low_stride * (ptrdiff_t)sizeof(float);
+        }
+    }
+    return result;
+}
+
+/* A reference without any detail, with adm_noise_weight=0, has nothing to lose: adm2 is 1, and aim, which libvmaf then takes
+ * from memory that nobody wrote, is 0. */
+static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                      int64_t position, double *out) {
+    const vmafgpu__value *value = vmafgpu__values(v, e);
+    const double limit = 1e-10 * (v->config.width * v->config.height) / (1920.0 * 1080.0);
+    const double weight = e->option[VMAFGPU__FLOAT_ADM_DLM_WEIGHT], least = e->option[VMAFGPU__FLOAT_ADM_MIN_VAL];
+    double den = 0, num = 0, added = 0, among = 0, adm2 = 1, aim = 0, adm3;
+    (void)sums, (void)position;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        den += value[3 * s].real;
+        num += value[3 * s + 1].real;
+        if (s == (int)e->option[VMAFGPU__FLOAT_ADM_SKIP_AIM_SCALE])
+            continue;
+        among += value[3 * s].real;
+        added += value[3 * s + 2].real;
+    }
+    num = num < limit ? 0 : num;
+    den = den < limit ? 0 : den;
+    if (den != 0) {
+        adm2 = num / den;
+        aim = added / among < 1 ? added / among : 1;
+    }
+    adm3 = e->option[VMAFGPU__FLOAT_ADM_APPLY_HM] != 0 ? 2 * adm2 * aim / (adm2 + aim) : adm2 * weight + (1 - aim) * (1 - weight);
+    *out++ = adm2;
+    *out++ = aim;
+    *out++ = adm3 > least ? adm3 : least;
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        *out++ = value[3 * s + 1].real / value[3 * s].real;
+    if (e->option[VMAFGPU__FLOAT_ADM_DEBUG] == 0)
+        return;
+    *out++ = adm2;
+    *out++ = num;
+    *out++ = den;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        *out++ = value[3 * s + 1].real;
+        *out++ = value[3 * s].real;
+    }
+}
+
+static const vmafgpu__measure vmafgpu__float_adm_measure = {
+    3 * VMAFGPU__SCALES, 0, 0, vmafgpu__float_adm_state_size, vmafgpu__float_adm_scratch, vmafgpu__float_adm_prepare,
+    vmafgpu__float_adm_measure_pair, NULL, NULL
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_LANES
+
+/* ---- lanes ---- */
+
+#define vmafgpu__float_adm_split VMAFGPU__LANES_NAME(vmafgpu__float_adm_split)
+#define vmafgpu__float_adm_vertical VMAFGPU__LANES_NAME(vmafgpu__float_adm_vertical)
+#define vmafgpu__float_adm_horizontal VMAFGPU__LANES_NAME(vmafgpu__float_adm_horizontal)
+#define vmafgpu__float_adm_reciprocals VMAFGPU__LANES_NAME(vmafgpu__float_adm_reciprocals)
+#define vmafgpu__float_adm_restore VMAFGPU__LANES_NAME(vmafgpu__float_adm_restore)
+#define vmafgpu__float_adm_decouple VMAFGPU__LANES_NAME(vmafgpu__float_adm_decouple)
+#define vmafgpu__float_adm_band VMAFGPU__LANES_NAME(vmafgpu__float_adm_band)
+#define vmafgpu__float_adm_threshold VMAFGPU__LANES_NAME(vmafgpu__float_adm_threshold)
+#define vmafgpu__float_adm_term VMAFGPU__LANES_NAME(vmafgpu__float_adm_term)
+#define vmafgpu__float_adm_mask VMAFGPU__LANES_NAME(vmafgpu__float_adm_mask)
+#define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
+#define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
+
+/* Neighbours as halves of one word, which compilers part in registers. */
+static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
+                                     float *VMAFGPU__RESTRICT odd) {
+    const union {
+        uint32_t word;
+        uint8_t  byte[4];
+    } one = { 1 };
+    const int is_little = one.byte[0], up = is_little ? 0 : 16, up_wide = is_little ? 0 : 32;
+    for (int x = 0; x < w; x += 2 * VMAFGPU__LANES) {
+        if (form == VMAFGPU__FLOATS) {
+            uint64_t pair[VMAFGPU__LANES];
+            uint32_t part[VMAFGPU__LANES];
+            memcpy(pair, (const float *)row + x, sizeof pair);
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                part[i] = (uint32_t)(pair[i] >> up_wide);
+            memcpy(even + x / 2, part, sizeof part);
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                part[i] = (uint32_t)(pair[i] >> (32 - up_wide));
+            memcpy(odd + x / 2, part, sizeof part);
+        } else {
+            uint16_t chunk[VMAFGPU__CHUNK];
+            uint32_t pair[VMAFGPU__LANES];
+            vmafgpu__read_chunk(row, form == VMAFGPU__WORDS, x, w, chunk);
+            memcpy(pair, chunk, sizeof pair);
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                even[x / 2 + i] = (float)(int32_t)(pair[i] >> up & 0xffff) * unit - 128;
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                odd[x / 2 + i] = (float)(int32_t)(pair[i] >> (16 - up) & 0xffff) * unit - 128;
+        }
+    }
+}
+
+/* One wavelet filter down the columns, or both. */
+static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high,
+                                        int n) {
+    const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
+                t3 = vmafgpu__float_dwt[0][3];
+    const float u0 = vmafgpu__float_dwt[1][0], u1 = vmafgpu__float_dwt[1][1], u2 = vmafgpu__float_dwt[1][2],
+                u3 = vmafgpu__float_dwt[1][3];
+    for (int x = 0; x < n; x += VMAFGPU__LANES) {
+        const float *VMAFGPU__RESTRICT a = rows[0] + x, *VMAFGPU__RESTRICT b = rows[1] + x, *VMAFGPU__RESTRICT c = rows[2] + x,
+                    *VMAFGPU__RESTRICT d = rows[3] + x;
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            low[x + i] = t0 * a[i] + t1 * b[i] + t2 * c[i] + t3 * d[i];
+            high[x + i] = u0 * a[i] + u1 * b[i] + u2 * c[i] + u3 * d[i];
+        }
+    }
+}
+
+/* Along a row. */
+static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, const float *VMAFGPU__RESTRICT odd,
+                                          float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high, int first, int end) {
+    const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
+                t3 = vmafgpu__float_dwt[0][3];
+    const float u0 = vmafgpu__float_dwt[1][0], u1 = vmafgpu__float_dwt[1][1], u2 = vmafgpu__float_dwt[1][2],
+                u3 = vmafgpu__float_dwt[1][3];
+    for (int x = first; x < end; x += VMAFGPU__LANES)
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            low[x + i] = t0 * odd[x + i - 1] + t1 * even[x + i] + t2 * odd[x + i] + t3 * even[x + i + 1];
+            high[x + i] = u0 * odd[x + i - 1] + u1 * even[x + i] + u2 * odd[x + i] + u3 * even[x + i + 1];
+        }
+}
+
+/* The machine's estimates of the reciprocals. */
+static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT x,
+                                           float *VMAFGPU__RESTRICT y) {
+#ifdef VMAFGPU__HAS_RCPSS
+    if (state->reciprocal == VMAFGPU__BY_RCPSS) {
+#  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+        __m128 some;
+#  else
+        __m256 some;
+#  endif
+        for (int i = 0; i < VMAFGPU__LANES; i += (int)(sizeof some / sizeof *x)) {
+            memcpy(&some, x + i, sizeof some);
+#  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+            some = VMAFGPU__RCPPS(some);
+#  else
+            some = VMAFGPU__RCPPS_256(some);
+#  endif
+            memcpy(y + i, &some, sizeof some);
+        }
+        return;
+    }
+#endif
+    uint32_t bits[VMAFGPU__LANES], entry[VMAFGPU__LANES];
+    memcpy(bits, x, sizeof bits);
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        entry[i] = state->table[bits[i] >> 11 & 4095];
+    for (int i = 0; i < VMAFGPU__LANES; i++) {   /* the table's estimate, by the exponent's law */
+        const int32_t exponent = (int32_t)(bits[i] >> 23 & 255);
+        const uint32_t usual = (entry[i] << 11) + ((uint32_t)(253 - exponent) << 23);
+        const uint32_t large = exponent > 252 ? 0 : usual, size = exponent == 0 ? 0x7f800000u : large;
+        bits[i] = (bits[i] & 0x80000000u) | size;
+    }
+    memcpy(y, bits, sizeof bits);
+}
+
+/* What is left of the detail o in t: r of one band, before the gain limit. */
+static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
+                                              const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
+    float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        x[i] = o[i] + 1e-30f;
+    if (state->reciprocal == VMAFGPU__BY_DIVISION) {
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            const float k = t[i] / x[i], low = k < 0 ? 0 : k, both = low > 1 ? 1 : low;
+            r[i] = both * o[i];
+        }
+        return;
+    }
+    vmafgpu__float_adm_reciprocals(state, x, y);
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        const float better = y[i] + y[i] * (1.0f - x[i] * y[i]);
+        const float k = t[i] * better, low = k < 0 ? 0 : k, both = low > 1 ? 1 : low;
+        r[i] = both * o[i];
+    }
+}
+
+/* One band. The gain limit is compared in double precision; as rounding to float is monotonic, that is the lesser float; and
+ * the product is a float's where the limit is one. */
+static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
+                                           const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
+                                           float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
+                                           float *VMAFGPU__RESTRICT size1, float *VMAFGPU__RESTRICT side0,
+                                           float *VMAFGPU__RESTRICT side1) {
+    const double limit = t->gain_limit;
+    const float short_limit = (float)limit;
+    float r[VMAFGPU__LANES], gain[VMAFGPU__LANES];
+    vmafgpu__float_adm_restore(t->state, o, d, r);
+    if ((double)short_limit == limit)
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            gain[i] = r[i] * short_limit;
+    else
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            gain[i] = (float)((double)r[i] * limit);
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        const float up = gain[i] < d[i] ? gain[i] : d[i], down = gain[i] > d[i] ? gain[i] : d[i];
+        const float negative = r[i] < 0 ? down : r[i], bound = r[i] > 0 ? up : negative;
+        const float kept = parallel[i] ? bound : r[i];
+        original[i] = fabsf(factor * o[i]);
+        size0[i] = fabsf(factor * kept);
+        size1[i] = fabsf(factor * (d[i] - kept));
+    }
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        side0[i] = (float)(0.0333333351 * (double)size0[i]);
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        side1[i] = (float)(0.0333333351 * (double)size1[i]);
+}
+
+static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
+                                        const vmafgpu__float_adm_row *row, int first, int end) {
+    const float cos2 = 0.99969542f;   /* of one degree, squared */
+    for (int x = first; x < end; x += VMAFGPU__LANES) {
+        const float *VMAFGPU__RESTRICT oh = l->band[0][0] + x, *VMAFGPU__RESTRICT ov = l->band[0][1] + x;
+        const float *VMAFGPU__RESTRICT th = l->band[1][0] + x, *VMAFGPU__RESTRICT tv = l->band[1][1] + x;
+        int32_t parallel[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            const float dot = oh[i] * th[i] + ov[i] * tv[i];
+            const float o2 = oh[i] * oh[i] + ov[i] * ov[i], t2 = th[i] * th[i] + tv[i] * tv[i];
+            parallel[i] = (dot >= 0) & (dot * dot >= cos2 * o2 * t2);
+        }
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            vmafgpu__float_adm_band(t, t->csf[b == 2], parallel, l->band[0][b] + x, l->band[1][b] + x, row->original[b] + x,
+                                    row->size[0][b] + x, row->size[1][b] + x, row->side[0][b] + x, row->side[1][b] + x);
+    }
+}
+
+/* x^p of each, in vmafgpu__powf()'s steps, which is explained there. Small ones are multiplied by 2^23 first. */
+static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
+    const double shift = 211106232532992.0, exponent = (double)p, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
+    float scaled[VMAFGPU__LANES], z[VMAFGPU__LANES];
+    int32_t bits[VMAFGPU__LANES], whole[VMAFGPU__LANES], place[VMAFGPU__LANES];
+    uint64_t bits_of[VMAFGPU__LANES];
+    double factor[VMAFGPU__LANES], base[VMAFGPU__LANES], power[VMAFGPU__LANES], scale[VMAFGPU__LANES];
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        z[i] = x[i] * 8388608.0f;
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        scaled[i] = x[i] < 1.17549435e-38f ? z[i] : x[i];
+    memcpy(bits, scaled, sizeof bits);
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        place[i] = ((bits[i] - 0x3f330000) >> 19) & 15;
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        whole[i] = (bits[i] - 0x3f330000) >> 23;
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        bits[i] -= (bits[i] - 0x3f330000) & -0x800000;
+    memcpy(z, bits, sizeof z);
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        whole[i] -= x[i] < 1.17549435e-38f ? 23 : 0;
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        factor[i] = vmafgpu__powf_logs[place[i]][0];
+        base[i] = vmafgpu__powf_logs[place[i]][1];
+    }
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        base[i] += (double)whole[i];
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        const double r = (double)z[i] * factor[i] - 1, r2 = r * r;
+        const double high = 0.288457581109214 * r - 0.36092606229713164, middle = 0.480898481472577 * r - 0.7213474675006291;
+        const double low = 1.4426950408774342 * r + base[i];
+        power[i] = exponent * (high * (r2 * r2) + (middle * r2 + low));
+    }
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        base[i] = power[i] + shift;
+    memcpy(bits_of, base, sizeof bits_of);
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        bits_of[i] = vmafgpu__powf_roots[bits_of[i] & 31] + (bits_of[i] << 47);
+    memcpy(scale, bits_of, sizeof scale);
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        const double rest = power[i] - (base[i] - shift);
+        const double upper = 0.05550361559341535 * rest + 0.2402284522445722, lower = 0.6931471806916203 * rest + 1;
+        scale[i] *= upper * (rest * rest) + lower;
+    }
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        scale[i] = power[i] > 127.99999995700433 ? infinity : scale[i];
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        scale[i] = power[i] <= -150 ? 0 : scale[i];
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        z[i] = (float)scale[i];
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        z[i] = x[i] > FLT_MAX ? x[i] : z[i];
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        x[i] = x[i] > 0 ? z[i] : x[i];
+}
+
+/* Adds a band's masking, of the pixel and its neighbours, to the threshold. */
+static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above, const float *VMAFGPU__RESTRICT beside,
+                                                const float *VMAFGPU__RESTRICT below, const float *VMAFGPU__RESTRICT centre,
+                                                float *VMAFGPU__RESTRICT threshold) {
+    float sum[VMAFGPU__LANES];
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        sum[i] = above[i - 1] + above[i] + above[i + 1] + beside[i - 1];
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        sum[i] = (float)((double)sum[i] + 0.0666666701 * (double)centre[i]);
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        threshold[i] += sum[i] + beside[i + 1] + below[i - 1] + below[i] + below[i + 1];
+}
+
+static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, const float *VMAFGPU__RESTRICT size,
+                                           const float *VMAFGPU__RESTRICT threshold, float *VMAFGPU__RESTRICT term) {
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        const float over = size[i] - threshold[i];
+        term[i] = over < 0 ? 0 : over;
+    }
+    if (t->is_cubic)   /* in a loop of its own: together GCC branches for each zero */
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            term[i] = term[i] * term[i] * term[i];
+    else
+        vmafgpu__float_adm_powers(t->p, term);
+}
+
+/* What is above the threshold that the other part's detail around a pixel sets, of all bands together; and, with no threshold,
+ * the original. */
+static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
+                                    const vmafgpu__float_adm_row *const *rows) {
+    for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
+        float threshold[VMAFGPU__LANES] = { 0 };
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            vmafgpu__float_adm_term(t, rows[1]->original[b] + x, threshold, l->term[0][b] + x);
+        for (int which = 0; which < 2; which++) {
+            memset(threshold, 0, sizeof threshold);
+            for (int b = 0; b < VMAFGPU__BANDS && !t->bypass; b++)
+                vmafgpu__float_adm_threshold(rows[0]->side[!which][b] + x, rows[1]->side[!which][b] + x,
+                                             rows[2]->side[!which][b] + x, rows[1]->size[!which][b] + x, threshold);
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                vmafgpu__float_adm_term(t, rows[1]->size[which][b] + x, threshold, l->term[1 + which][b] + x);
+        }
+    }
+}
+
+/* All nine at once, as each has to wait for its last sum. */
+static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
+    const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
+    const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
+    const float *const g = l->term[2][0], *const h = l->term[2][1], *const k = l->term[2][2];
+    float sa = 0, sb = 0, sc = 0, sd = 0, se = 0, sf = 0, sg = 0, sh = 0, sk = 0;
+    for (int x = first; x < end; x++) {
+        sa += a[x];
+        sb += b[x];
+        sc += c[x];
+        sd += d[x];
+        se += e[x];
+        sf += f[x];
+        sg += g[x];
+        sh += h[x];
+        sk += k[x];
+    }
+    sums[0] = sa;
+    sums[1] = sb;
+    sums[2] = sc;
+    sums[3] = sd;
+    sums[4] = se;
+    sums[5] = sf;
+    sums[6] = sg;
+    sums[7] = sh;
+    sums[8] = sk;
+}
+
+static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
+    vmafgpu__float_adm_split, vmafgpu__float_adm_vertical, vmafgpu__float_adm_horizontal, vmafgpu__float_adm_decouple,
+    vmafgpu__float_adm_mask, vmafgpu__float_adm_add
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: a launch per scale, then all sums ---- */
+
+enum { VMAFGPU__FADM_CUBES, VMAFGPU__FADM_POWERS, VMAFGPU__FADM_CHAINS };
+
+/* Device memory of one pair. */
+typedef struct vmafgpu__fadm_places {
+    uint64_t size;
+    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];   /* nine planes; nine lists */
+    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one */
+    int      w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
+} vmafgpu__fadm_places;
+
+static vmafgpu__fadm_places vmafgpu__fadm_places_of(const vmafgpu_config *c) {
+    vmafgpu__fadm_places out;
+    int w = c->width, h = c->height;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        out.w[s] = w = (w + 1) / 2;
+        out.h[s] = h = (h + 1) / 2;
+        out.left[s] = vmafgpu__float_adm_border(w);
+        out.top[s] = vmafgpu__float_adm_border(h);
+        for (int i = 0; i < 2 && s + 1 < VMAFGPU__SCALES; i++)
+            out.low[s][i] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(w), h);
+        const int rows = h - 2 * out.top[s];
+        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
+            const uint64_t at = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(w - 2 * out.left[s]), rows);
+            out.terms[s] = i ? out.terms[s] : at;
+            out.terms_size[s] = out.size - at;
+        }
+        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
+            const uint64_t at = vmafgpu__place_plane(&out.size, 1, rows);
+            out.sums[s] = i ? out.sums[s] : at;
+            out.sums_size[s] = out.size - at;
+        }
+    }
+    return out;
+}
+
+static int vmafgpu__fadm_kernel_of(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FLOAT_ADM_P_NORM] == 3 ? VMAFGPU__FADM_CUBES : VMAFGPU__FADM_POWERS;
+}
+
+static int vmafgpu__fadm_is_first(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FLOAT_ADM_SKIP_SCALE0] != 0;
+}
+
+static const char *vmafgpu__gpu_fadm_kernel(const vmafgpu__site *site, int kernel) {
+    static const char *const names[] = { "vmafgpu_float_adm", "vmafgpu_float_adm_powers" };
+    int is_used = 0;
+    if (kernel >= VMAFGPU__FADM_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FADM_CHAINS);
+    for (int i = 0; i < site->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &site->v->extractors[i];
+        is_used |= e->feature->measure == &vmafgpu__float_adm_measure && vmafgpu__fadm_kernel_of(e) == kernel;
+    }
+    return is_used ? names[kernel] : NULL;
+}
+
+static uint64_t vmafgpu__gpu_fadm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return vmafgpu__fadm_places_of(&v->config).size;
+}
+
+/* The table of the reciprocals; nothing where they are quotients. */
+static size_t vmafgpu__gpu_fadm_tables(const vmafgpu__site *site, unsigned char *out) {
+    return vmafgpu__float_adm_table(site->config->float_reciprocal, (uint16_t *)(void *)out)
+               ? VMAFGPU__RECIPROCALS * sizeof(uint16_t) : 0;
+}
+
+static void vmafgpu__gpu_fadm_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const vmafgpu__fadm_places layout = vmafgpu__fadm_places_of(c);
+    vmafgpu__float_adm_launch launch;
+    vmafgpu__chains_launch chains;
+    vmafgpu__shape shape;
+    int blocks = 0;
+    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 0));
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = layout.size;
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.unit = vmafgpu__float_unit(c);
+    launch.from_width = c->width;
+    launch.from_height = c->height;
+    launch.bypass = e->option[VMAFGPU__FLOAT_ADM_BYPASS_CM] != 0;
+    launch.p = (float)e->option[VMAFGPU__FLOAT_ADM_P_NORM];
+    launch.gain_limit = e->option[VMAFGPU__FLOAT_ADM_GAIN_LIMIT];
+    launch.reciprocals = vmafgpu__float_adm_table(c->float_reciprocal, NULL) ? (const uint16_t *)(const void *)work->tables : NULL;
+    for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
+        launch.width = layout.w[s];
+        launch.height = layout.h[s];
+        launch.left = layout.left[s];
+        launch.top = layout.top[s];
+        const int columns = launch.width - 2 * launch.left, rows = launch.height - 2 * launch.top;
+        launch.low_pitch = vmafgpu__chain_pitch(launch.width);
+        launch.terms_pitch = vmafgpu__chain_pitch(columns);
+        launch.terms = layout.terms[s];
+        launch.terms_size = layout.terms_size[s];
+        launch.has_bands = s >= vmafgpu__fadm_is_first(e);
+        launch.has_low = s + 1 < VMAFGPU__SCALES;
+        for (int i = 0; i < 2; i++) {
+            launch.low[i] = layout.low[s][i];
+            launch.csf[i] = e->csf[s][i];
+        }
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__FADM_COLUMNS - 2),
+                           vmafgpu__divide_up(launch.height, VMAFGPU__FADM_ROWS - 2), work->batch->pairs, VMAFGPU__FADM_THREADS,
+                           VMAFGPU__FADM_SHARED);
+        vmafgpu__enqueue(work, vmafgpu__fadm_kernel_of(e), &shape, &launch);
+        for (uint64_t i = 0; i < VMAFGPU__FLOAT_ADM_SUMS && launch.has_bands; i++)
+            vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[s] + i * layout.terms_size[s],
+                               layout.sums[s] + i * layout.sums_size[s], columns, rows);
+        launch.bytes = 4;
+        launch.from_width = launch.width;
+        launch.from_height = launch.height;
+        launch.input_pitch = launch.low_pitch;
+        memcpy(launch.input, launch.low, sizeof launch.input);
+    }
+    if (chains.pairs)
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FADM_CHAINS, blocks);
+}
+
+static void vmafgpu__gpu_fadm_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                     vmafgpu__value *out) {
+    const vmafgpu__fadm_places layout = vmafgpu__fadm_places_of(&v->config);
+    if (vmafgpu__fadm_is_first(e))
+        vmafgpu__float_adm_skip(out);
+    for (int s = vmafgpu__fadm_is_first(e); s < VMAFGPU__SCALES; s++) {
+        float sums[VMAFGPU__FLOAT_ADM_SUMS];
+        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++)
+            sums[i] = (float)(words++)->real;
+        vmafgpu__float_adm_values(e, sums, (layout.w[s] - 2 * layout.left[s]) * (layout.h[s] - 2 * layout.top[s]), out + 3 * s);
+    }
+}
+
+/* A table has what this machine estimates, unless that looks at more bits than those known so far. */
+static const char *vmafgpu__gpu_fadm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
+               ? "this processor's own reciprocals (config.float_reciprocal)" : NULL;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_fadm_measure = {
+    (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS, vmafgpu__gpu_fadm_lacks, vmafgpu__gpu_fadm_scratch, vmafgpu__gpu_fadm_enqueue,
+    vmafgpu__gpu_fadm_settle, NULL
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {
+    { 1, 1 }, 0, NULL, vmafgpu__gpu_fadm_kernel, NULL, NULL, vmafgpu__gpu_fadm_tables, NULL, NULL, &vmafgpu__gpu_fadm_measure
+};
+typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__FLOAT_ADM_FEATURE \
+    { "float_adm", NULL, vmafgpu__float_adm_columns, vmafgpu__float_adm_options, VMAFGPU__FLOAT_ADM_DEBUG, 0, \
+      vmafgpu__float_adm_plan, vmafgpu__float_adm_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fadm), \
+      &vmafgpu__float_adm_measure, NULL }
+#define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
+#define VMAFGPU__FLOAT_ADM_LEVEL &vmafgpu__float_adm_lanes
+
+#endif
+#endif /* !VMAFGPU_NO_FLOAT */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
+#define VMAFGPU__FLOAT_ADM_FEATURE VMAFGPU__LEFT_OUT("float_adm", "VMAFGPU_NO_FLOAT", vmafgpu__float_adm_columns)
+#define VMAFGPU__FLOAT_ADM_LEVEL NULL
 #endif
 
 /* ================================================================================================
@@ -18809,156 +19312,6 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
     { 2, 2 }, 0, NULL, vmafgpu__gpu_fansnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fansnr_measure
 };
 
-/* ---- float_adm: a launch per scale, then all sums ---- */
-
-enum { VMAFGPU__FADM_CUBES, VMAFGPU__FADM_POWERS, VMAFGPU__FADM_CHAINS };
-
-/* Device memory of one pair. */
-typedef struct vmafgpu__fadm_places {
-    uint64_t size;
-    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];   /* nine planes; nine lists */
-    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one */
-    int      w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
-} vmafgpu__fadm_places;
-
-static vmafgpu__fadm_places vmafgpu__fadm_places_of(const vmafgpu_config *c) {
-    vmafgpu__fadm_places out;
-    int w = c->width, h = c->height;
-    memset(&out, 0, sizeof out);
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        out.w[s] = w = (w + 1) / 2;
-        out.h[s] = h = (h + 1) / 2;
-        out.left[s] = vmafgpu__float_adm_border(w);
-        out.top[s] = vmafgpu__float_adm_border(h);
-        for (int i = 0; i < 2 && s + 1 < VMAFGPU__SCALES; i++)
-            out.low[s][i] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(w), h);
-        const int rows = h - 2 * out.top[s];
-        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
-            const uint64_t at = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(w - 2 * out.left[s]), rows);
-            out.terms[s] = i ? out.terms[s] : at;
-            out.terms_size[s] = out.size - at;
-        }
-        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
-            const uint64_t at = vmafgpu__place_plane(&out.size, 1, rows);
-            out.sums[s] = i ? out.sums[s] : at;
-            out.sums_size[s] = out.size - at;
-        }
-    }
-    return out;
-}
-
-static int vmafgpu__fadm_kernel_of(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__FLOAT_ADM_P_NORM] == 3 ? VMAFGPU__FADM_CUBES : VMAFGPU__FADM_POWERS;
-}
-
-static int vmafgpu__fadm_is_first(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__FLOAT_ADM_SKIP_SCALE0] != 0;
-}
-
-static const char *vmafgpu__gpu_fadm_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_float_adm", "vmafgpu_float_adm_powers" };
-    int is_used = 0;
-    if (kernel >= VMAFGPU__FADM_CHAINS)
-        return vmafgpu__chain_kernel(kernel - VMAFGPU__FADM_CHAINS);
-    for (int i = 0; i < site->v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &site->v->extractors[i];
-        is_used |= e->feature->measure == &vmafgpu__float_adm_measure && vmafgpu__fadm_kernel_of(e) == kernel;
-    }
-    return is_used ? names[kernel] : NULL;
-}
-
-static uint64_t vmafgpu__gpu_fadm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return vmafgpu__fadm_places_of(&v->config).size;
-}
-
-/* The table of the reciprocals; nothing where they are quotients. */
-static size_t vmafgpu__gpu_fadm_tables(const vmafgpu__site *site, unsigned char *out) {
-    return vmafgpu__float_adm_table(site->config->float_reciprocal, (uint16_t *)(void *)out)
-               ? VMAFGPU__RECIPROCALS * sizeof(uint16_t) : 0;
-}
-
-static void vmafgpu__gpu_fadm_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    const vmafgpu__fadm_places layout = vmafgpu__fadm_places_of(c);
-    vmafgpu__float_adm_launch launch;
-    vmafgpu__chains_launch chains;
-    vmafgpu__shape shape;
-    int blocks = 0;
-    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 0));
-    memset(&launch, 0, sizeof launch);
-    launch.batch = *work->batch;
-    launch.scratch = work->scratch;
-    launch.scratch_size = layout.size;
-    launch.bytes = c->bit_depth == 8 ? 1 : 2;
-    launch.unit = vmafgpu__float_unit(c);
-    launch.from_width = c->width;
-    launch.from_height = c->height;
-    launch.bypass = e->option[VMAFGPU__FLOAT_ADM_BYPASS_CM] != 0;
-    launch.p = (float)e->option[VMAFGPU__FLOAT_ADM_P_NORM];
-    launch.gain_limit = e->option[VMAFGPU__FLOAT_ADM_GAIN_LIMIT];
-    launch.reciprocals = vmafgpu__float_adm_table(c->float_reciprocal, NULL) ? (const uint16_t *)(const void *)work->tables : NULL;
-    for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
-        launch.width = layout.w[s];
-        launch.height = layout.h[s];
-        launch.left = layout.left[s];
-        launch.top = layout.top[s];
-        const int columns = launch.width - 2 * launch.left, rows = launch.height - 2 * launch.top;
-        launch.low_pitch = vmafgpu__chain_pitch(launch.width);
-        launch.terms_pitch = vmafgpu__chain_pitch(columns);
-        launch.terms = layout.terms[s];
-        launch.terms_size = layout.terms_size[s];
-        launch.has_bands = s >= vmafgpu__fadm_is_first(e);
-        launch.has_low = s + 1 < VMAFGPU__SCALES;
-        for (int i = 0; i < 2; i++) {
-            launch.low[i] = layout.low[s][i];
-            launch.csf[i] = e->csf[s][i];
-        }
-        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__FADM_COLUMNS - 2),
-                           vmafgpu__divide_up(launch.height, VMAFGPU__FADM_ROWS - 2), work->batch->pairs, VMAFGPU__FADM_THREADS,
-                           VMAFGPU__FADM_SHARED);
-        vmafgpu__enqueue(work, vmafgpu__fadm_kernel_of(e), &shape, &launch);
-        for (uint64_t i = 0; i < VMAFGPU__FLOAT_ADM_SUMS && launch.has_bands; i++)
-            vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[s] + i * layout.terms_size[s],
-                               layout.sums[s] + i * layout.sums_size[s], columns, rows);
-        launch.bytes = 4;
-        launch.from_width = launch.width;
-        launch.from_height = launch.height;
-        launch.input_pitch = launch.low_pitch;
-        memcpy(launch.input, launch.low, sizeof launch.input);
-    }
-    if (chains.pairs)
-        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FADM_CHAINS, blocks);
-}
-
-static void vmafgpu__gpu_fadm_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                     vmafgpu__value *out) {
-    const vmafgpu__fadm_places layout = vmafgpu__fadm_places_of(&v->config);
-    if (vmafgpu__fadm_is_first(e))
-        vmafgpu__float_adm_skip(out);
-    for (int s = vmafgpu__fadm_is_first(e); s < VMAFGPU__SCALES; s++) {
-        float sums[VMAFGPU__FLOAT_ADM_SUMS];
-        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++)
-            sums[i] = (float)(words++)->real;
-        vmafgpu__float_adm_values(e, sums, (layout.w[s] - 2 * layout.left[s]) * (layout.h[s] - 2 * layout.top[s]), out + 3 * s);
-    }
-}
-
-/* A table has what this machine estimates, unless that looks at more bits than those known so far. */
-static const char *vmafgpu__gpu_fadm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
-               ? "this processor's own reciprocals (config.float_reciprocal)" : NULL;
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_fadm_measure = {
-    (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS, vmafgpu__gpu_fadm_lacks, vmafgpu__gpu_fadm_scratch, vmafgpu__gpu_fadm_enqueue,
-    vmafgpu__gpu_fadm_settle, NULL
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {
-    { 1, 1 }, 0, NULL, vmafgpu__gpu_fadm_kernel, NULL, NULL, vmafgpu__gpu_fadm_tables, NULL, NULL, &vmafgpu__gpu_fadm_measure
-};
-typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
 #endif /* !VMAFGPU_NO_FLOAT */
 
 /* ---- float_ssim, float_ms_ssim: pictures and windows of each scale, then all means ---- */
@@ -23740,13 +24093,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns),
 #endif
     VMAFGPU__HVS_FEATURE,
-#ifndef VMAFGPU_NO_FLOAT
-    { "float_adm", NULL, vmafgpu__float_adm_columns, vmafgpu__float_adm_options, VMAFGPU__FLOAT_ADM_DEBUG, 0,
-      vmafgpu__float_adm_plan, vmafgpu__float_adm_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fadm),
-      &vmafgpu__float_adm_measure, NULL },
-#else
-    VMAFGPU__LEFT_OUT("float_adm", "VMAFGPU_NO_FLOAT", vmafgpu__float_adm_columns),
-#endif
+    VMAFGPU__FLOAT_ADM_FEATURE,
     VMAFGPU__CIEDE_FEATURE,
 #ifndef VMAFGPU_NO_FLOAT
     { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish,
@@ -28158,19 +28505,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
 #define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
-#define vmafgpu__float_adm_split VMAFGPU__LANES_NAME(vmafgpu__float_adm_split)
-#define vmafgpu__float_adm_vertical VMAFGPU__LANES_NAME(vmafgpu__float_adm_vertical)
-#define vmafgpu__float_adm_horizontal VMAFGPU__LANES_NAME(vmafgpu__float_adm_horizontal)
-#define vmafgpu__float_adm_reciprocals VMAFGPU__LANES_NAME(vmafgpu__float_adm_reciprocals)
-#define vmafgpu__float_adm_restore VMAFGPU__LANES_NAME(vmafgpu__float_adm_restore)
-#define vmafgpu__float_adm_decouple VMAFGPU__LANES_NAME(vmafgpu__float_adm_decouple)
-#define vmafgpu__float_adm_band VMAFGPU__LANES_NAME(vmafgpu__float_adm_band)
-#define vmafgpu__float_adm_threshold VMAFGPU__LANES_NAME(vmafgpu__float_adm_threshold)
-#define vmafgpu__float_adm_term VMAFGPU__LANES_NAME(vmafgpu__float_adm_term)
-#define vmafgpu__float_adm_mask VMAFGPU__LANES_NAME(vmafgpu__float_adm_mask)
-#define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
-#define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
-#define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
 #define vmafgpu__float_convert VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
 #define vmafgpu__float_along VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
 #define vmafgpu__float_weigh VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
@@ -28892,7 +29226,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     VMAFGPU__IF_FLOAT(vmafgpu__float_row),
     VMAFGPU__IF_SSIM(&vmafgpu__ssim_rows),
     VMAFGPU__HVS_LEVEL,
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes),
+    VMAFGPU__FLOAT_ADM_LEVEL,
     VMAFGPU__CIEDE_LEVEL,
     VMAFGPU__IF_FLOAT(&vmafgpu__float_level),
     VMAFGPU__IF_PIXELS(vmafgpu__pixels_row),
@@ -29313,313 +29647,6 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #endif
 
 #endif /* !VMAFGPU_NO_SSIM */
-
-/* ---- float adm ---- */
-#ifndef VMAFGPU_NO_FLOAT
-
-/* Neighbours as halves of one word, which compilers part in registers. */
-static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
-                                     float *VMAFGPU__RESTRICT odd) {
-    const union {
-        uint32_t word;
-        uint8_t  byte[4];
-    } one = { 1 };
-    const int is_little = one.byte[0], up = is_little ? 0 : 16, up_wide = is_little ? 0 : 32;
-    for (int x = 0; x < w; x += 2 * VMAFGPU__LANES) {
-        if (form == VMAFGPU__FLOATS) {
-            uint64_t pair[VMAFGPU__LANES];
-            uint32_t part[VMAFGPU__LANES];
-            memcpy(pair, (const float *)row + x, sizeof pair);
-            for (int i = 0; i < VMAFGPU__LANES; i++)
-                part[i] = (uint32_t)(pair[i] >> up_wide);
-            memcpy(even + x / 2, part, sizeof part);
-            for (int i = 0; i < VMAFGPU__LANES; i++)
-                part[i] = (uint32_t)(pair[i] >> (32 - up_wide));
-            memcpy(odd + x / 2, part, sizeof part);
-        } else {
-            uint16_t chunk[VMAFGPU__CHUNK];
-            uint32_t pair[VMAFGPU__LANES];
-            vmafgpu__read_chunk(row, form == VMAFGPU__WORDS, x, w, chunk);
-            memcpy(pair, chunk, sizeof pair);
-            for (int i = 0; i < VMAFGPU__LANES; i++)
-                even[x / 2 + i] = (float)(int32_t)(pair[i] >> up & 0xffff) * unit - 128;
-            for (int i = 0; i < VMAFGPU__LANES; i++)
-                odd[x / 2 + i] = (float)(int32_t)(pair[i] >> (16 - up) & 0xffff) * unit - 128;
-        }
-    }
-}
-
-/* One wavelet filter down the columns, or both. */
-static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high,
-                                        int n) {
-    const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
-                t3 = vmafgpu__float_dwt[0][3];
-    const float u0 = vmafgpu__float_dwt[1][0], u1 = vmafgpu__float_dwt[1][1], u2 = vmafgpu__float_dwt[1][2],
-                u3 = vmafgpu__float_dwt[1][3];
-    for (int x = 0; x < n; x += VMAFGPU__LANES) {
-        const float *VMAFGPU__RESTRICT a = rows[0] + x, *VMAFGPU__RESTRICT b = rows[1] + x, *VMAFGPU__RESTRICT c = rows[2] + x,
-                    *VMAFGPU__RESTRICT d = rows[3] + x;
-        for (int i = 0; i < VMAFGPU__LANES; i++) {
-            low[x + i] = t0 * a[i] + t1 * b[i] + t2 * c[i] + t3 * d[i];
-            high[x + i] = u0 * a[i] + u1 * b[i] + u2 * c[i] + u3 * d[i];
-        }
-    }
-}
-
-/* Along a row. */
-static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, const float *VMAFGPU__RESTRICT odd,
-                                          float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high, int first, int end) {
-    const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
-                t3 = vmafgpu__float_dwt[0][3];
-    const float u0 = vmafgpu__float_dwt[1][0], u1 = vmafgpu__float_dwt[1][1], u2 = vmafgpu__float_dwt[1][2],
-                u3 = vmafgpu__float_dwt[1][3];
-    for (int x = first; x < end; x += VMAFGPU__LANES)
-        for (int i = 0; i < VMAFGPU__LANES; i++) {
-            low[x + i] = t0 * odd[x + i - 1] + t1 * even[x + i] + t2 * odd[x + i] + t3 * even[x + i + 1];
-            high[x + i] = u0 * odd[x + i - 1] + u1 * even[x + i] + u2 * odd[x + i] + u3 * even[x + i + 1];
-        }
-}
-
-/* The machine's estimates of the reciprocals. */
-static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT x,
-                                           float *VMAFGPU__RESTRICT y) {
-#ifdef VMAFGPU__HAS_RCPSS
-    if (state->reciprocal == VMAFGPU__BY_RCPSS) {
-#  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
-        __m128 some;
-#  else
-        __m256 some;
-#  endif
-        for (int i = 0; i < VMAFGPU__LANES; i += (int)(sizeof some / sizeof *x)) {
-            memcpy(&some, x + i, sizeof some);
-#  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
-            some = VMAFGPU__RCPPS(some);
-#  else
-            some = VMAFGPU__RCPPS_256(some);
-#  endif
-            memcpy(y + i, &some, sizeof some);
-        }
-        return;
-    }
-#endif
-    uint32_t bits[VMAFGPU__LANES], entry[VMAFGPU__LANES];
-    memcpy(bits, x, sizeof bits);
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        entry[i] = state->table[bits[i] >> 11 & 4095];
-    for (int i = 0; i < VMAFGPU__LANES; i++) {   /* the table's estimate, by the exponent's law */
-        const int32_t exponent = (int32_t)(bits[i] >> 23 & 255);
-        const uint32_t usual = (entry[i] << 11) + ((uint32_t)(253 - exponent) << 23);
-        const uint32_t large = exponent > 252 ? 0 : usual, size = exponent == 0 ? 0x7f800000u : large;
-        bits[i] = (bits[i] & 0x80000000u) | size;
-    }
-    memcpy(y, bits, sizeof bits);
-}
-
-/* What is left of the detail o in t: r of one band, before the gain limit. */
-static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
-                                              const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
-    float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        x[i] = o[i] + 1e-30f;
-    if (state->reciprocal == VMAFGPU__BY_DIVISION) {
-        for (int i = 0; i < VMAFGPU__LANES; i++) {
-            const float k = t[i] / x[i], low = k < 0 ? 0 : k, both = low > 1 ? 1 : low;
-            r[i] = both * o[i];
-        }
-        return;
-    }
-    vmafgpu__float_adm_reciprocals(state, x, y);
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        const float better = y[i] + y[i] * (1.0f - x[i] * y[i]);
-        const float k = t[i] * better, low = k < 0 ? 0 : k, both = low > 1 ? 1 : low;
-        r[i] = both * o[i];
-    }
-}
-
-/* One band. The gain limit is compared in double precision; as rounding to float is monotonic, that is the lesser float; and
- * the product is a float's where the limit is one. */
-static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
-                                           const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
-                                           float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
-                                           float *VMAFGPU__RESTRICT size1, float *VMAFGPU__RESTRICT side0,
-                                           float *VMAFGPU__RESTRICT side1) {
-    const double limit = t->gain_limit;
-    const float short_limit = (float)limit;
-    float r[VMAFGPU__LANES], gain[VMAFGPU__LANES];
-    vmafgpu__float_adm_restore(t->state, o, d, r);
-    if ((double)short_limit == limit)
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            gain[i] = r[i] * short_limit;
-    else
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            gain[i] = (float)((double)r[i] * limit);
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        const float up = gain[i] < d[i] ? gain[i] : d[i], down = gain[i] > d[i] ? gain[i] : d[i];
-        const float negative = r[i] < 0 ? down : r[i], bound = r[i] > 0 ? up : negative;
-        const float kept = parallel[i] ? bound : r[i];
-        original[i] = fabsf(factor * o[i]);
-        size0[i] = fabsf(factor * kept);
-        size1[i] = fabsf(factor * (d[i] - kept));
-    }
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        side0[i] = (float)(0.0333333351 * (double)size0[i]);
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        side1[i] = (float)(0.0333333351 * (double)size1[i]);
-}
-
-static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
-                                        const vmafgpu__float_adm_row *row, int first, int end) {
-    const float cos2 = 0.99969542f;   /* of one degree, squared */
-    for (int x = first; x < end; x += VMAFGPU__LANES) {
-        const float *VMAFGPU__RESTRICT oh = l->band[0][0] + x, *VMAFGPU__RESTRICT ov = l->band[0][1] + x;
-        const float *VMAFGPU__RESTRICT th = l->band[1][0] + x, *VMAFGPU__RESTRICT tv = l->band[1][1] + x;
-        int32_t parallel[VMAFGPU__LANES];
-        for (int i = 0; i < VMAFGPU__LANES; i++) {
-            const float dot = oh[i] * th[i] + ov[i] * tv[i];
-            const float o2 = oh[i] * oh[i] + ov[i] * ov[i], t2 = th[i] * th[i] + tv[i] * tv[i];
-            parallel[i] = (dot >= 0) & (dot * dot >= cos2 * o2 * t2);
-        }
-        for (int b = 0; b < VMAFGPU__BANDS; b++)
-            vmafgpu__float_adm_band(t, t->csf[b == 2], parallel, l->band[0][b] + x, l->band[1][b] + x, row->original[b] + x,
-                                    row->size[0][b] + x, row->size[1][b] + x, row->side[0][b] + x, row->side[1][b] + x);
-    }
-}
-
-/* x^p of each, in vmafgpu__powf()'s steps, which is explained there. Small ones are multiplied by 2^23 first. */
-static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
-    const double shift = 211106232532992.0, exponent = (double)p, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
-    float scaled[VMAFGPU__LANES], z[VMAFGPU__LANES];
-    int32_t bits[VMAFGPU__LANES], whole[VMAFGPU__LANES], place[VMAFGPU__LANES];
-    uint64_t bits_of[VMAFGPU__LANES];
-    double factor[VMAFGPU__LANES], base[VMAFGPU__LANES], power[VMAFGPU__LANES], scale[VMAFGPU__LANES];
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        z[i] = x[i] * 8388608.0f;
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        scaled[i] = x[i] < 1.17549435e-38f ? z[i] : x[i];
-    memcpy(bits, scaled, sizeof bits);
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        place[i] = ((bits[i] - 0x3f330000) >> 19) & 15;
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        whole[i] = (bits[i] - 0x3f330000) >> 23;
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        bits[i] -= (bits[i] - 0x3f330000) & -0x800000;
-    memcpy(z, bits, sizeof z);
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        whole[i] -= x[i] < 1.17549435e-38f ? 23 : 0;
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        factor[i] = vmafgpu__powf_logs[place[i]][0];
-        base[i] = vmafgpu__powf_logs[place[i]][1];
-    }
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        base[i] += (double)whole[i];
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        const double r = (double)z[i] * factor[i] - 1, r2 = r * r;
-        const double high = 0.288457581109214 * r - 0.36092606229713164, middle = 0.480898481472577 * r - 0.7213474675006291;
-        const double low = 1.4426950408774342 * r + base[i];
-        power[i] = exponent * (high * (r2 * r2) + (middle * r2 + low));
-    }
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        base[i] = power[i] + shift;
-    memcpy(bits_of, base, sizeof bits_of);
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        bits_of[i] = vmafgpu__powf_roots[bits_of[i] & 31] + (bits_of[i] << 47);
-    memcpy(scale, bits_of, sizeof scale);
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        const double rest = power[i] - (base[i] - shift);
-        const double upper = 0.05550361559341535 * rest + 0.2402284522445722, lower = 0.6931471806916203 * rest + 1;
-        scale[i] *= upper * (rest * rest) + lower;
-    }
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        scale[i] = power[i] > 127.99999995700433 ? infinity : scale[i];
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        scale[i] = power[i] <= -150 ? 0 : scale[i];
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        z[i] = (float)scale[i];
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        z[i] = x[i] > FLT_MAX ? x[i] : z[i];
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        x[i] = x[i] > 0 ? z[i] : x[i];
-}
-
-/* Adds a band's masking, of the pixel and its neighbours, to the threshold. */
-static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above, const float *VMAFGPU__RESTRICT beside,
-                                                const float *VMAFGPU__RESTRICT below, const float *VMAFGPU__RESTRICT centre,
-                                                float *VMAFGPU__RESTRICT threshold) {
-    float sum[VMAFGPU__LANES];
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        sum[i] = above[i - 1] + above[i] + above[i + 1] + beside[i - 1];
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        sum[i] = (float)((double)sum[i] + 0.0666666701 * (double)centre[i]);
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        threshold[i] += sum[i] + beside[i + 1] + below[i - 1] + below[i] + below[i + 1];
-}
-
-static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, const float *VMAFGPU__RESTRICT size,
-                                           const float *VMAFGPU__RESTRICT threshold, float *VMAFGPU__RESTRICT term) {
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        const float over = size[i] - threshold[i];
-        term[i] = over < 0 ? 0 : over;
-    }
-    if (t->is_cubic)   /* in a loop of its own: together GCC branches for each zero */
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            term[i] = term[i] * term[i] * term[i];
-    else
-        vmafgpu__float_adm_powers(t->p, term);
-}
-
-/* What is above the threshold that the other part's detail around a pixel sets, of all bands together; and, with no threshold,
- * the original. */
-static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
-                                    const vmafgpu__float_adm_row *const *rows) {
-    for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
-        float threshold[VMAFGPU__LANES] = { 0 };
-        for (int b = 0; b < VMAFGPU__BANDS; b++)
-            vmafgpu__float_adm_term(t, rows[1]->original[b] + x, threshold, l->term[0][b] + x);
-        for (int which = 0; which < 2; which++) {
-            memset(threshold, 0, sizeof threshold);
-            for (int b = 0; b < VMAFGPU__BANDS && !t->bypass; b++)
-                vmafgpu__float_adm_threshold(rows[0]->side[!which][b] + x, rows[1]->side[!which][b] + x,
-                                             rows[2]->side[!which][b] + x, rows[1]->size[!which][b] + x, threshold);
-            for (int b = 0; b < VMAFGPU__BANDS; b++)
-                vmafgpu__float_adm_term(t, rows[1]->size[which][b] + x, threshold, l->term[1 + which][b] + x);
-        }
-    }
-}
-
-/* All nine at once, as each has to wait for its last sum. */
-static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
-    const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
-    const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
-    const float *const g = l->term[2][0], *const h = l->term[2][1], *const k = l->term[2][2];
-    float sa = 0, sb = 0, sc = 0, sd = 0, se = 0, sf = 0, sg = 0, sh = 0, sk = 0;
-    for (int x = first; x < end; x++) {
-        sa += a[x];
-        sb += b[x];
-        sc += c[x];
-        sd += d[x];
-        se += e[x];
-        sf += f[x];
-        sg += g[x];
-        sh += h[x];
-        sk += k[x];
-    }
-    sums[0] = sa;
-    sums[1] = sb;
-    sums[2] = sc;
-    sums[3] = sd;
-    sums[4] = se;
-    sums[5] = sf;
-    sums[6] = sg;
-    sums[7] = sh;
-    sums[8] = sk;
-}
-
-static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
-    vmafgpu__float_adm_split, vmafgpu__float_adm_vertical, vmafgpu__float_adm_horizontal, vmafgpu__float_adm_decouple,
-    vmafgpu__float_adm_mask, vmafgpu__float_adm_add
-};
-
-#endif /* !VMAFGPU_NO_FLOAT */
 
 #endif /* VMAFGPU__PASS_LANES */
 

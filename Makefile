@@ -63,7 +63,7 @@ help:
 	@echo '                $(BUILD)/vmafgpu_amd.h; needs clang 19 and later with lld (Debian: clang-19 lld-19);'
 	@echo '                GFX="gfx1100 gfx1201" builds for these only'
 	@echo 'make test-quick a part of the tests in at most a minute on two processors: figures, the API, the tool'
-	@echo 'make test       all tests that need compilers only, about 10 minutes on two processors with -j2'
+	@echo 'make test       all tests that need compilers only, about 13 minutes on two processors with -j2'
 	@echo '                (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
 	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf and'
@@ -122,7 +122,7 @@ check-codegen: blobs
 
 # How long it takes stands in front. Nothing is said about a part of the tests, and about tests under other programs.
 whole_test := $(filter test,$(MAKECMDGOALS))$(if $(strip $(TESTS)$(SANITIZE)$(RUNNER)$(DEPTH)$(WINDOWS)),no)
-$(if $(filter test,$(whole_test)),$(info make test: about 10 minutes on two processors with -j2, half of them for the compiler; \
+$(if $(filter test,$(whole_test)),$(info make test: about 13 minutes on two processors with -j2, half of them for the compiler; \
 make test-quick takes one at the most))
 $(if $(filter demo,$(MAKECMDGOALS)),$(info make demo: about a minute where the tool must be compiled, else a second))
 

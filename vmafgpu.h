@@ -315,7 +315,8 @@
  *     GPU, in every version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of
  *     the C library. The other features are float throughout; the order of their operations is fixed, whatever the
  *     thread count and the backend. What they ask for each sample (logarithms, powf, the sixth and seventh powers of ciede) is
- *     the header's own, equal to the GNU C library's; their tables, and what is once per frame or block, call the C library's
+ *     the header's own, equal to the GNU C library's; SpEED's log2 alone can differ from it in the last bit (0.05 % of arguments),
+ *     which no feature value has shown. Their tables, and what is once per frame or block, call the C library's
  *     (exp, log2, log10, pow, with lanczos4 sin), as do ciede's pixels (sin, cos, atan2, exp) before they are rounded to float.
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some

@@ -369,10 +369,11 @@
  *   >>motion  >>adm  >>cambi  >>speed  >>psnr  >>float psnr  >>ssim      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>vif  >>psnr_hvs  >>float adm  >>ciede      chapters: all of a feature, also its vector code and its part on a GPU
- *   >>floats  >>float ansnr  >>float motion  >>float vif      as above
+ *   >>vif  >>psnr_hvs  >>float adm  >>ciede      chapters: all of a feature in five parts, which are shared with kernels, on the
+ *                       CPU, lanes or vectors, on a GPU, tables
+ *   >>floats  >>float ansnr  >>float motion  >>float vif      each: options, plan, plain C, columns
  *   >>cpu               the backend on the CPU, and the choice of a level
- *   >>kernels           per feature: kernels, device memory, launches
+ *   >>kernels           features without a chapter on a GPU: kernels, device memory, launches
  *   >>lzma              kernels as they are packed
  *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
@@ -14691,10 +14692,17 @@ VMAFGPU__COLD_END
  * figures change from run to run, and these are ours: the last luma row of 4:2:0 with an odd height has the last chroma row
  * once more, and what is below a plane otherwise is zero.
  */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__ciede_columns[] = {
+    { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
 #ifndef VMAFGPU_NO_CIEDE
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- shared: what is done to a pixel, in steps between which there are roots ----
+/* ---- shared with kernels: what is done to a pixel, in steps between which there are roots ----
  *
  * The functions of the C library are approximated, with relative errors below 2^-44, and what comes out is rounded to float as
  * in the formula. Where the float would be another one if the double were off by 2^-42, the pixel is in doubt: it is done again
@@ -14993,9 +15001,7 @@ typedef struct vmafgpu__ciede_launch {
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-static const vmafgpu__column vmafgpu__ciede_columns[] = {
-    { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
-};
+/* ---- on the CPU ---- */
 
 static vmafgpu_result vmafgpu__ciede_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_result result = vmafgpu__plan_depth(v, e);
@@ -15212,142 +15218,6 @@ static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 static const vmafgpu__measure vmafgpu__ciede_measure = {
     1, 0, 0, NULL, vmafgpu__ciede_scratch, NULL, vmafgpu__ciede_measure_pair, NULL, NULL
 };
-
-#ifndef VMAFGPU_NO_GPU
-VMAFGPU__COLD
-
-/* ---- on a GPU: the differences of all pixels, then their sum ---- */
-
-enum { VMAFGPU__GCIEDE_CHECK, VMAFGPU__GCIEDE_DIFFERENCES, VMAFGPU__GCIEDE_SUMS };
-
-static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__site *site, int kernel) {
-    const int is_checked = site->config->bytes_per_sample == 2;
-    return kernel == VMAFGPU__GCIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
-           : kernel == VMAFGPU__GCIEDE_DIFFERENCES ? "vmafgpu_ciede"
-           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ordered_sums"
-                                                   : NULL;
-}
-
-/* About one pixel of 10,000 is in doubt. */
-static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
-}
-
-static int vmafgpu__gpu_ciede_blocks(const vmafgpu_config *c) {
-    return vmafgpu__divide_up(c->width * c->height, (int)VMAFGPU__CIEDE_GROUPS * (int)VMAFGPU__SEQUENCE_GROUP);
-}
-
-static uint64_t vmafgpu__gpu_ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return (uint64_t)vmafgpu__gpu_ciede_blocks(&v->config) * VMAFGPU__CIEDE_GROUPS * VMAFGPU__SEQUENCE_GROUP * sizeof(float);
-}
-
-static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    const int is_420 = c->chroma == VMAFGPU_420, blocks = vmafgpu__gpu_ciede_blocks(c);
-    vmafgpu__ciede_launch launch;
-    vmafgpu__sequence_launch sums;
-    vmafgpu__shape shape;
-    memset(&launch, 0, sizeof launch);
-    memset(&sums, 0, sizeof sums);
-    sums.scratch = launch.scratch = work->scratch;
-    sums.scratch_size = launch.scratch_size = vmafgpu__gpu_ciede_scratch(work->v, e);
-    sums.words = launch.words = work->words;
-    sums.word_stride = launch.word_stride = work->word_stride;
-    sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
-    if (!launch.pairs)
-        return;
-    /* Of chroma each sample must be legal: its squares are sums that nobody reads. */
-    if (c->bytes_per_sample == 2 && !work->again) {
-        vmafgpu__work check = *work;
-        check.words += VMAFGPU__CIEDE_WORDS;
-        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
-    }
-    launch.width = c->width;
-    launch.height = c->height;
-    launch.bytes = c->bit_depth == 8 ? 1 : 2;
-    launch.chroma_width = vmafgpu__chroma_width(c);
-    launch.chroma_height = vmafgpu__chroma_height(c);
-    launch.chroma_stride = (int32_t)vmafgpu__round_up((uint64_t)launch.chroma_width, 32);
-    launch.column_shift = is_420;
-    launch.row_shift = c->chroma != VMAFGPU_444;
-    launch.last_row = is_420 ? launch.chroma_height - 1 : launch.height;
-    launch.chroma_bytes = c->bytes_per_sample;
-    launch.step = vmafgpu__chroma_step(c);
-    launch.shift = vmafgpu__sample_shift(c);
-    launch.pitch = sums.plane[0].pitch = sums.plane[0].groups = blocks * VMAFGPU__CIEDE_GROUPS;
-    launch.scale = vmafgpu__ciede_scale_of(c->bit_depth);
-    memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
-    memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
-    vmafgpu__set_shape(&shape, blocks, 1, work->batch->pairs, VMAFGPU__CIEDE_THREADS, VMAFGPU__CIEDE_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_DIFFERENCES, &shape, &launch);
-    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_SUMS, &shape, &sums);
-}
-
-static void vmafgpu__gpu_ciede_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                      vmafgpu__value *out) {
-    (void)v, (void)e;
-    out->real = words[VMAFGPU__CIEDE_SUM].real;
-}
-
-/* What the C library makes of a pixel in doubt; whether that is something else. */
-static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
-    const uint64_t first = entry[0].whole, second = entry[1].whole;
-    const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
-                                 { (uint16_t)(first >> 16), (uint16_t)(first >> 48), (uint16_t)(second >> 16) } };
-    const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] }, { &own[1][0], &own[1][1], &own[1][2] } };
-    const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(scale, sample, 0));
-    entry[1].whole = (uint64_t)bits << 32 | (uint32_t)second;
-    return bits != (uint32_t)(second >> 32);
-}
-
-/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
- * is done again with a list of those that are known, each colour once. */
-static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
-    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(site->config->bit_depth);
-    const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
-                  places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
-    vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
-    int64_t known = before;
-    int differs = 0;
-    (void)e;
-    for (int64_t i = before; i < before + listed; i++)
-        differs |= vmafgpu__gpu_ciede_look(&scale, list + 2 * i);
-    if (!differs && count == listed)
-        return 0;
-    for (int64_t i = before; i < before + listed; i++) {
-        int64_t k = before;
-        while (k < known && (list[2 * k].whole != list[2 * i].whole || list[2 * k + 1].whole != list[2 * i + 1].whole))
-            k++;
-        if (k < known)
-            continue;
-        list[2 * known] = list[2 * i];
-        list[2 * known + 1] = list[2 * i + 1];
-        known++;
-    }
-    words[VMAFGPU__CIEDE_COUNT].whole = 0;
-    words[VMAFGPU__CIEDE_KNOWN].whole = (uint64_t)known;
-    return known > before ? 1 : -1;
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
-    VMAFGPU__CIEDE_WORDS + 3, vmafgpu__gpu_ciede_lacks, vmafgpu__gpu_ciede_scratch, vmafgpu__gpu_ciede_enqueue,
-    vmafgpu__gpu_ciede_settle, vmafgpu__gpu_ciede_amend
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_ciede_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ciede_measure
-};
-
-VMAFGPU__COLD_END
-#endif /* !VMAFGPU_NO_GPU */
-
-#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
-#define VMAFGPU__CIEDE_LEVEL vmafgpu__ciede_differences
-#define VMAFGPU__CIEDE_FEATURE \
-    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL, \
-      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL }
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_LANES
@@ -15669,17 +15539,151 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
 #undef VMAFGPU__CIEDE_LANES
 
 #endif
-#endif /* !VMAFGPU_NO_CIEDE */
-#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_CIEDE)
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
 
-static const vmafgpu__column vmafgpu__ciede_columns[] = {
-    { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+/* ---- on a GPU: the differences of all pixels, then their sum ---- */
+
+enum { VMAFGPU__GCIEDE_CHECK, VMAFGPU__GCIEDE_DIFFERENCES, VMAFGPU__GCIEDE_SUMS };
+
+static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__site *site, int kernel) {
+    const int is_checked = site->config->bytes_per_sample == 2;
+    return kernel == VMAFGPU__GCIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
+           : kernel == VMAFGPU__GCIEDE_DIFFERENCES ? "vmafgpu_ciede"
+           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ordered_sums"
+                                                   : NULL;
+}
+
+/* About one pixel of 10,000 is in doubt. */
+static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
+}
+
+static int vmafgpu__gpu_ciede_blocks(const vmafgpu_config *c) {
+    return vmafgpu__divide_up(c->width * c->height, (int)VMAFGPU__CIEDE_GROUPS * (int)VMAFGPU__SEQUENCE_GROUP);
+}
+
+static uint64_t vmafgpu__gpu_ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return (uint64_t)vmafgpu__gpu_ciede_blocks(&v->config) * VMAFGPU__CIEDE_GROUPS * VMAFGPU__SEQUENCE_GROUP * sizeof(float);
+}
+
+static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const int is_420 = c->chroma == VMAFGPU_420, blocks = vmafgpu__gpu_ciede_blocks(c);
+    vmafgpu__ciede_launch launch;
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    memset(&launch, 0, sizeof launch);
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = launch.scratch = work->scratch;
+    sums.scratch_size = launch.scratch_size = vmafgpu__gpu_ciede_scratch(work->v, e);
+    sums.words = launch.words = work->words;
+    sums.word_stride = launch.word_stride = work->word_stride;
+    sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
+    if (!launch.pairs)
+        return;
+    /* Of chroma each sample must be legal: its squares are sums that nobody reads. */
+    if (c->bytes_per_sample == 2 && !work->again) {
+        vmafgpu__work check = *work;
+        check.words += VMAFGPU__CIEDE_WORDS;
+        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
+    }
+    launch.width = c->width;
+    launch.height = c->height;
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.chroma_width = vmafgpu__chroma_width(c);
+    launch.chroma_height = vmafgpu__chroma_height(c);
+    launch.chroma_stride = (int32_t)vmafgpu__round_up((uint64_t)launch.chroma_width, 32);
+    launch.column_shift = is_420;
+    launch.row_shift = c->chroma != VMAFGPU_444;
+    launch.last_row = is_420 ? launch.chroma_height - 1 : launch.height;
+    launch.chroma_bytes = c->bytes_per_sample;
+    launch.step = vmafgpu__chroma_step(c);
+    launch.shift = vmafgpu__sample_shift(c);
+    launch.pitch = sums.plane[0].pitch = sums.plane[0].groups = blocks * VMAFGPU__CIEDE_GROUPS;
+    launch.scale = vmafgpu__ciede_scale_of(c->bit_depth);
+    memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
+    memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
+    vmafgpu__set_shape(&shape, blocks, 1, work->batch->pairs, VMAFGPU__CIEDE_THREADS, VMAFGPU__CIEDE_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_DIFFERENCES, &shape, &launch);
+    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_SUMS, &shape, &sums);
+}
+
+static void vmafgpu__gpu_ciede_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                      vmafgpu__value *out) {
+    (void)v, (void)e;
+    out->real = words[VMAFGPU__CIEDE_SUM].real;
+}
+
+/* What the C library makes of a pixel in doubt; whether that is something else. */
+static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
+    const uint64_t first = entry[0].whole, second = entry[1].whole;
+    const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
+                                 { (uint16_t)(first >> 16), (uint16_t)(first >> 48), (uint16_t)(second >> 16) } };
+    const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] }, { &own[1][0], &own[1][1], &own[1][2] } };
+    const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(scale, sample, 0));
+    entry[1].whole = (uint64_t)bits << 32 | (uint32_t)second;
+    return bits != (uint32_t)(second >> 32);
+}
+
+/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
+ * is done again with a list of those that are known, each colour once. */
+static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(site->config->bit_depth);
+    const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
+                  places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
+    vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
+    int64_t known = before;
+    int differs = 0;
+    (void)e;
+    for (int64_t i = before; i < before + listed; i++)
+        differs |= vmafgpu__gpu_ciede_look(&scale, list + 2 * i);
+    if (!differs && count == listed)
+        return 0;
+    for (int64_t i = before; i < before + listed; i++) {
+        int64_t k = before;
+        while (k < known && (list[2 * k].whole != list[2 * i].whole || list[2 * k + 1].whole != list[2 * i + 1].whole))
+            k++;
+        if (k < known)
+            continue;
+        list[2 * known] = list[2 * i];
+        list[2 * known + 1] = list[2 * i + 1];
+        known++;
+    }
+    words[VMAFGPU__CIEDE_COUNT].whole = 0;
+    words[VMAFGPU__CIEDE_KNOWN].whole = (uint64_t)known;
+    return known > before ? 1 : -1;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
+    VMAFGPU__CIEDE_WORDS + 3, vmafgpu__gpu_ciede_lacks, vmafgpu__gpu_ciede_scratch, vmafgpu__gpu_ciede_enqueue,
+    vmafgpu__gpu_ciede_settle, vmafgpu__gpu_ciede_amend
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_ciede_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ciede_measure
 };
 
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
+#define VMAFGPU__CIEDE_LEVEL vmafgpu__ciede_differences
+#define VMAFGPU__CIEDE_FEATURE \
+    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL, \
+      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL }
+
+#endif
+#endif /* !VMAFGPU_NO_CIEDE */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_CIEDE)
 #define VMAFGPU__CIEDE_FEATURE VMAFGPU__LEFT_OUT("ciede", "VMAFGPU_NO_CIEDE", vmafgpu__ciede_columns)
 #define VMAFGPU__CIEDE_LEVEL NULL
-
-#endif /* VMAFGPU_NO_CIEDE */
+#endif
 
 #endif /* VMAFGPU__PASS */
 

@@ -345,7 +345,11 @@ newer=
 # shellcheck disable=SC2086
 image "$baseline" sm_75 75 $newer
 image "$matrix" sm_80 80 90 120
-[ -z "$ptxas" ] || served "$matrix" 80 86 87 88 89 90 100 103 110 120 121
+# the architectures that have spilled; DEPTH=all: every one that this image serves
+served_by='80 103 120'
+[ "$DEPTH" != all ] || served_by='80 86 87 88 89 90 100 103 110 120 121'
+# shellcheck disable=SC2086
+[ -z "$ptxas" ] || served "$matrix" $served_by
 
 parts=
 for target in $nvidia_targets; do

@@ -6,8 +6,8 @@
 build=$1
 levels=$build/fuzz/levels
 seed=1
-cases=800   # on the CPU
-pairs=200   # on GPUs
+cases=600   # on the CPU
+pairs=150   # on GPUs
 case $DEPTH,$SANITIZE$RUNNER in
 all,) cases=8000 pairs=2000 ;;
 *,?*) cases=40 pairs= ;;

@@ -7,7 +7,7 @@ cpu=300
 gpu=80
 case $SANITIZE in
 *thread*) cpu=60 gpu=20 ;;
-?*) cpu=150 gpu=60 ;;
+?*) cpu=100 gpu=40 ;;
 esac
 if [ "$DEPTH" = all ]; then
     cpu=$((cpu * 10))

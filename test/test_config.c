@@ -410,6 +410,8 @@ static void test_csf_advice(void) {
         CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
         const char *advice = strstr(vmafgpu_last_error(NULL), "adm_csf_scale can be up to ");
         CHECK(advice && sscanf(advice, "adm_csf_scale can be up to %lf here and adm_csf_diag_scale up to %lf", &scale, &diagonal) == 2);
+        vmafgpu_close(context);
+        context = NULL;
         for (int k = 0; k < 3; k++) {
             snprintf(options, sizeof options, "adm_csf_mode=1%s:adm_csf_scale=%.6f:adm_csf_diag_scale=%.6f", views[i],
                      k == 1 ? 1.1 * scale : scale, k == 2 ? 1.1 * diagonal : diagonal);

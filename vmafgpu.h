@@ -21207,6 +21207,11 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
     g->next_slot = (g->next_slot + 1) % g->queue;
 }
 
+/* Returns the words of a place in the ring; NULL if no feature has words. */
+static vmafgpu__value *vmafgpu__words_at(const vmafgpu__gpu *g, int64_t place) {
+    return g->words ? g->words + place * g->word_count : NULL;
+}
+
 /* Reads what the GPU says of pair i of a slot that is done. */
 static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int i, vmafgpu__outcome *outcome,
                                   vmafgpu__value *words) {
@@ -21240,7 +21245,7 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
         return;
     for (int i = 0; i < slot->batch.pairs; i++)
         vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
-                              g->words + (slot->first + i) % g->ring * g->word_count);
+                              vmafgpu__words_at(g, (slot->first + i) % g->ring));
     if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
         memcpy(slot->map, slot->map_landing, sizeof *slot->map * (size_t)vmafgpu__map_count(&v->config));
     slot->map = NULL;
@@ -21730,7 +21735,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__patience patienc
     if (g->collected < g->retired) {
         const int64_t i = g->collected++ % g->ring;
         *sums = g->outcomes[i].sums;
-        vmafgpu__settle_values(v, g->words + i * g->word_count);
+        vmafgpu__settle_values(v, vmafgpu__words_at(g, i));
         return vmafgpu__check_outcome(v, &g->outcomes[i], &g->items[i]);
     }
     return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
@@ -21743,7 +21748,7 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
     one.count = 1;
     for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
         one.distorted = &job->distorted[i];
-        v->measured = v->values + (ptrdiff_t)i * v->value_count;
+        v->measured = v->value_count ? v->values + (ptrdiff_t)i * v->value_count : NULL;
         vmafgpu__name_candidate(v, i, job->count);
         result = v->backend->single(v, &one, &sums[i]);
     }
@@ -21795,7 +21800,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
-            vmafgpu__value *words = g->words + (size_t)g->ring * (size_t)g->word_count;   /* behind those of the ring */
+            vmafgpu__value *words = vmafgpu__words_at(g, g->ring);   /* behind those of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
             vmafgpu__settle_values(v, words);
@@ -25377,8 +25382,9 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     vmafgpu__adm_fill(&out->adm, &shape, &v->plan, variant, scale, &layout,
                       (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch), g->site.lanes);
     out->rows = (const int64_t *)(uintptr_t)(g->edits.rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
-    out->cubes = (int64_t *)(uintptr_t)g->edits.cubes[scale] +
-                 (size_t)variant * 2 * VMAFGPU__BANDS * (size_t)out->adm.geometry.w * (size_t)out->adm.geometry.h;
+    out->cubes = (int64_t *)(uintptr_t)(g->edits.cubes[scale] +
+                                        (uint64_t)variant * 2 * VMAFGPU__BANDS * (uint64_t)out->adm.geometry.w *
+                                            (uint64_t)out->adm.geometry.h * sizeof(int64_t));
     out->variant = variant;
     return shape;
 }
@@ -25805,7 +25811,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
-            vmafgpu__read_outcome(g, slot, 0, &outcome, g->words + (size_t)g->ring * (size_t)g->word_count);
+            vmafgpu__read_outcome(g, slot, 0, &outcome, vmafgpu__words_at(g, g->ring));
             memcpy(v->edits->base.vif, outcome.sums.vif, sizeof outcome.sums.vif);
             memcpy(v->edits->base.adm, outcome.sums.adm, sizeof outcome.sums.adm);
         }

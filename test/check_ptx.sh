@@ -11,8 +11,8 @@
 #   code does that within divisions).
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel asks for. What `make
 #   blobs` has assembled of the same image is not assembled again.
-# - PTX as drivers compile it, for each GPU of 8.0 and later that ptxas knows: no spills either. DEPTH=all: in every kernel,
-#   else in those that are other ones in machine code.
+# - PTX as drivers compile it: no spills either. This looks at GPUs of 8.0, 10.3 and 12.0, and at the kernels that are other ones
+#   in machine code. DEPTH=all: each GPU of 8.0 and later that ptxas knows, and every kernel.
 # - In machine code: LDG...CONSTANT and no other LDG, no local memory.
 # - The container and the C header hold these and the machine code that was made, in at most 6 MB.
 build=${1:-build}

@@ -32,22 +32,6 @@ static const golden_clip clips[] = {
     {"tiny", "tiny_ref_18x22_420p.yuv", "tiny_dis_18x22_420p.yuv", 18, 22, 8, 1},
 };
 
-static inline char *read_text(const char *path) {
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    long size;
-    if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
-        text = (char *)malloc((size_t)size + 1);
-        if (text) {
-            text[fread(text, 1, (size_t)size, file)] = 0;
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-    return text;
-}
-
 static inline int open_side(video *v, const golden_clip *clip, const char *file) {
     static char paths[2][256]; /* video keeps the name */
     static int turn;

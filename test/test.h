@@ -166,4 +166,21 @@ static inline int test_end(void) {
     return test_failed ? 1 : 0;
 }
 
+/* Reads a whole file. Returns NULL if there is none; the caller frees the text. */
+static inline char *read_text(const char *path) {
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    long size;
+    if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
+        text = (char *)malloc((size_t)size + 1);
+        if (text) {
+            text[fread(text, 1, (size_t)size, file)] = 0;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    return text;
+}
+
 #endif /* TEST_H */

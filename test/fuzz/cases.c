@@ -1,6 +1,8 @@
 /* Draws random cases: see cases.h. */
 #include "cases.h"
 #include <stdarg.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ---- features, their options and values worth trying ---- */
 
@@ -477,4 +479,8 @@ int fuzz_case_pairs(const fuzz_case *c) {
     const int skipped = c->skip_reference > c->skip_distorted ? c->skip_reference : c->skip_distorted;
     const int left = c->frames - skipped;
     return c->frame_count > 0 && c->frame_count < left ? c->frame_count : left;
+}
+
+uint64_t fuzz_fresh_seed(void) {
+    return ((uint64_t)time(NULL) * 1000003u + (uint64_t)getpid()) % 1000000000;
 }

@@ -110,4 +110,7 @@ static inline int chance_is(chance *c, int percent) {
     return (int)chance_below(c, 100) < percent;
 }
 
+/* Returns a seed below 1,000,000,000 that differs from run to run. */
+uint64_t fuzz_fresh_seed(void);
+
 #endif /* FUZZ_CASES_H */

@@ -364,12 +364,8 @@ static void run_number(uint64_t seed, uint64_t number, int has_cpu, const char *
     film_free(&f);
 }
 
-static uint64_t fresh_seed(void) {
-    return ((uint64_t)time(NULL) * 1000003u + (uint64_t)getpid()) % 1000000000;
-}
-
 int main(int argc, char **argv) {
-    uint64_t seed = fresh_seed(), first = 0, cases = 0, done = 0;
+    uint64_t seed = fuzz_fresh_seed(), first = 0, cases = 0, done = 0;
     const char *folder = NULL;
     double seconds = 0;
     int has_cpu = 1;

@@ -106,7 +106,7 @@ static int is_crash(int status) {
 
 /* Copies the last line of the log of a tool. */
 static void last_words(const run *r, char *out, size_t size) {
-    char *text = report_read(r->log), *line = text;
+    char *text = read_text(r->log), *line = text;
     out[0] = 0;
     for (char *next = text; next && *next; next = strchr(next, '\n') ? strchr(next, '\n') + 1 : NULL) {
         line = *next == '\n' ? line : next;
@@ -246,8 +246,8 @@ static void name_columns(const question *q, char *columns, size_t size, char *fi
     ask_ours(&ours, q, "json", "ours.json", 1);
     wait_for(&theirs);
     wait_for(&ours);
-    a = report_mask(report_read(theirs.report));
-    b = report_mask(report_read(ours.report));
+    a = report_mask(read_text(theirs.report));
+    b = report_mask(read_text(ours.report));
     columns[0] = first[0] = 0;
     if (a && b) {
         report_columns(a, b, columns, size, first, first_size);
@@ -265,7 +265,7 @@ static int is_unsteady(const question *q, const char *report) {
         char *text;
         ask_theirs(&r, q, vmaf17, q->c->format, "theirs.again", patterns[i]);
         wait_for(&r);
-        text = report_mask(report_read(r.report));
+        text = report_mask(read_text(r.report));
         differs = !text || strcmp(text, report) != 0;
         free(text);
     }
@@ -305,8 +305,8 @@ static int compare_default(const question *q) {
     ask_ours(&ours, q, q->c->default_format, "ours.default", 0);
     wait_for(&theirs);
     wait_for(&ours);
-    a = report_mask(report_read(theirs.report));
-    b = report_mask(report_read(ours.report));
+    a = report_mask(read_text(theirs.report));
+    b = report_mask(read_text(ours.report));
     same = a && b && strcmp(a, b) == 0;
     if (!same) {
         if (a && b) {
@@ -321,7 +321,7 @@ static int compare_default(const question *q) {
 }
 
 static void compare_reports(const question *q, const char *arguments, const run *theirs, const run *ours) {
-    char *a = report_mask(report_read(theirs->report)), *b = report_mask(report_read(ours->report));
+    char *a = report_mask(read_text(theirs->report)), *b = report_mask(read_text(ours->report));
     if (!a || !b) {
         count_as(q, "differ", "no report", a ? "ours" : "libvmaf's");
     } else if (strcmp(a, b) != 0 && !(q->c->tool_threads && same_in_any_order(a, b))) {
@@ -375,7 +375,7 @@ static void run_case(const fuzz_case *c) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = ((uint64_t)time(NULL) * 1000003u + (uint64_t)getpid()) % 1000000000, first = 0, cases = 0, done = 0;
+    uint64_t seed = fuzz_fresh_seed(), first = 0, cases = 0, done = 0;
     double seconds = 0;
     const time_t begin = time(NULL);
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -5,24 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../test.h"
 #include "tally.h"
-
-/* Reads a whole file. Returns NULL if there is none; the caller frees the text. */
-static inline char *report_read(const char *path) {
-    FILE *file = fopen(path, "rb");
-    long size;
-    char *text = NULL;
-    if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
-        text = (char *)malloc((size_t)size + 1);
-        if (text) {
-            text[fread(text, 1, (size_t)size, file)] = 0;
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-    return text;
-}
 
 /* Removes the value between `key` and `end`. */
 static inline void report_mask_one(char *text, const char *key, char end) {

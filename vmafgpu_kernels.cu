@@ -5203,60 +5203,84 @@ GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVAR
 
 GPU_FN double load_double(const double *p) { return double_bits(load((const uint64_t *)p)); }
 
-/* As vmafgpu__speed_covariance_in_order(). Only the additions wait for each other: so many terms are loaded at a time. */
-GPU_FN double speed_covariance_in_order(const float *a, const float *b, int32_t pitch, int32_t w, int32_t h, double mean_a,
-                                        double mean_b) {
-    constexpr int32_t AT_ONCE = 8;
+enum { SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES };
+
+/* Where the samples of two places are in the plane, and their means. */
+struct SpeedCovariance {
+    const float *a, *b;
+    double mean_a, mean_b;
+};
+
+/* As vmafgpu__speed_covariance_in_order(), by a warp. Each addition waits for the one before, all else is done beforehand: a lane
+ * computes one of LANES terms, and all lanes add them. `terms` are LANES numbers of shared memory. */
+GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
+    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
+    const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
+    int32_t x = lane, at = lane;
     double sum = 0;
-    for (int32_t y = 0; y < h; y++, a += pitch, b += pitch)
-        for (int32_t x = 0; x < w; x += AT_ONCE) {
-            double term[AT_ONCE];
+    float next_a = 0, next_b = 0;
+    for (int32_t from = -LANES; from < w * h; from += LANES) {
+        /* Nothing is added at first and behind the end: the sum is never -0. */
+        const bool is_term = from >= 0 && from + lane < w * h;
+        terms[lane] = is_term ? ((double)next_a - c.mean_a) * ((double)next_b - c.mean_b) : 0;
+        for (; x >= w; x -= w)
+            at += launch.columns - w;
+        next_a = load_float(c.a + (at < last ? at : last));
+        next_b = load_float(c.b + (at < last ? at : last));
+        x += LANES;
+        at += LANES;
+        warp_barrier();
 #pragma unroll
-            for (int32_t k = 0; k < AT_ONCE; k++) {
-                const int32_t at = x + k < w ? x + k : w - 1;
-                term[k] = ((double)load_float(a + at) - mean_a) * ((double)load_float(b + at) - mean_b);
-            }
-#pragma unroll
-            for (int32_t k = 0; k < AT_ONCE; k++)
-                if (x + k < w)
-                    sum += term[k];
-        }
+        for (int32_t k = 0; k < LANES; k++)
+            sum += terms[k];
+        warp_barrier();
+    }
     return sum;
 }
 
-/* The covariance of places p and q, as vmafgpu__speed_covariance_of() computes it. */
-GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q) {
+/* Entry p <= q of the matrix, as vmafgpu__speed_covariance_of() computes it; NaN where the sum has to be computed in order. */
+GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q, SpeedCovariance &c) {
     constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
-    if (p > q) {
-        const int32_t larger = p;
-        p = q;
-        q = larger;
-    }
     const double *sums = (const double *)speed_part(launch, launch.layout.sums, block_y());
-    const float *means = speed_part(launch, launch.layout.means, block_y());
+    const float *means = speed_part(launch, launch.layout.means, block_y()), *flat = speed_part(launch, launch.layout.flat, block_y());
     const int32_t x = q % BLOCK - p % BLOCK, y = q / BLOCK - p / BLOCK;
     const int32_t index = y == 0 ? x : BLOCK + (y - 1) * (2 * SPEED_EDGE + 1) + x + SPEED_EDGE;
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const double n = (double)(w * h);
-    const double mean_p = (double)load_float(means + p), mean_q = (double)load_float(means + q);
+    c.a = flat + p / BLOCK * launch.columns + p % BLOCK;
+    c.b = flat + q / BLOCK * launch.columns + q % BLOCK;
+    c.mean_a = (double)load_float(means + p);
+    c.mean_b = (double)load_float(means + q);
     const double single_p = load_double(sums + SPEED_SINGLE * SPEED_SIDE + p),
                  single_q = load_double(sums + SPEED_SINGLE * SPEED_SIDE + q);
     const double both =
-        load_double(sums + index * SPEED_SIDE + p) - mean_p * single_q - mean_q * single_p + n * mean_p * mean_q;
-    const double error = vmafgpu__speed_covariance_error(w, h, both, vmafgpu__speed_spread(n, load_double(sums + p), mean_p),
-                                                         vmafgpu__speed_spread(n, load_double(sums + q), mean_q));
+        load_double(sums + index * SPEED_SIDE + p) - c.mean_a * single_q - c.mean_b * single_p + n * c.mean_a * c.mean_b;
+    const double error = vmafgpu__speed_covariance_error(w, h, both, vmafgpu__speed_spread(n, load_double(sums + p), c.mean_a),
+                                                         vmafgpu__speed_spread(n, load_double(sums + q), c.mean_b));
     const float low = (float)quotient(both - error, n), high = (float)quotient(both + error, n);
-    if (low == high)
-        return low;
-    const float *flat = speed_part(launch, launch.layout.flat, block_y());
-    const float *a = flat + p / BLOCK * launch.columns + p % BLOCK, *b = flat + q / BLOCK * launch.columns + q % BLOCK;
-    return (float)quotient(speed_covariance_in_order(a, b, launch.columns, w, h, mean_p, mean_q), n);
+    return low == high ? low : float_bits(0x7fffffff);
 }
 
-/* All of them, by the threads of a block. */
-GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *matrix) {
-    for (int32_t i = (int32_t)thread_index(); i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS)
-        matrix[i] = speed_covariance_of(launch, i / SPEED_SIDE, i % SPEED_SIDE);
+/* All of them, by the threads of a block. `terms`: VMAFGPU__SPEED_MATRIX_THREADS numbers of shared memory. */
+GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *matrix, double *terms) {
+    SpeedCovariance c;
+    for (int32_t i = (int32_t)thread_index(); i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
+        const int32_t p = i / SPEED_SIDE, q = i % SPEED_SIDE;
+        if (p <= q)
+            matrix[i] = matrix[q * SPEED_SIDE + p] = speed_covariance_of(launch, p, q, c);
+    }
+    block_barrier();
+    const int32_t warp = (int32_t)warp_index();
+    const double n = (double)(speed_positions(launch.blocks_across) * speed_positions(launch.blocks_down));
+#pragma unroll 1
+    for (int32_t i = warp; i < SPEED_SQUARE; i += SPEED_WARPS) {
+        const int32_t p = i / SPEED_SIDE, q = i % SPEED_SIDE;
+        if (p > q || matrix[i] == matrix[i])
+            continue;
+        speed_covariance_of(launch, p, q, c);
+        const float found = (float)quotient(speed_covariance_in_order(launch, c, terms + warp * LANES), n);
+        matrix[i] = matrix[q * SPEED_SIDE + p] = found;   /* nobody else reads these before the barrier */
+    }
     block_barrier();
 }
 
@@ -5467,7 +5491,7 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
     m.d = m.x + SPEED_LINE;
     m.e = m.d + SPEED_LINE;
     float *matrix = m.e + SPEED_LINE;
-    speed_read_covariance(launch, matrix);
+    speed_read_covariance(launch, matrix, (double *)(matrix + SPEED_SQUARE + 3));
     if (warp_index() > 0)
         return;
     speed_tridiagonalise(m, matrix);
@@ -5498,13 +5522,14 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64, SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
-    SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH, SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES,
+    SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH,
     SPEED_VECTOR = 8 * SPEED_GROUPS    /* a reflection's vector: five numbers and three that are nothing, and so on */
 };
 static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
 static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MATRIX_THREADS / 32 * SPEED_VECTOR +
                SPEED_SQUARE + 1) * 4 == VMAFGPU__SPEED_MATRIX_SHARED &&
-                  (5 * SPEED_LINE + SPEED_SQUARE) * 4 <= VMAFGPU__SPEED_MATRIX_SHARED,
+                  (5 * SPEED_LINE + SPEED_SQUARE + 3) % 2 == 0 &&
+                  (5 * SPEED_LINE + SPEED_SQUARE + 3) * 4 + VMAFGPU__SPEED_MATRIX_THREADS * 8 <= VMAFGPU__SPEED_MATRIX_SHARED,
               "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
@@ -5598,7 +5623,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
     m.vector = m.next + SPEED_LINE + warp_index() * SPEED_VECTOR;
     m.matrix = m.next + SPEED_LINE + SPEED_WARPS * SPEED_VECTOR;
     m.is_singular = (uint32_t *)(m.matrix + SPEED_SQUARE);
-    speed_read_covariance(launch, m.matrix);
+    speed_read_covariance(launch, m.matrix, (double *)m.from);
     for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
         const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
         m.from[row * SPEED_PITCH + column] = m.matrix[i];

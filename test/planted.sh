@@ -173,7 +173,7 @@ kernel_speed_scaled vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_bilin
 kernel_speed_check vmafgpu_kernels.cu plain:v1_speed_illegal /GPU_FN uint32_t speed_seen_in_row(/,/^}/s/x = whole \* 16 \/ launch.step/x = 1 + whole * 16 \/ launch.step/
 kernel_speed_flat vmafgpu_kernels.cu plain:v1_speed /GPU_FN float speed_local_mean(/,/^}/s/k <= reach/k < reach/
 kernel_speed_covariance vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_sum_column(/,/^}/s/above\[y + 1\] + above\[y\]/above[y]/
-kernel_speed_order vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_covariance_of(/,/^}/s/\*a = flat + p \/ BLOCK/*a = flat + q \/ BLOCK/
+kernel_speed_order vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_covariance_of(/,/^}/s/c.a = flat + p \/ BLOCK/c.a = flat + q \/ BLOCK/
 kernel_speed_column vmafgpu_kernels.cu reductions /^GPU_FN void speed_tridiagonalise(/,/^}/s/warp_barrier();   .*/ /
 kernel_speed_matrix vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_shift(/,/^}/s/corner + side \* ratio/corner - side * ratio/
 kernel_speed_entropy vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_entropy(/,/^}/s/p < SPEED_SIDE; p++/p < SPEED_SIDE - 1; p++/

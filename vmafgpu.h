@@ -366,6 +366,7 @@
  *   >>gpu features      what several features have on a GPU
  *   >>threads           a frame's work in parts
  *   >>pixels            frames in RGB become planes
+ *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion share
  *   >>motion  >>adm  >>cambi  >>speed  >>psnr  >>float psnr  >>ssim      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
@@ -6976,6 +6977,189 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 #endif /* !VMAFGPU_NO_PIXELS */
 
 /* ================================================================================================
+ * >>contrast sensitivity                         how well the eye sees each band, for adm and float_adm
+ * ================================================================================================ */
+#if !defined(VMAFGPU_NO_ADM) || !defined(VMAFGPU_NO_FLOAT)
+
+/* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
+static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
+    static const float amplitude[2][VMAFGPU__SCALES] = {
+        { 0.67234f, 0.41317f, 0.22727f, 0.11792f }, { 0.72709f, 0.49428f, 0.28688f, 0.15214f }
+    };
+    static const float a = 0.495f, k = 0.466f, f0 = 0.401f;
+    static const float g[2] = { 1.0f, 0.534f };
+    const double pi = 3.14159265358979323846;
+    const float r = (float)(view_dist * display_height * pi / 180.0);
+    const float u = (float)log10(pow(2.0, scale + 1) * (double)f0 * (double)g[diagonal] / (double)r);
+    const float exponent = k * u * u;
+    const float q = (float)(2.0 * (double)a * pow(10.0, (double)exponent) / (double)amplitude[diagonal][scale]);
+    return 1.0f / q;
+}
+
+/* Contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
+static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
+    static const float parameters[2][4] = {   /* measured at 20 and at 150 cd/m2 */
+        { 0.334278f, 3.79542f, 1.07327f, 6.4635f }, { 0.394533f, 2.7755f, 1.16577f, 7.45665f }
+    };
+    static const float alpha[4] = {
+        0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f
+    };
+    static const float beta[4] = { 0.028f, 0.37f, 37.0f, 360.0f };
+    const double pi = 3.14159265358979323846;
+    const float r = (float)(view_dist * display_height * pi / 180.0);
+    const float frequency = (float)((double)r / pow(2.0, scale + 1));
+    const float x0 = (float)log10(20.0), x1 = (float)log10(150.0), x = (float)log10(100.0);
+    float p[4], mtf = 0;
+    for (int i = 0; i < 4; i++)
+        p[i] = parameters[0][i] + (parameters[1][i] - parameters[0][i]) / (x1 - x0) * (x - x0);
+    const float a = (float)(1.0 + pow((double)(p[0] * frequency), (double)p[1]));
+    const float b = (float)(1.0 / pow(1 - exp(-pow((double)(frequency / 7), 2.0)), (double)p[2]));
+    const float neural = (float)((double)p[3] / pow((double)(a * b), 0.5));
+    for (int i = 0; i < 4; i++)
+        mtf = (float)((double)mtf + (double)alpha[i] * exp((double)(-beta[i] * frequency)));
+    const float rod_cone =
+        (float)((double)30.162f * pow(pow((double)(4.0627f / 100.0f), (double)1.6596f) + 1, -(double)0.2712f));
+    return (float)((double)(neural * mtf * rod_cone) * weight);
+}
+
+#endif
+
+/* ================================================================================================
+ * >>resampling                                   Gaussian taps, and planes of another size
+ * ================================================================================================
+ * For speed_chroma, speed_temporal, float_vif and float_motion, which scale planes before they measure them.
+ */
+#if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
+
+enum { VMAFGPU__SPEED_RESAMPLE = 9 };      /* samples that make a new one along a side, at most */
+enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
+
+/* From which samples along a side a new one is made, and how much each counts. */
+typedef struct vmafgpu__speed_source {
+    int   count;
+    int   at[VMAFGPU__SPEED_RESAMPLE];
+    float weight[VMAFGPU__SPEED_RESAMPLE];
+} vmafgpu__speed_source;
+
+/* Taps of a Gaussian that sum to 1. */
+static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
+    const double width = (double)sigma;
+    const float peak = (float)(1 / (width * sqrt(2 * 3.14159265358979323846)));
+    float sum = 0;
+    for (int i = -reach; i <= reach; i++) {
+        const float value = (float)exp(-0.5 * i / width * i / width);
+        taps[i + reach] = value / peak;
+        sum += taps[i + reach];
+    }
+    for (int i = 0; i <= 2 * reach; i++)
+        taps[i] /= sum;
+}
+
+/* Taps on either side, for a filter of `taps` taps at scale 1. */
+static int vmafgpu__speed_reach(int taps, float scale) {
+    const int size = (int)ceil((double)((float)taps * scale));
+    return size < 3 ? 1 : size / 2;
+}
+
+static int vmafgpu__speed_scale_is_known(float scale) {
+    static const float known[] = {
+        1.0f, 1.0f / 2.0f, 3.0f / 2.0f, 2.0f, 2.0f / 3.0f, 2.4f, 360.0f / 97.0f, 4.0f / 3.0f, 3.5f / 3.0f,
+        5.0f / 4.0f, 4.25f / 3.0f, 5.0f / 3.0f, 3.0f, 1.0f / 2.25f, 1.4746f, 1.54f, 1.6f, 1.06667f, 0.711111f,
+        0.74074f, 1.111111f
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if ((double)fabsf(scale - known[i]) < 1e-3)
+            return 1;
+    return 0;
+}
+
+/* Keys' cubic with a = -3/4. */
+static float vmafgpu__speed_cubic(float t) {
+    const float a = -0.75f;
+    t = t < 0 ? -t : t;
+    return t < 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : t < 2 ? (((t - 5) * t + 8) * t - 4) * a : 0;
+}
+
+static float vmafgpu__speed_lanczos(float t) {
+    const double x = (double)t, pi = 3.14159265358979323846;
+    if (t == 0 || t <= -4 || t >= 4)
+        return t == 0 ? 1.0f : 0.0f;
+    return (float)(4 * sin(pi * x) * sin(pi * x / 4) / (pi * pi * x * x));
+}
+
+/* What makes sample i of a side that is stretched from `size` to `count`. */
+static void vmafgpu__speed_source_of(int method, int size, int count, int i, vmafgpu__speed_source *out) {
+    static const int counts[] = { 1, 2, 4, 9 }, before[] = { 0, 0, 1, 4 };
+    const float ratio = (float)size / (float)count, at = (float)((i + 0.5) * (double)ratio - 0.5);
+    const int whole = (int)floor((double)at);
+    const float rest = at - (float)whole;
+    out->count = counts[method];
+    for (int k = 0; k < out->count; k++) {
+        const int step = k - before[method];
+        out->at[k] = vmafgpu__reflect(whole + step, size);
+        out->weight[k] = method == VMAFGPU__SPEED_BICUBIC ? vmafgpu__speed_cubic((float)step - rest)
+                                                          : vmafgpu__speed_lanczos((float)step - rest);
+    }
+    if (method == VMAFGPU__SPEED_NEAREST) {
+        const int nearest = (int)((float)i * ratio);
+        out->at[0] = nearest < size ? nearest : size - 1;
+        out->weight[0] = 1;
+    } else if (method == VMAFGPU__SPEED_BILINEAR) {
+        /* Beside the edge the distance is taken from the reflected sample. */
+        out->at[1] = vmafgpu__reflect((int)ceil((double)at), size);
+        out->weight[1] = at - (float)out->at[0];
+        out->weight[0] = 1 - out->weight[1];
+    }
+}
+
+static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vmafgpu__speed_source *across, int method,
+                                     float *const *rows) {
+    float value = 0, weights = 0;
+    for (int k = 0; k < down->count; k++)
+        for (int i = 0; i < across->count; i++) {
+            const float weight = down->weight[k] * across->weight[i];
+            value += weight * rows[k][across->at[i]];
+            weights += weight;
+        }
+    return method == VMAFGPU__SPEED_LANCZOS4 ? value / weights : value;
+}
+
+#ifndef VMAFGPU_NO_GPU
+VMAFGPU__COLD
+
+/* Entries for a new sample of the tables by which kernels resample along a side; of all `count`. There are two for each at least,
+ * since those of the bilinear method may be read before it is known to be another one. */
+static int vmafgpu__source_entries(int method) {
+    vmafgpu__speed_source source;
+    vmafgpu__speed_source_of(method, 1, 1, 0, &source);
+    return source.count;
+}
+
+static size_t vmafgpu__source_table_size(int method, int count) {
+    const int entries = vmafgpu__source_entries(method);
+    return (size_t)count * (size_t)(entries < 2 ? 2 : entries);
+}
+
+/* What makes `count` samples of `size`. Returns the size; out NULL: that only. */
+static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *out) {
+    const size_t entries = vmafgpu__source_table_size(method, count);
+    if (out)
+        memset(out, 0, sizeof *out * entries);
+    for (int i = 0; out && i < count; i++) {
+        vmafgpu__speed_source source;
+        vmafgpu__speed_source_of(method, size, count, i, &source);
+        for (int k = 0; k < source.count; k++)
+            *out++ = (uint64_t)vmafgpu__float_bits(source.weight[k]) << 32 | (uint32_t)source.at[k];
+    }
+    return entries;
+}
+
+VMAFGPU__COLD_END
+#endif /* !VMAFGPU_NO_GPU */
+
+#endif
+
+/* ================================================================================================
  * >>motion                                       the blurred reference against those before it
  * ================================================================================================ */
 /* ---- options and columns ---- */
@@ -7188,52 +7372,6 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
     { "integer_adm_num_scale3", NULL, 1, 0, 0 }, { "integer_adm_den_scale3", NULL, 1, 0, 0 },
     { NULL, NULL, 0, 0, 0 }
 };
-
-#if !defined(VMAFGPU_NO_ADM) || !defined(VMAFGPU_NO_FLOAT)
-/* ---- contrast sensitivity, which >>float adm has as well ---- */
-
-/* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
-static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
-    static const float amplitude[2][VMAFGPU__SCALES] = {
-        { 0.67234f, 0.41317f, 0.22727f, 0.11792f }, { 0.72709f, 0.49428f, 0.28688f, 0.15214f }
-    };
-    static const float a = 0.495f, k = 0.466f, f0 = 0.401f;
-    static const float g[2] = { 1.0f, 0.534f };
-    const double pi = 3.14159265358979323846;
-    const float r = (float)(view_dist * display_height * pi / 180.0);
-    const float u = (float)log10(pow(2.0, scale + 1) * (double)f0 * (double)g[diagonal] / (double)r);
-    const float exponent = k * u * u;
-    const float q = (float)(2.0 * (double)a * pow(10.0, (double)exponent) / (double)amplitude[diagonal][scale]);
-    return 1.0f / q;
-}
-
-/* Contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
-static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
-    static const float parameters[2][4] = {   /* measured at 20 and at 150 cd/m2 */
-        { 0.334278f, 3.79542f, 1.07327f, 6.4635f }, { 0.394533f, 2.7755f, 1.16577f, 7.45665f }
-    };
-    static const float alpha[4] = {
-        0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f
-    };
-    static const float beta[4] = { 0.028f, 0.37f, 37.0f, 360.0f };
-    const double pi = 3.14159265358979323846;
-    const float r = (float)(view_dist * display_height * pi / 180.0);
-    const float frequency = (float)((double)r / pow(2.0, scale + 1));
-    const float x0 = (float)log10(20.0), x1 = (float)log10(150.0), x = (float)log10(100.0);
-    float p[4], mtf = 0;
-    for (int i = 0; i < 4; i++)
-        p[i] = parameters[0][i] + (parameters[1][i] - parameters[0][i]) / (x1 - x0) * (x - x0);
-    const float a = (float)(1.0 + pow((double)(p[0] * frequency), (double)p[1]));
-    const float b = (float)(1.0 / pow(1 - exp(-pow((double)(frequency / 7), 2.0)), (double)p[2]));
-    const float neural = (float)((double)p[3] / pow((double)(a * b), 0.5));
-    for (int i = 0; i < 4; i++)
-        mtf = (float)((double)mtf + (double)alpha[i] * exp((double)(-beta[i] * frequency)));
-    const float rod_cone =
-        (float)((double)30.162f * pow(pow((double)(4.0627f / 100.0f), (double)1.6596f) + 1, -(double)0.2712f));
-    return (float)((double)(neural * mtf * rod_cone) * weight);
-}
-
-#endif
 
 #ifndef VMAFGPU_NO_ADM
 VMAFGPU__COLD
@@ -8858,104 +8996,6 @@ static void vmafgpu__cambi_finish(const vmafgpu *v, const vmafgpu__extractor *e,
  * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
  * element still sees the same operations one after another.
  */
-#if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
-/* ---- filters and scaling, which float VIF and motion have, too ---- */
-
-enum { VMAFGPU__SPEED_RESAMPLE = 9 };      /* samples that make a new one along a side, at most */
-enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
-
-/* From which samples along a side a new one is made, and how much each counts. */
-typedef struct vmafgpu__speed_source {
-    int   count;
-    int   at[VMAFGPU__SPEED_RESAMPLE];
-    float weight[VMAFGPU__SPEED_RESAMPLE];
-} vmafgpu__speed_source;
-
-/* Taps of a Gaussian that sum to 1. */
-static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
-    const double width = (double)sigma;
-    const float peak = (float)(1 / (width * sqrt(2 * 3.14159265358979323846)));
-    float sum = 0;
-    for (int i = -reach; i <= reach; i++) {
-        const float value = (float)exp(-0.5 * i / width * i / width);
-        taps[i + reach] = value / peak;
-        sum += taps[i + reach];
-    }
-    for (int i = 0; i <= 2 * reach; i++)
-        taps[i] /= sum;
-}
-
-/* Taps on either side, for a filter of `taps` taps at scale 1. */
-static int vmafgpu__speed_reach(int taps, float scale) {
-    const int size = (int)ceil((double)((float)taps * scale));
-    return size < 3 ? 1 : size / 2;
-}
-
-static int vmafgpu__speed_scale_is_known(float scale) {
-    static const float known[] = {
-        1.0f, 1.0f / 2.0f, 3.0f / 2.0f, 2.0f, 2.0f / 3.0f, 2.4f, 360.0f / 97.0f, 4.0f / 3.0f, 3.5f / 3.0f,
-        5.0f / 4.0f, 4.25f / 3.0f, 5.0f / 3.0f, 3.0f, 1.0f / 2.25f, 1.4746f, 1.54f, 1.6f, 1.06667f, 0.711111f,
-        0.74074f, 1.111111f
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if ((double)fabsf(scale - known[i]) < 1e-3)
-            return 1;
-    return 0;
-}
-
-/* Keys' cubic with a = -3/4. */
-static float vmafgpu__speed_cubic(float t) {
-    const float a = -0.75f;
-    t = t < 0 ? -t : t;
-    return t < 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : t < 2 ? (((t - 5) * t + 8) * t - 4) * a : 0;
-}
-
-static float vmafgpu__speed_lanczos(float t) {
-    const double x = (double)t, pi = 3.14159265358979323846;
-    if (t == 0 || t <= -4 || t >= 4)
-        return t == 0 ? 1.0f : 0.0f;
-    return (float)(4 * sin(pi * x) * sin(pi * x / 4) / (pi * pi * x * x));
-}
-
-/* What makes sample i of a side that is stretched from `size` to `count`. */
-static void vmafgpu__speed_source_of(int method, int size, int count, int i, vmafgpu__speed_source *out) {
-    static const int counts[] = { 1, 2, 4, 9 }, before[] = { 0, 0, 1, 4 };
-    const float ratio = (float)size / (float)count, at = (float)((i + 0.5) * (double)ratio - 0.5);
-    const int whole = (int)floor((double)at);
-    const float rest = at - (float)whole;
-    out->count = counts[method];
-    for (int k = 0; k < out->count; k++) {
-        const int step = k - before[method];
-        out->at[k] = vmafgpu__reflect(whole + step, size);
-        out->weight[k] = method == VMAFGPU__SPEED_BICUBIC ? vmafgpu__speed_cubic((float)step - rest)
-                                                          : vmafgpu__speed_lanczos((float)step - rest);
-    }
-    if (method == VMAFGPU__SPEED_NEAREST) {
-        const int nearest = (int)((float)i * ratio);
-        out->at[0] = nearest < size ? nearest : size - 1;
-        out->weight[0] = 1;
-    } else if (method == VMAFGPU__SPEED_BILINEAR) {
-        /* Beside the edge the distance is taken from the reflected sample. */
-        out->at[1] = vmafgpu__reflect((int)ceil((double)at), size);
-        out->weight[1] = at - (float)out->at[0];
-        out->weight[0] = 1 - out->weight[1];
-    }
-}
-
-static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vmafgpu__speed_source *across, int method,
-                                     float *const *rows) {
-    float value = 0, weights = 0;
-    for (int k = 0; k < down->count; k++)
-        for (int i = 0; i < across->count; i++) {
-            const float weight = down->weight[k] * across->weight[i];
-            value += weight * rows[k][across->at[i]];
-            weights += weight;
-        }
-    return method == VMAFGPU__SPEED_LANCZOS4 ? value / weights : value;
-}
-
-#endif
-
 /* ---- options and columns ---- */
 
 static const vmafgpu__column vmafgpu__speed_columns[] = {
@@ -17744,35 +17784,6 @@ VMAFGPU__COLD
  * A block per feature: its kernels, tables and device memory, how its launches are filled, and the table of functions by
  * which the room >>gpu has it all done. What a driver does is not known here.
  */
-#if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
-/* Entries for a new sample of the tables by which kernels resample along a side; of all `count`. There are two for each at least,
- * since those of the bilinear method may be read before it is known to be another one. */
-static int vmafgpu__source_entries(int method) {
-    vmafgpu__speed_source source;
-    vmafgpu__speed_source_of(method, 1, 1, 0, &source);
-    return source.count;
-}
-
-static size_t vmafgpu__source_table_size(int method, int count) {
-    const int entries = vmafgpu__source_entries(method);
-    return (size_t)count * (size_t)(entries < 2 ? 2 : entries);
-}
-
-/* What makes `count` samples of `size`. Returns the size; out NULL: that only. */
-static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *out) {
-    const size_t entries = vmafgpu__source_table_size(method, count);
-    if (out)
-        memset(out, 0, sizeof *out * entries);
-    for (int i = 0; out && i < count; i++) {
-        vmafgpu__speed_source source;
-        vmafgpu__speed_source_of(method, size, count, i, &source);
-        for (int k = 0; k < source.count; k++)
-            *out++ = (uint64_t)vmafgpu__float_bits(source.weight[k]) << 32 | (uint32_t)source.at[k];
-    }
-    return entries;
-}
-#endif
-
 /* ---- motion on a GPU: one launch ----
  *
  * Forms are as VIF's; above 12 bits, and on AMD, there is the plain form only. */

@@ -105,8 +105,8 @@ grep -oE 'vmafgpu__[a-z_0-9]+' "$work/code" | sort -u > "$work/there"
 comm -23 "$work/inner" "$work/there" > "$work/strays"
 check "inner names that are not there: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
 check 'the manual names what a pair flows through' [ "$(wc -l < "$work/inner")" -gt 15 ]
-sed -n '/^ \* ROOMS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' | grep -oE '>>(level |model |float |edits |gpu |cpu )?[a-z_]+' > "$work/listed"
-sed -nE 's/^ \* (>>(level |model |float |edits |gpu |cpu )?[a-z_]+)  .*/\1/p' "$work/code" > "$work/banners"
+sed -n '/^ \* ROOMS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' | grep -oE '>>[a-z_]+( [a-z_]+)?' > "$work/listed"
+sed -nE 's/^ \* (>>[a-z_]+( [a-z_]+)?)  .*/\1/p' "$work/code" > "$work/banners"
 check 'the rooms listed are the ones there are' cmp "$work/listed" "$work/banners"
 
 # Whoever comes from libvmaf finds each function of its headers.

@@ -367,12 +367,12 @@
  *   >>threads           a frame's work in parts
  *   >>pixels            frames in RGB become planes
  *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion share
- *   >>motion  >>adm  >>cambi  >>speed  >>psnr  >>float psnr  >>ssim      each: options, plan, plain C, columns
+ *   >>motion  >>adm  >>cambi  >>speed      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>vif  >>psnr_hvs  >>float adm  >>ciede      chapters: all of a feature in five parts, which are shared with kernels, on the
+ *   >>vif  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede      chapters: all of a feature in five parts, which are shared with kernels, on the
  *                       CPU, lanes or vectors, on a GPU, tables
- *   >>floats  >>float ansnr  >>float motion  >>float vif      each: options, plan, plain C, columns
+ *   >>float ansnr  >>float motion  >>float vif      each: options, plan, plain C, columns
  *   >>cpu               the backend on the CPU, and the choice of a level
  *   >>kernels           features without a chapter on a GPU: kernels, device memory, launches
  *   >>lzma              kernels as they are packed
@@ -387,9 +387,8 @@
  *   >>public            the functions of the API
  *   >>levels            names of vector code
  *   >>level operations  an instruction set, one row per operation
- *   >>level lanes       plain C that every level compiles for itself, the scalar one, too
  *   >>level pixels      luma and chroma of RGB
- *   >>level motion  >>level adm  >>level cambi  >>level speed  >>level psnr  >>level ssim  >>level floats
+ *   >>level motion  >>level adm  >>level cambi  >>level speed
  *                       features in vector code
  *
  * HOW A PAIR FLOWS
@@ -1368,7 +1367,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #  define VMAFGPU__HAS_RCPSS
 #  include <xmmintrin.h>
-#  ifdef __clang__   /* whose own functions ask for all that the command line has, see >>level lanes */
+#  ifdef __clang__   /* whose own functions ask for all that the command line has, see >>levels */
 #    define VMAFGPU__RCPPS(x) __builtin_ia32_rcpps(x)
 #    define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
 #    if __has_builtin(__builtin_elementwise_sqrt)   /* clang 22 has no others */
@@ -1532,7 +1531,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__FN static inline VMAFGPU__UNUSED
 #  define VMAFGPU__TABLE static const
 #  if defined(__clang__) && defined(__x86_64__)
-/* A step of a loop that becomes vector code. The loop is compiled without FMA (see >>level lanes), and clang refuses to inline
+/* A step of a loop that becomes vector code. The loop is compiled without FMA (see >>levels), and clang refuses to inline
  * a function into another one that lacks any of its instructions. */
 #    define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #  elif defined(__GNUC__) || defined(__clang__)
@@ -2096,41 +2095,6 @@ VMAFGPU__TABLE float vmafgpu__ansnr_taps[3][3] = {
     { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
     { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
     { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) }
-};
-
-/* ---- SSIM ---- */
-
-enum {
-    VMAFGPU__SSIM_SCALES = 5,          /* of float_ms_ssim */
-    VMAFGPU__SSIM_TAPS = 11,
-    VMAFGPU__SSIM_PLANES = 5           /* both pictures, their squares, their product */
-};
-
-/* What is summed over a picture. */
-enum {
-    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* the product of the three; each of them */
-    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; the others are positive */
-    VMAFGPU__SSIM_SUMS
-};
-
-/* A window's taps; they are the same from its end on. */
-#define VMAFGPU__SSIM_TAP0 0.001028f
-#define VMAFGPU__SSIM_TAP1 0.007599f
-#define VMAFGPU__SSIM_TAP2 0.036001f
-#define VMAFGPU__SSIM_TAP3 0.109361f
-#define VMAFGPU__SSIM_TAP4 0.213006f
-#define VMAFGPU__SSIM_TAP5 0.266012f
-
-VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
-    VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
-    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
-};
-
-/* The low-pass filter between float_ms_ssim's scales. From a row's first tap to its middle one; rows are the same from the filter's end on, too. */
-VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
-    { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f }, { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
-    { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f }, { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
-    { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f }
 };
 
 /* ---- SpEED ---- */
@@ -2716,17 +2680,6 @@ typedef struct vmafgpu__squares_launch {
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
 
-/* The squares of some rows one by one, as floats in the groups of vmafgpu__sequence_launch. */
-typedef struct vmafgpu__square_terms_launch {
-    unsigned char *scratch;                 /* of the first pair */
-    uint64_t scratch_size;
-    uint32_t pairs;                         /* bit set: the pair is wanted */
-    int32_t  kind;                          /* of differences, of the reference's samples, of the distorted frame's; words all */
-    int32_t  width, first, end;             /* rows first .. end - 1 */
-    int32_t  pitch;                         /* floats from a term to the next one of the group */
-    vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
-} vmafgpu__square_terms_launch;
-
 /* Planes of floats of which every row is added up from left to right, then these sums from the top. Places are bytes in a
  * pair's scratch. */
 typedef struct vmafgpu__chain_plane {
@@ -2839,56 +2792,6 @@ typedef struct vmafgpu__float_planes_launch {
     float    unit;
     struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* NULL: there is none */
 } vmafgpu__float_planes_launch;
-
-/* A block of SSIM makes windows of so many columns and rows, from as many rows and those that the last windows see. */
-enum {
-    VMAFGPU__SSIM_THREADS = 256,
-    VMAFGPU__SSIM_BLOCK_COLUMNS = 32, VMAFGPU__SSIM_BLOCK_LINES = 64,
-    VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
-    VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
-    VMAFGPU__SSIM_BANDS = 64,               /* parts of a picture, of whole rows of blocks, of which means have the sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* that a block of rounded works off, one after the other */
-    VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
-    VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
-    VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
-    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats of a row that it sees */
-    VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
-    VMAFGPU__SSIM_SETTLE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
-};
-
-/* A row of windows of a sum in doubt: its terms, each rounded to a multiple of 2^(exponent - 52), added up in units of that; how
- * many of them were halfway between two, or VMAFGPU__SSIM_UNKNOWN where one is too large. */
-#define VMAFGPU__SSIM_UNKNOWN 0x80000000u
-typedef struct vmafgpu__ssim_row { int64_t sum; uint32_t ties; int32_t exponent; } vmafgpu__ssim_row;
-
-typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];                    /* planes of floats in a pair's scratch, unless the pictures are luma */
-    uint64_t partial;                       /* there, SUMS doubles of each block of windows */
-    uint64_t rows;                          /* there, a ssim_row for each row of windows, of all, l, c, s */
-    int32_t  bytes;                         /* of a sample; 4: of a float */
-    int32_t  width, height, pitch;          /* pitch in floats */
-    int32_t  across, blocks;                /* blocks in a row; all */
-    uint32_t wanted;                        /* which means: bits */
-} vmafgpu__ssim_scale;
-
-typedef struct vmafgpu__ssim_launch {
-    vmafgpu__batch batch;
-    unsigned char *scratch;                 /* of the first pair */
-    uint64_t scratch_size;
-    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
-    int32_t  word_stride;
-    int32_t  doubts;                        /* that word */
-    uint32_t doubted, unsettled;            /* which are in doubt anyway; which stay so */
-    uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
-    int32_t  kind;                          /* of the sums */
-    int32_t  strip, strip_end;              /* rows of windows */
-    uint64_t terms;                         /* in a pair's scratch: doubles, as sequences have them */
-    int32_t  terms_pitch;
-    int32_t  at;                            /* the scale that windows or a filter work on */
-    int32_t  factor;                        /* by which reduce makes scale 0 of luma */
-    float    unit;
-    vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
-} vmafgpu__ssim_launch;
 
 /* ---- of features with a chapter ---- */
 #define VMAFGPU__PASS VMAFGPU__PASS_SHARED
@@ -10040,837 +9943,6 @@ static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
 #endif /* !VMAFGPU_NO_SPEED */
 
 /* ================================================================================================
- * >>psnr                                         peak signal-to-noise ratio of each plane
- * ================================================================================================
- * After libvmaf's integer_psnr.c: sums of squared differences, and what is made of them in doubles.
- */
-static const vmafgpu__column vmafgpu__psnr_columns[] = {
-    { "psnr_y", "VMAF_feature_psnr_y_score", 0, 0, 1 }, { "mse_y", NULL, 0, 0, 1 },
-    { "psnr_cb", NULL, 0, 0, 1 }, { "mse_cb", NULL, 0, 0, 1 },
-    { "psnr_cr", NULL, 0, 0, 1 }, { "mse_cr", NULL, 0, 0, 1 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_PSNR
-#define VMAFGPU__PSNR_OPTIONS(X) \
-    X(VMAFGPU__PSNR_APSNR, "enable_apsnr", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__PSNR_CHROMA, "enable_chroma", NULL, VMAFGPU__FLAG, 1, 0, 1, NULL) \
-    X(VMAFGPU__PSNR_MSE, "enable_mse", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__PSNR_MIN_SSE, "min_sse", NULL, VMAFGPU__REAL, 0, 0, DBL_MAX, NULL) \
-    X(VMAFGPU__PSNR_REDUCED_PEAK, "reduced_hbd_peak", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum { VMAFGPU__PSNR_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__psnr_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__PSNR_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-static int vmafgpu__psnr_planes(const vmafgpu *v, const vmafgpu__extractor *e) {
-    return v->config.chroma != VMAFGPU_400 && e->option[VMAFGPU__PSNR_CHROMA] != 0 ? 3 : 1;
-}
-
-static int vmafgpu__psnr_has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
-    return column / 2 < vmafgpu__psnr_planes(v, e) && (column % 2 == 0 || e->option[VMAFGPU__PSNR_MSE] != 0);
-}
-
-static vmafgpu_result vmafgpu__psnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    e->needs_chroma = vmafgpu__psnr_planes(v, e) > 1;
-    return vmafgpu__plan_depth(v, e);
-}
-
-/* ---- in plain C ---- */
-
-/* The sum of squared differences of a row. */
-static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide, int w) {
-    uint64_t sum = 0;
-    uint32_t part = 0;   /* of bytes: no row is so long that it wraps */
-    if (wide)
-        for (int x = 0; x < w; x++) {
-            const int32_t d = (int32_t)((const uint16_t *)a)[x] - ((const uint16_t *)b)[x];
-            sum += (uint64_t)((int64_t)d * d);
-        }
-    else
-        for (int x = 0; x < w; x++) {
-            const int32_t d = (int32_t)((const uint8_t *)a)[x] - ((const uint8_t *)b)[x];
-            part += (uint32_t)(d * d);
-        }
-    return sum + part;
-}
-
-typedef struct vmafgpu__psnr_task {
-    const vmafgpu           *v;
-    const vmafgpu__sight    *pair;
-    int                      planes;
-    uint16_t                *lines;       /* two for each thread */
-    size_t                   line;        /* words of one */
-    uint64_t                 sum[VMAFGPU__MAX_THREADS][3];
-} vmafgpu__psnr_task;
-
-static uint64_t vmafgpu__psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return sizeof(vmafgpu__psnr_task) + 2 * (uint64_t)v->config.threads * vmafgpu__padded(v->config.width) * sizeof(uint16_t);
-}
-
-static void vmafgpu__psnr_part(void *arg, int index) {
-    vmafgpu__psnr_task *t = (vmafgpu__psnr_task *)arg;
-    const vmafgpu_config *c = &t->v->config;
-    uint16_t *line = t->lines + 2 * (size_t)index * t->line;
-    for (int plane = 0; plane < t->planes; plane++) {
-        int y, end;
-        vmafgpu__part(vmafgpu__plane_height(c, plane), index, c->threads, &y, &end);
-        for (t->sum[index][plane] = 0; y < end; y++)
-            t->sum[index][plane] += t->pair->functions->psnr_row(
-                vmafgpu__sight_row(c, t->pair, 0, plane, y, line),
-                vmafgpu__sight_row(c, t->pair, 1, plane, y, line + t->line), c->bit_depth > 8,
-                vmafgpu__plane_width(c, plane));
-    }
-}
-
-static vmafgpu_result vmafgpu__psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                 void *scratch, vmafgpu__value *out) {
-    vmafgpu__psnr_task *t = (vmafgpu__psnr_task *)scratch;
-    t->v = v;
-    t->pair = pair;
-    t->planes = vmafgpu__psnr_planes(v, e);
-    t->lines = (uint16_t *)(void *)(t + 1);
-    t->line = vmafgpu__padded(v->config.width);
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__psnr_part, t);
-    for (int plane = 0; plane < 3; plane++) {
-        out[plane].whole = 0;
-        for (int i = 0; i < v->config.threads && plane < t->planes; i++)
-            out[plane].whole += t->sum[i][plane];
-    }
-    return result;
-}
-
-/* ---- from sums to doubles ---- */
-
-static double vmafgpu__psnr_peak_square(const vmafgpu *v, const vmafgpu__extractor *e) {
-    const int b = v->config.bit_depth;
-    const uint32_t peak = e->option[VMAFGPU__PSNR_REDUCED_PEAK] != 0 ? 255u << (b - 8) : (1u << b) - 1;
-    return (double)(peak * peak);
-}
-
-static void vmafgpu__psnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                 int64_t position, double *out) {
-    const double square = vmafgpu__psnr_peak_square(v, e), min_sse = e->option[VMAFGPU__PSNR_MIN_SSE];
-    (void)sums, (void)position;
-    for (int plane = 0; plane < vmafgpu__psnr_planes(v, e); plane++) {
-        const double count = (double)((uint64_t)vmafgpu__plane_width(&v->config, plane) *
-                                      (uint64_t)vmafgpu__plane_height(&v->config, plane));
-        const double mse = (double)vmafgpu__values(v, e)[plane].whole / count;
-        const double max = min_sse != 0 ? ceil(10. * log10(square / (min_sse / count))) : 6 * v->config.bit_depth + 12;
-        const double psnr = 10. * log10(square / (mse > 1e-16 ? mse : 1e-16));
-        *out++ = psnr < max ? psnr : max;
-        if (e->option[VMAFGPU__PSNR_MSE] != 0)
-            *out++ = mse;
-    }
-}
-
-static const char *const vmafgpu__psnr_aggregate_names[] = { "apsnr_y", "apsnr_cb", "apsnr_cr", NULL };
-
-static int vmafgpu__psnr_wants_aggregates(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__PSNR_APSNR] != 0;
-}
-
-static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *values) {
-    for (int plane = 0; plane < 3; plane++)
-        e->whole_clip.sum[plane] += values[plane].whole;
-    e->whole_clip.pairs++;
-}
-
-/* Planes that are not looked at have no samples: -inf, as in libvmaf. */
-static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
-    const double square = vmafgpu__psnr_peak_square(v, e);
-    const int wanted = plane < vmafgpu__psnr_planes(v, e);
-    const uint64_t count = !wanted ? 0
-                                   : e->whole_clip.pairs * (uint64_t)vmafgpu__plane_width(&v->config, plane) *
-                                         (uint64_t)vmafgpu__plane_height(&v->config, plane);
-    const double cap = ceil(10. * log10((double)((uint64_t)square * count * 2)));
-    const double value = 10. * (log10(square) + log10((double)count) - log10((double)e->whole_clip.sum[plane]));
-    return value < cap ? value : cap;
-}
-
-static const vmafgpu__aggregates vmafgpu__psnr_aggregates = {
-    vmafgpu__psnr_aggregate_names, vmafgpu__psnr_wants_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate
-};
-static const vmafgpu__measure vmafgpu__psnr_measure = {
-    3, 1, 0, NULL, vmafgpu__psnr_scratch, NULL, vmafgpu__psnr_measure_pair, &vmafgpu__psnr_aggregates, NULL
-};
-
-#endif /* !VMAFGPU_NO_PSNR */
-
-/* ================================================================================================
- * >>float psnr                                   float_psnr and float_moment: sums of luma's squares
- * ================================================================================================
- * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another; samples are multiples of a power
- * of two, so that the sum of squares, each of them rounded to float, is exact in any order while it is below 2^53 units. That
- * can be exceeded at 16 bits only, and then the sum is made as libvmaf does.
- */
-static const vmafgpu__column vmafgpu__float_psnr_columns[] = {
-    { "float_psnr", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
-};
-static const vmafgpu__column vmafgpu__float_moment_columns[] = {
-    { "float_moment_ref1st", NULL, 0, 0, 1 }, { "float_moment_dis1st", NULL, 0, 0, 1 },
-    { "float_moment_ref2nd", NULL, 0, 0, 1 }, { "float_moment_dis2nd", NULL, 0, 0, 1 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-/* Luma as libvmaf's floats has 255 and a fraction for white at any depth. */
-static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
-    return 1.0f / (float)(1 << (c->bit_depth - 8));
-}
-
-#ifndef VMAFGPU_NO_FLOAT
-typedef struct vmafgpu__float_task {
-    const vmafgpu        *v;
-    const vmafgpu__sight *pair;
-    int                   is_moment;
-    uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* the picture's, or the difference's in the first two: see float_row */
-} vmafgpu__float_task;
-
-static uint64_t vmafgpu__float_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)v;
-    (void)e;
-    return sizeof(vmafgpu__float_task);
-}
-
-static void vmafgpu__float_part(void *arg, int index) {
-    vmafgpu__float_task *t = (vmafgpu__float_task *)arg;
-    const vmafgpu_config *c = &t->v->config;
-    uint64_t *sum = t->sum[index];
-    int y, end;
-    memset(sum, 0, sizeof t->sum[index]);
-    for (vmafgpu__part(c->height, index, c->threads, &y, &end); y < end; y++) {
-        const void *a = vmafgpu__view_row(&t->pair->luma[0], y), *b = vmafgpu__view_row(&t->pair->luma[1], y);
-        t->pair->functions->float_row(a, t->is_moment ? NULL : b, c->bit_depth > 8, c->width, sum);
-        if (t->is_moment)
-            t->pair->functions->float_row(b, NULL, c->bit_depth > 8, c->width, sum + 2);
-    }
-}
-
-/* The sum of squares of words, or of their differences, as libvmaf makes it. */
-static double vmafgpu__float_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
-    const float unit = vmafgpu__float_unit(&v->config);
-    double sum = 0;
-    for (int y = 0; y < v->config.height; y++)
-        for (int x = 0; x < v->config.width; x++) {
-            const int p = vmafgpu__word((const uint8_t *)vmafgpu__view_row(a, y), x);
-            const int q = b ? vmafgpu__word((const uint8_t *)vmafgpu__view_row(b, y), x) : 0;
-            const float d = (float)(p - q) * unit, square = d * d;
-            sum += (double)square;
-        }
-    return sum;
-}
-
-/* Sums of the pictures, or of their difference: as they are, and of their squares. */
-static vmafgpu_result vmafgpu__float_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                  void *scratch, vmafgpu__value *out) {
-    vmafgpu__float_task *t = (vmafgpu__float_task *)scratch;
-    const double unit = (double)vmafgpu__float_unit(&v->config);
-    t->v = v;
-    t->pair = pair;
-    t->is_moment = e->feature->measure->values == 4;
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__float_part, t);
-    for (int k = 0; k < e->feature->measure->values && result == VMAFGPU_OK; k++) {
-        const int square = !t->is_moment || k >= 2, which = t->is_moment ? k & 1 : 0;
-        uint64_t sum = 0;
-        for (int i = 0; i < v->config.threads; i++)
-            sum += t->sum[i][2 * which + square];
-        if (sum >> 53)
-            out[k].real = vmafgpu__float_chain(v, &pair->luma[which], t->is_moment ? NULL : &pair->luma[1]);
-        else
-            out[k].real = (double)sum * (square ? unit * unit : unit);
-    }
-    return result;
-}
-
-static void vmafgpu__float_psnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                       int64_t position, double *out) {
-    const int b = v->config.bit_depth;
-    const double noise = vmafgpu__values(v, e)[0].real / (double)((int64_t)v->config.width * v->config.height);
-    const double peak = 256.0 - (double)vmafgpu__float_unit(&v->config), max = 6 * b + 12;
-    const double psnr = 10 * log10(peak * peak / (noise > 1e-10 ? noise : 1e-10));
-    (void)sums, (void)position;
-    *out = psnr < max ? psnr : max;
-}
-
-static void vmafgpu__float_moment_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                         int64_t position, double *out) {
-    (void)sums, (void)position;
-    for (int k = 0; k < 4; k++)
-        out[k] = vmafgpu__values(v, e)[k].real / (double)((int64_t)v->config.width * v->config.height);
-}
-
-static const vmafgpu__measure vmafgpu__float_psnr_measure = {
-    1, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
-};
-static const vmafgpu__measure vmafgpu__float_moment_measure = {
-    4, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
-};
-
-#endif /* !VMAFGPU_NO_FLOAT */
-
-/* ================================================================================================
- * >>ssim                                         structural similarity at one scale, and at five
- * ================================================================================================
- * After libvmaf's float_ssim.c, float_ms_ssim.c and iqa: windows of 11x11 over luma, its squares and its product, in floats,
- * rows first. Each product with a tap is rounded to float, the sum of a window's row or column is a double and is rounded
- * once. A pixel's luminance and contrast are doubles over floats, its structure is a float.
- *
- * Libvmaf adds the pixels' terms to a double one after another, and of that sum divided by their number it keeps a float.
- * Here each lane and each thread has its own sum. By how much two such orders can differ is known (half a unit in the last
- * place for each addition); nearly always all doubles that near round to the same float, which then is libvmaf's. If not, the
- * picture is measured again and its terms are added in libvmaf's order.
- */
-static const vmafgpu__column vmafgpu__ssim_columns[] = {
-    { "float_ssim", NULL, 0, 0, 1 }, { "float_ssim_l", NULL, 1, 0, 1 }, { "float_ssim_c", NULL, 1, 0, 1 },
-    { "float_ssim_s", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 }
-};
-static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
-    { "float_ms_ssim", NULL, 0, 0, 1 },
-    { "float_ms_ssim_l_scale0", NULL, 1, 0, 1 }, { "float_ms_ssim_l_scale1", NULL, 1, 0, 1 },
-    { "float_ms_ssim_l_scale2", NULL, 1, 0, 1 }, { "float_ms_ssim_l_scale3", NULL, 1, 0, 1 },
-    { "float_ms_ssim_l_scale4", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale0", NULL, 1, 0, 1 },
-    { "float_ms_ssim_c_scale1", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale2", NULL, 1, 0, 1 },
-    { "float_ms_ssim_c_scale3", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale4", NULL, 1, 0, 1 },
-    { "float_ms_ssim_s_scale0", NULL, 1, 0, 1 }, { "float_ms_ssim_s_scale1", NULL, 1, 0, 1 },
-    { "float_ms_ssim_s_scale2", NULL, 1, 0, 1 }, { "float_ms_ssim_s_scale3", NULL, 1, 0, 1 },
-    { "float_ms_ssim_s_scale4", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_SSIM
-#define VMAFGPU__MS_SSIM_OPTIONS(X) \
-    X(VMAFGPU__SSIM_CLIP_DB, "clip_db", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__SSIM_DB, "enable_db", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__SSIM_LCS, "enable_lcs", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
-#define VMAFGPU__SSIM_OPTIONS(X) \
-    VMAFGPU__MS_SSIM_OPTIONS(X) \
-    X(VMAFGPU__SSIM_SCALE, "scale", NULL, VMAFGPU__INTEGER, 0, 0, 10, NULL)
-enum { VMAFGPU__SSIM_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__ssim_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__SSIM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__MS_SSIM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-enum {
-    VMAFGPU__SSIM_LANES = 32,
-    VMAFGPU__SSIM_TILE = 128,          /* columns that are worked off together */
-    VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK,   /* a tile with what its windows see beyond it */
-    VMAFGPU__SSIM_STRIP = 32,          /* rows whose terms are kept when they are added in order */
-    VMAFGPU__SSIM_MIN_SIZE = 176,      /* of float_ms_ssim: 11 pixels at the last scale */
-    VMAFGPU__SSIM_HALVING = 16,        /* rows in the ring of the low-pass filter, which sees nine */
-    VMAFGPU__SSIM_HALVES = 8           /* rows of its sums, of which five are worked on */
-};
-
-/* The terms of a strip's pixels, or NULL. */
-typedef struct vmafgpu__ssim_terms {
-    double *l, *c;
-    float  *s;
-} vmafgpu__ssim_terms;
-
-/* What is done to rows of a tile, `lanes` times LANES columns. Rows have as many columns more as the window or filter sees. */
-typedef struct vmafgpu__ssim_functions {
-    /* Columns x.. of a row of luma, of w, as floats: `chunks` times CHUNK of them, 0 beyond the last one. */
-    void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
-    /* The windows' rows: of PLANES, TILE apart in `out`. */
-    void (*along)(const float *a, const float *b, int lanes, float *out);
-    /* The windows' columns: makes TAPS such rows those of the windows that end in them. sums: those of windows that have begun,
-     * TAPS for each column. */
-    void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to those of SUMS sums, each of LANES lanes, that are wanted: VMAFGPU__SSIM_ALL alone, or
-     * .._C and .._S with or without .._ALL and .._L, a bit each. Keeps all of them if there are `terms`; then all are wanted. */
-    void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
-    /* A row as its even and its odd columns, LINE apart in `out`. */
-    void (*split)(const float *row, int lanes, float *out);
-    /* A row of the low-passed picture of half the size, from nine that are split. */
-    void (*halve)(const float *const *rows, int lanes, float *out);
-    /* The same of luma, where sums are exact in any order: adds a row that is split, an odd one or an even one, to the rows of
-     * sums that it counts in, of which an even one begins the last; and rounds a row of sums. */
-    void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
-    void (*round)(const double *sums, int lanes, float *out);
-    /* Adds a row of luma, weighted, to sums of columns. */
-    void (*add_row)(const void *row, int wide, int w, float unit, float weight, double *sums);
-} vmafgpu__ssim_functions;
-
-/* A pair of pictures at a scale: luma, or floats of our own. */
-typedef struct vmafgpu__ssim_pictures {
-    int    w, h;
-    float *plane[2];                   /* NULL: luma */
-    size_t pitch;
-} vmafgpu__ssim_pictures;
-
-/* What a thread has. */
-typedef struct vmafgpu__ssim_seat {
-    float  rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
-    double begun[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
-    float  halving[VMAFGPU__SSIM_HALVING][2 * VMAFGPU__SSIM_LINE];
-    double halves[VMAFGPU__SSIM_HALVES][VMAFGPU__SSIM_TILE];
-    float  line[2][2 * VMAFGPU__SSIM_LINE];
-    double sums[(int)VMAFGPU__SSIM_SUMS * (int)VMAFGPU__SSIM_LANES];
-    vmafgpu__ssim_terms terms;   /* where those of the present row go */
-} vmafgpu__ssim_seat;
-
-typedef struct vmafgpu__ssim_task {
-    vmafgpu                 *v;
-    const vmafgpu__sight    *pair;
-    int                      factor;             /* by which float_ssim's pictures are smaller than luma */
-    int                      scales;
-    vmafgpu__ssim_pictures   scale[VMAFGPU__SSIM_SCALES];
-    int                      at;                 /* the scale that is worked on */
-    unsigned                 wanted;             /* what is summed of it, as bits */
-    int                      is_strip, first;    /* only the terms of a strip's rows are wanted */
-    vmafgpu__ssim_terms      terms;              /* of STRIP rows of so many columns */
-    size_t                   terms_pitch;
-    vmafgpu__ssim_seat      *seats;              /* one for each thread */
-    double                  *columns;            /* sums of columns, for each thread so many */
-    size_t                   columns_count;
-} vmafgpu__ssim_task;
-
-/* ---- plan ---- */
-
-/* As libvmaf rounds it: the smaller side is about 256 then. */
-static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
-    const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
-    const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
-    return wanted ? wanted : automatic;
-}
-
-/* Not rounded up: odd sizes get one more at any factor. */
-static int vmafgpu__ssim_reduced(int size, int factor) {
-    return factor > 1 ? size / factor + (size & 1) : size;
-}
-
-static vmafgpu_result vmafgpu__ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int factor = vmafgpu__ssim_factor(v, e), taps = VMAFGPU__SSIM_TAPS;
-    const int w = vmafgpu__ssim_reduced(v->config.width, factor), h = vmafgpu__ssim_reduced(v->config.height, factor);
-    if (w < taps || h < taps)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "float_ssim needs %dx%d pixels or more after it has reduced pictures by its scale; %dx%d by %d "
-                             "are %dx%d", taps, taps, v->config.width, v->config.height, factor, w, h);
-    return vmafgpu__plan_depth(v, e);
-}
-
-static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int least = VMAFGPU__SSIM_MIN_SIZE;
-    if (v->config.width < least || v->config.height < least)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_ms_ssim needs frames of %dx%d or more, not %dx%d", least, least,
-                             v->config.width, v->config.height);
-    return vmafgpu__plan_depth(v, e);
-}
-
-/* ---- memory ---- */
-
-static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
-    p->w = w;
-    p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* what is read and written goes on to the end of a tile */
-    for (int i = 0; i < 2; i++)
-        p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
-}
-
-static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__carver *c) {
-    vmafgpu__ssim_task unused, *place = (vmafgpu__ssim_task *)vmafgpu__carve(c, sizeof unused), *t = c->base ? place : &unused;
-    const int is_single = e->feature->measure->values == 4, w = v->config.width, h = v->config.height;
-    memset(t, 0, sizeof *t);
-    t->factor = is_single ? vmafgpu__ssim_factor(v, e) : 1;
-    t->scales = is_single ? 1 : VMAFGPU__SSIM_SCALES;
-    t->scale[0].w = w;
-    t->scale[0].h = h;
-    if (t->factor > 1)
-        vmafgpu__ssim_carve_scale(c, &t->scale[0], vmafgpu__ssim_reduced(w, t->factor), vmafgpu__ssim_reduced(h, t->factor));
-    for (int k = 1; k < t->scales; k++)
-        vmafgpu__ssim_carve_scale(c, &t->scale[k], (t->scale[k - 1].w + 1) / 2, (t->scale[k - 1].h + 1) / 2);
-    t->seats = (vmafgpu__ssim_seat *)vmafgpu__carve(c, sizeof *t->seats * (size_t)v->config.threads);
-    t->columns_count = t->factor > 1 ? vmafgpu__padded(w + 2 * t->factor) + VMAFGPU__CHUNK : 0;
-    t->columns = (double *)vmafgpu__carve(c, sizeof(double) * (uint64_t)t->columns_count * (uint64_t)v->config.threads);
-    t->terms_pitch = vmafgpu__padded(t->scale[0].w);
-    t->terms.l = (double *)vmafgpu__carve(c, sizeof(double) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
-    t->terms.c = (double *)vmafgpu__carve(c, sizeof(double) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
-    t->terms.s = (float *)vmafgpu__carve(c, sizeof(float) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
-    return place;
-}
-
-static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__carver c = { NULL, 0 };
-    vmafgpu__ssim_layout(v, e, &c);
-    return c.used + VMAFGPU__ALIGNMENT;
-}
-
-/* ---- pictures at other scales ---- */
-
-/* The place of row or column i of n, whose edges are mirrors: the last one comes twice. */
-static int vmafgpu__ssim_mirror(int i, int n) {
-    return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
-}
-
-/* Rows of float_ssim's reduced pictures: means of squares. Columns are summed first: these sums are exact, as at any factor
- * and depth their terms are multiples of 2^-45 or more and they stay below 256. */
-static void vmafgpu__ssim_reduce_part(void *arg, int index) {
-    vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
-    const vmafgpu_config *c = &t->v->config;
-    const vmafgpu__ssim_pictures *to = &t->scale[0];
-    const int f = t->factor, half = f / 2, w = c->width;
-    const float weight = 1.0f / (float)(f * f);
-    double *sums = t->columns + (size_t)index * t->columns_count + VMAFGPU__CHUNK;
-    int y, end;
-    for (vmafgpu__part(to->h, index, c->threads, &y, &end); y < end; y++)
-        for (int i = 0; i < 2; i++) {
-            float *out = to->plane[i] + (size_t)y * to->pitch;
-            memset(sums, 0, sizeof *sums * (size_t)w);
-            for (int j = 0; j < f; j++)
-                t->pair->functions->ssim->add_row(
-                    vmafgpu__view_row(&t->pair->luma[i], vmafgpu__ssim_mirror(y * f - half + j, c->height)), c->bit_depth > 8,
-                    w, vmafgpu__float_unit(&t->v->config), weight, sums);
-            for (int x = 0; x < half; x++)
-                sums[-1 - x] = sums[x];
-            for (int x = 0; x < f; x++)
-                sums[w + x] = sums[w - 1 - x];
-            for (int x = 0; x < to->w; x++) {
-                const double *from = sums + x * f - half;
-                double sum = from[0];
-                for (int k = 1; k < f; k++)
-                    sum += from[k];
-                out[x] = (float)sum;
-            }
-        }
-}
-
-/* Asks for `count` columns of row y of picture i, if there is such a row: a tile's rows are too far apart for processors to see
- * what comes next. */
-static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
-    const vmafgpu__ssim_pictures *p = &t->scale[t->at];
-    const int wide = t->v->config.bit_depth > 8, size = p->plane[i] ? (int)sizeof(float) : wide ? 2 : 1;
-    const int left = p->w - x, end = (left < count ? left : count) * size;
-    const uint8_t *row;
-    if (y >= p->h)
-        return;
-    row = p->plane[i] ? (const uint8_t *)(p->plane[i] + (size_t)y * p->pitch)
-                      : (const uint8_t *)vmafgpu__view_row(&t->pair->luma[i], y);
-    for (int at = 0; at < end; at += VMAFGPU__ALIGNMENT)
-        VMAFGPU__PREFETCH(row + x * size + at);
-}
-
-/* Columns first..first + count - 1 of a row, reflected at its edges, which are no more than nine columns away. */
-static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
-    const vmafgpu__ssim_pictures *p = &t->scale[t->at];
-    const int before = first < 0 ? -first : 0, start = first + before, last = first + count;
-    const int here = (last < p->w ? last : p->w) - start;
-    float *row = line + before;
-    if (p->plane[i])
-        memcpy(row, p->plane[i] + (size_t)y * p->pitch + start, sizeof *row * (size_t)here);
-    else
-        t->pair->functions->ssim->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, start, p->w,
-                                         vmafgpu__float_unit(&t->v->config),
-                                         (here + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, row);
-    for (int x = 0; x < before; x++)
-        line[before - 1 - x] = row[x];
-    for (int x = p->w; x < last; x++)
-        row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
-}
-
-/* Luma's next scale, a tile of it: the sums of 9x9 are exact, as their terms are multiples of 2^-43 or more at any depth and they
- * stay below 2^9. So each row is filtered once for all the rows that it counts in, also those that are mirrored. */
-static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
-    const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
-    const vmafgpu__ssim_pictures *from = &t->scale[0], *to = &t->scale[1];
-    const int lanes = (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES;
-    vmafgpu__ssim_seat *seat = &t->seats[index];
-    int first, end;
-    vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
-    memset(seat->halves, 0, sizeof seat->halves);
-    for (int y = 2 * first - 4; y <= 2 * end + 2 && first < end; y++) {
-        /* The last row that it counts in is in the middle between this one and the one four rows on; never below 0 in the ring. */
-        const int odd = y & 1, last = (y - odd) / 2 + 2, done = last - 4;
-        double *sums[5];
-        for (int k = 0; k < 5; k++)
-            sums[k] = seat->halves[(last - k + VMAFGPU__SSIM_HALVES) % VMAFGPU__SSIM_HALVES];
-        vmafgpu__ssim_reflected(t, i, vmafgpu__ssim_mirror(y, from->h), 2 * x - 4, 2 * count + 8, seat->line[0]);
-        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
-        f->split(seat->line[0], lanes + 1, seat->halving[0]);
-        f->halve_luma(seat->halving[0], odd, lanes, sums);
-        if (!odd && done >= first)
-            f->round(sums[4], lanes, to->plane[i] + (size_t)done * to->pitch + x);
-    }
-}
-
-/* Rows of the next scale's pictures, each pixel a sum of 9x9 in their order: float_ms_ssim's low-pass filter. */
-static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
-    const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
-    const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
-    vmafgpu__ssim_seat *seat = &t->seats[index];
-    int first, end;
-    vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
-    for (int i = 0; i < 2; i++)
-        for (int x = 0; x < to->w; x += VMAFGPU__SSIM_TILE) {
-            const int left = to->w - x, count = left < VMAFGPU__SSIM_TILE ? left : (int)VMAFGPU__SSIM_TILE;
-            const int lanes = (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES;
-            int next = 2 * first - 4 > 0 ? 2 * first - 4 : 0;
-            if (!from->plane[i]) {
-                vmafgpu__ssim_halve_luma(t, index, i, x, count);
-                continue;
-            }
-            for (int y = first; y < end; y++) {
-                const float *rows[9];
-                for (; next <= 2 * y + 4 && next < from->h; next++) {
-                    vmafgpu__ssim_reflected(t, i, next, 2 * x - 4, 2 * count + 8, seat->line[0]);
-                    vmafgpu__ssim_ask(t, i, next + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
-                    f->split(seat->line[0], lanes + 1, seat->halving[next % VMAFGPU__SSIM_HALVING]);
-                }
-                for (int j = 0; j < 9; j++)
-                    rows[j] = seat->halving[vmafgpu__ssim_mirror(2 * y - 4 + j, from->h) % VMAFGPU__SSIM_HALVING];
-                f->halve(rows, lanes, to->plane[i] + (size_t)y * to->pitch + x);
-            }
-        }
-}
-
-/* ---- windows ---- */
-
-static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const float *b, int lanes, float *out) {
-    for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++) {
-        const float *left = plane == 1 || plane == 3 ? b : a, *right = plane == 2 ? a : b;
-        for (int x = 0; x < lanes * VMAFGPU__SSIM_LANES; x++) {
-            double sum = 0;
-            for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
-                const float sample = plane < 2 ? left[x + k] : left[x + k] * right[x + k];
-                const float product = sample * vmafgpu__ssim_taps[k];
-                sum += (double)product;
-            }
-            out[plane * VMAFGPU__SSIM_TILE + x] = (float)sum;
-        }
-    }
-}
-
-/* Sum k of a column is that of the window that begins in row k: it ends in the row before the next one to begin there. */
-static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
-    for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
-        for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
-            double *sum = sums + x * VMAFGPU__SSIM_TAPS;
-            for (int y = 0; y < VMAFGPU__SSIM_TAPS; y++) {
-                const float h = rows[y * VMAFGPU__SSIM_ROW + x];
-                sum[y] = 0;
-                for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
-                    const int which = y >= k ? y - k : y - k + VMAFGPU__SSIM_TAPS;
-                    const float product = h * vmafgpu__ssim_taps[k];
-                    sum[which] += (double)product;
-                }
-                rows[y * VMAFGPU__SSIM_ROW + x] = (float)sum[y + 1 < VMAFGPU__SSIM_TAPS ? y + 1 : 0];
-            }
-        }
-}
-
-/* The windows' row that begins at column x of the pictures' rows. */
-static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_seat *seat, int y, int x, int count, float *out) {
-    const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
-    const vmafgpu__ssim_pictures *p = &t->scale[t->at];
-    const float *line[2];
-    for (int i = 0; i < 2; i++) {
-        line[i] = p->plane[i] ? p->plane[i] + (size_t)y * p->pitch + x : seat->line[i];
-        if (!p->plane[i])
-            f->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, x, p->w, vmafgpu__float_unit(&t->v->config),
-                      (count + VMAFGPU__SSIM_TAPS - 1 + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, seat->line[i]);
-        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count + VMAFGPU__SSIM_TAPS - 1);
-    }
-    f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
-}
-
-/* Rows first..end-1 of the windows of the scale; at: where the terms of row `first` go, if they are kept. */
-static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
-    const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
-    const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
-    vmafgpu__ssim_seat *seat = &t->seats[index];
-    for (int x = 0; x < w && first < end; x += VMAFGPU__SSIM_TILE) {
-        const int count = w - x < VMAFGPU__SSIM_TILE ? w - x : (int)VMAFGPU__SSIM_TILE;
-        memset(seat->begun, 0, sizeof seat->begun);
-        for (int top = first; top < end + beyond; top += VMAFGPU__SSIM_TAPS) {
-            const int left = end + beyond - top, rows = left < VMAFGPU__SSIM_TAPS ? left : (int)VMAFGPU__SSIM_TAPS;
-            for (int k = 0; k < rows; k++)
-                vmafgpu__ssim_along_row(t, seat, top + k, x, count, seat->rows + k * VMAFGPU__SSIM_ROW);
-            f->down(seat->rows, (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, seat->begun);
-            for (int k = top > first ? 0 : beyond; k < rows; k++) {
-                if (at) {
-                    const size_t place = (size_t)(top + k - beyond - first) * t->terms_pitch + (size_t)x;
-                    seat->terms.l = at->l + place;
-                    seat->terms.c = at->c + place;
-                    seat->terms.s = at->s + place;
-                }
-                f->compare(seat->rows + k * VMAFGPU__SSIM_ROW, count, t->wanted, seat->sums, at ? &seat->terms : NULL);
-            }
-        }
-    }
-}
-
-static void vmafgpu__ssim_part(void *arg, int index) {
-    vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
-    const int h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
-    const int left = h - t->first, rows = left < VMAFGPU__SSIM_STRIP ? left : (int)VMAFGPU__SSIM_STRIP;
-    vmafgpu__ssim_terms terms = t->terms;
-    int first, end;
-    memset(t->seats[index].sums, 0, sizeof t->seats[index].sums);
-    if (!t->is_strip) {
-        vmafgpu__part(h, index, t->v->config.threads, &first, &end);
-        vmafgpu__ssim_windows(t, index, first, end, NULL);
-        if (t->at + 1 < t->scales)
-            vmafgpu__ssim_halve_part(t, index);
-        return;
-    }
-    vmafgpu__part(rows, index, t->v->config.threads, &first, &end);
-    terms.l += (size_t)first * t->terms_pitch;
-    terms.c += (size_t)first * t->terms_pitch;
-    terms.s += (size_t)first * t->terms_pitch;
-    vmafgpu__ssim_windows(t, index, t->first + first, t->first + end, &terms);
-}
-
-/* ---- from terms to means ---- */
-
-/* Adds all terms in libvmaf's order. */
-static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums) {
-    const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
-    double all = 0, l = 0, c = 0, s = 0;
-    vmafgpu_result result = VMAFGPU_OK;
-    t->is_strip = 1;
-    t->wanted = ~0u;
-    for (t->first = 0; t->first < h && result == VMAFGPU_OK; t->first += VMAFGPU__SSIM_STRIP) {
-        result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
-        for (int y = 0; y < VMAFGPU__SSIM_STRIP && t->first + y < h; y++)
-            for (int x = 0; x < w; x++) {
-                const size_t place = (size_t)y * t->terms_pitch + (size_t)x;
-                const double pixel_s = (double)t->terms.s[place];
-                all += t->terms.l[place] * t->terms.c[place] * pixel_s;
-                l += t->terms.l[place];
-                c += t->terms.c[place];
-                s += pixel_s;
-            }
-    }
-    t->is_strip = 0;
-    t->first = 0;
-    sums[VMAFGPU__SSIM_ALL] = all;
-    sums[VMAFGPU__SSIM_L] = l;
-    sums[VMAFGPU__SSIM_C] = c;
-    sums[VMAFGPU__SSIM_S] = s;
-    return result;
-}
-
-/* The mean of n terms from their sum, whose error and libvmaf's together are at most `error`; returns whether that is too much
- * to tell what libvmaf has. */
-static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
-    const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
-    *mean = (double)(float)(sum / n);
-    return low < high || high < low || low != low;
-}
-
-/* The means of all, l, c and s at a scale. wanted: which of them, as vmafgpu__ssim_compare() takes it; the others mean nothing. */
-static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
-    const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
-    const double n = (double)((int64_t)w * h);
-    /* The longest chains of additions: libvmaf's, then a lane's, then lanes and threads; libvmaf's term of all, and ours of one
-     * division, are rounded eight times. And something for the rounding of this bound itself. */
-    const double steps =
-        n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
-    const double error = 1.01 * steps / 9007199254740992.0;   /* 2^53 */
-    double sums[VMAFGPU__SSIM_SUMS], sizes[4];
-    unsigned doubt = 0;
-    t->wanted = wanted;
-    vmafgpu_result result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
-    if (result != VMAFGPU_OK)
-        return result;
-    for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++) {
-        sums[k] = 0;
-        for (int i = 0; i < t->v->config.threads; i++) {
-            double sum = 0;
-            for (int lane = 0; lane < VMAFGPU__SSIM_LANES; lane++)
-                sum += t->seats[i].sums[k * VMAFGPU__SSIM_LANES + lane];
-            sums[k] += sum;
-        }
-    }
-    sizes[VMAFGPU__SSIM_ALL] = sums[VMAFGPU__SSIM_ALL_SIZE];
-    sizes[VMAFGPU__SSIM_L] = sums[VMAFGPU__SSIM_L];
-    sizes[VMAFGPU__SSIM_C] = sums[VMAFGPU__SSIM_C];
-    sizes[VMAFGPU__SSIM_S] = sums[VMAFGPU__SSIM_S_SIZE];
-    for (int k = 0; k < 4; k++)
-        doubt |= (unsigned)vmafgpu__ssim_mean(sums[k], error * sizes[k], n, &means[k]) << k;
-    if (!(doubt & wanted))
-        return VMAFGPU_OK;
-    result = vmafgpu__ssim_in_order(t, sums);
-    for (int k = 0; k < 4; k++)
-        vmafgpu__ssim_mean(sums[k], 0, n, &means[k]);
-    return result;
-}
-
-/* float_ssim finds the means of all, l, c and s; float_ms_ssim l, c and s at each scale. */
-static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                 void *scratch, vmafgpu__value *out) {
-    const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L, cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S;
-    const int has_lcs = e->option[VMAFGPU__SSIM_LCS] != 0;
-    const uintptr_t misplaced = (uintptr_t)scratch % VMAFGPU__ALIGNMENT;
-    vmafgpu__carver carver;
-    vmafgpu_result result = VMAFGPU_OK;
-    carver.base = (unsigned char *)scratch + (misplaced ? VMAFGPU__ALIGNMENT - misplaced : 0);
-    carver.used = 0;
-    vmafgpu__ssim_task *t = vmafgpu__ssim_layout(v, e, &carver);
-    t->v = v;
-    t->pair = pair;
-    if (t->factor > 1)
-        result = vmafgpu__run(v, vmafgpu__ssim_reduce_part, t);
-    for (t->at = 0; t->at < t->scales && result == VMAFGPU_OK; t->at++) {
-        double means[4] = { 0, 0, 0, 0 };
-        if (t->scales == 1)
-            result = vmafgpu__ssim_means(t, has_lcs ? all | l | cs : all, means);
-        else
-            result = vmafgpu__ssim_means(t, has_lcs || t->at == VMAFGPU__SSIM_SCALES - 1 ? l | cs : cs, means);
-        for (int k = t->scales > 1; k < 4; k++)
-            (out++)->real = means[k];
-    }
-    return result;
-}
-
-/* ---- from means to columns ---- */
-
-static double vmafgpu__ssim_in_db(const vmafgpu *v, const vmafgpu__extractor *e, double score) {
-    const uint32_t peak = (1u << v->config.bit_depth) - 1, count = (uint32_t)v->config.width * (uint32_t)v->config.height;
-    const double clip = ceil(10. * log10((double)(peak * peak) / (0.5 / (double)count)));
-    const double value = e->option[VMAFGPU__SSIM_DB] != 0 ? -10. * log10(1 - score) : score;
-    if (e->option[VMAFGPU__SSIM_DB] == 0)
-        return score;
-    return value < (e->option[VMAFGPU__SSIM_CLIP_DB] != 0 ? clip : (double)INFINITY)
-               ? value : e->option[VMAFGPU__SSIM_CLIP_DB] != 0 ? clip : (double)INFINITY;
-}
-
-static void vmafgpu__ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                 int64_t position, double *out) {
-    (void)sums, (void)position;
-    out[0] = vmafgpu__ssim_in_db(v, e, vmafgpu__values(v, e)[0].real);
-    for (int k = 1; k < 4 && e->option[VMAFGPU__SSIM_LCS] != 0; k++)
-        out[k] = vmafgpu__values(v, e)[k].real;
-}
-
-/* Luminance counts at the last scale only; where it does not, its power is 1 whatever it is. */
-static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                    int64_t position, double *out) {
-    static const float weights[VMAFGPU__SSIM_SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
-    double total = 1;
-    (void)sums, (void)position;
-    for (int k = 0; k < VMAFGPU__SSIM_SCALES; k++) {
-        const vmafgpu__value *lcs = vmafgpu__values(v, e) + 3 * k;
-        const double weight = (double)weights[k], l = k == VMAFGPU__SSIM_SCALES - 1 ? pow(lcs[0].real, weight) : 1.0;
-        total *= l * pow(lcs[1].real, weight) * pow(lcs[2].real, weight);
-        for (int i = 0; i < 3 && e->option[VMAFGPU__SSIM_LCS] != 0; i++)
-            out[1 + i * VMAFGPU__SSIM_SCALES + k] = lcs[i].real;
-    }
-    out[0] = vmafgpu__ssim_in_db(v, e, total);
-}
-
-static const vmafgpu__measure vmafgpu__ssim_measure = {
-    4, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
-};
-static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
-    3 * VMAFGPU__SSIM_SCALES, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
-};
-
-#endif /* !VMAFGPU_NO_SSIM */
-
-/* ================================================================================================
  * >>chains                                       a frame's work shared out among threads
  * ================================================================================================
  * A frame pair is worked off in pieces: a strip of rows of one feature at one scale. A piece keeps a few lines of
@@ -13008,6 +12080,2380 @@ static VMAFGPU__UNUSED void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafg
 
 #endif /* !VMAFGPU_NO_VIF */
 
+#endif
+
+/* ================================================================================================
+ * >>floats                                       what features in float share: samples, weighted sums, chains
+ * ================================================================================================
+ * libvmaf's float features take samples as if they had 8 bits, less 128, and add everything up in single precision: a filter's
+ * terms from the first tap on, those of a row from left to right, then the rows from top to bottom. The order is part of
+ * the result. So neighbouring pixels are filtered together, each in its own order, and some rows are added up together.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* Luma as libvmaf's floats has 255 and a fraction for white at any depth. */
+static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
+    return 1.0f / (float)(1 << (c->bit_depth - 8));
+}
+
+#endif
+#ifndef VMAFGPU_NO_FLOAT
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+enum {
+    VMAFGPU__FLOAT_ROWS = 4,               /* rows that are worked off together */
+    VMAFGPU__FLOAT_REACH = 32,             /* taps on either side, at most */
+    VMAFGPU__FVIF_MEANS = 5                /* of r, d, r r, d d, r d */
+};
+
+/* What is done to rows: in plain C here, in vectors in >>levels. Rows of floats are worked on up to their padded width; some
+ * are read beside that, where they have margins. */
+typedef struct vmafgpu__float_functions {
+    /* Canonical samples times unit, less 128. */
+    void (*convert)(const void *samples, int wide, float unit, int w, float *row);
+    /* The sum of taps[k] * rows[k] over k. */
+    void (*weigh)(const float *const *rows, const float *taps, int count, int w, float *out);
+    /* FLOAT_ROWS such sums, each a row further down. */
+    void (*weigh_rows)(const float *const *rows, const float *taps, int count, int w, float *const *out);
+    /* |a - b| */
+    void (*differ)(const float *a, const float *b, int w, float *out);
+    /* The distorted picture's row with ansnr's three kinds of taps; what a pixel adds to signal and noise. */
+    void (*ansnr_along)(const float *line, int w, float *const *out);
+    void (*ansnr_terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
+    /* VIF: FLOAT_ROWS sums down the columns of r, d, r r, d d and r d. */
+    void (*vif_down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
+                     float *const (*out)[VMAFGPU__FLOAT_ROWS]);
+    /* The sums along such lines, which are means then, and what a pixel adds to numerator and denominator. */
+    void (*vif_along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
+                      float *numerator, float *denominator);
+} vmafgpu__float_functions;
+
+/* Goes on with the sums of eight rows, each from left to right. */
+static void vmafgpu__float_add_up(const float *const *rows, int w, float *sums) {
+    const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
+    const float *r4 = rows[4], *r5 = rows[5], *r6 = rows[6], *r7 = rows[7];
+    float s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3], s4 = sums[4], s5 = sums[5], s6 = sums[6], s7 = sums[7];
+    for (int x = 0; x < w; x++) {
+        s0 += r0[x];
+        s1 += r1[x];
+        s2 += r2[x];
+        s3 += r3[x];
+        s4 += r4[x];
+        s5 += r5[x];
+        s6 += r6[x];
+        s7 += r7[x];
+    }
+    sums[0] = s0;
+    sums[1] = s1;
+    sums[2] = s2;
+    sums[3] = s3;
+    sums[4] = s4;
+    sums[5] = s5;
+    sums[6] = s6;
+    sums[7] = s7;
+}
+
+static float vmafgpu__float_sum(const float *values, int count) {
+    float sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += values[i];
+    return sum;
+}
+
+/* A row from its middle on, and what lies around it. */
+static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
+    for (int k = 1; k <= reach; k++) {
+        line[-k] = line[k];
+        line[w - 1 + k] = line[w - 1 - k];
+    }
+}
+
+static void vmafgpu__float_weigh_line(const vmafgpu__float_functions *f, float *line, const float *taps, int reach, int w,
+                                      float *out) {
+    const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
+    vmafgpu__float_reflect_line(line, reach, w);
+    for (int k = 0; k <= 2 * reach; k++)
+        rows[k] = line + k - reach;
+    f->weigh(rows, taps, 2 * reach + 1, w, out);
+}
+
+/* ---- in plain C ---- */
+
+static void vmafgpu__float_convert_scalar(const void *samples, int wide, float unit, int w, float *VMAFGPU__RESTRICT row) {
+    if (wide)
+        for (int x = 0; x < w; x++)
+            row[x] = (float)(int)vmafgpu__word((const uint8_t *)samples, x) * unit - 128;
+    else
+        for (int x = 0; x < w; x++)
+            row[x] = (float)(int)((const uint8_t *)samples)[x] - 128;
+}
+
+static void vmafgpu__float_weigh_scalar(const float *const *rows, const float *taps, int count, int w,
+                                        float *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+        float sum[VMAFGPU__CHUNK] = { 0 };
+        for (int k = 0; k < count; k++) {
+            const float *row = rows[k] + x;
+            for (int i = 0; i < VMAFGPU__CHUNK; i++)
+                sum[i] += taps[k] * row[i];
+        }
+        memcpy(out + x, sum, sizeof sum);
+    }
+}
+
+static void vmafgpu__float_weigh_rows_scalar(const float *const *rows, const float *taps, int count, int w, float *const *out) {
+    for (int r = 0; r < VMAFGPU__FLOAT_ROWS; r++)
+        vmafgpu__float_weigh_scalar(rows + r, taps, count, w, out[r]);
+}
+
+static void vmafgpu__float_differ_scalar(const float *a, const float *b, int w, float *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = fabsf(a[x] - b[x]);
+}
+
+/* ---- ansnr ---- */
+
+static void vmafgpu__ansnr_along_scalar(const float *line, int w, float *const *out) {
+    for (int k = 0; k < 3; k++) {
+        const float *taps = vmafgpu__ansnr_taps[k];
+        for (int x = 0; x < w; x++)
+            out[k][x] = taps[0] * line[x - 2] + taps[1] * line[x - 1] + taps[2] * line[x] + taps[1] * line[x + 1] +
+                        taps[0] * line[x + 2];
+    }
+}
+
+static void vmafgpu__ansnr_terms_scalar(const float *const *reference, const float *const *distorted, int w, float *signal,
+                                        float *noise) {
+    for (int x = 0; x < w; x++) {
+        const float a = (reference[0][x] + 2 * reference[1][x] + reference[2][x]) * 0.0625f;
+        const float b = distorted[0][x] + distorted[1][x] + distorted[2][x] + distorted[3][x] + distorted[4][x];
+        signal[x] = a * a;
+        noise[x] = (a - b) * (a - b);
+    }
+}
+
+/* ---- VIF ---- */
+
+static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *const *d, const float *taps, int count, int w,
+                                           float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
+    vmafgpu__float_weigh_rows_scalar(r, taps, count, w, out[0]);
+    vmafgpu__float_weigh_rows_scalar(d, taps, count, w, out[1]);
+    for (int y = 0; y < VMAFGPU__FLOAT_ROWS; y++)
+        for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+            float sum[3][VMAFGPU__CHUNK] = { { 0 } };
+            for (int k = 0; k < count; k++) {
+                const float *a = r[y + k] + x, *b = d[y + k] + x;
+                for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+                    const float rr = a[i] * a[i], dd = b[i] * b[i], rd = a[i] * b[i];
+                    sum[0][i] += taps[k] * rr;
+                    sum[1][i] += taps[k] * dd;
+                    sum[2][i] += taps[k] * rd;
+                }
+            }
+            for (int m = 0; m < 3; m++)
+                memcpy(out[2 + m][y] + x, sum[m], sizeof sum[m]);
+        }
+}
+
+static void vmafgpu__float_vif_terms_scalar(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
+                                            int w, float *numerator, float *denominator) {
+    for (int x = 0; x < w; x++)
+        vmafgpu__float_vif_terms(means[0][x], means[1][x], means[2][x], means[3][x], means[4][x], limits, &numerator[x],
+                                 &denominator[x]);
+}
+
+static void vmafgpu__float_vif_along_scalar(float *const *lines, const float *taps, int reach,
+                                            const vmafgpu__float_vif_limits *limits, int w, float *numerator,
+                                            float *denominator) {
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK];
+        const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
+        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
+            for (int k = 0; k <= 2 * reach; k++)
+                rows[k] = lines[m] + x + k - reach;
+            vmafgpu__float_weigh_scalar(rows, taps, 2 * reach + 1, VMAFGPU__CHUNK, means[m]);
+        }
+        vmafgpu__float_vif_terms_scalar((const float (*)[VMAFGPU__CHUNK])means, limits,
+                                        w - x < VMAFGPU__CHUNK ? w - x : (int)VMAFGPU__CHUNK, numerator + x, denominator + x);
+    }
+}
+
+static const vmafgpu__float_functions vmafgpu__float_level_scalar = {
+    vmafgpu__float_convert_scalar, vmafgpu__float_weigh_scalar, vmafgpu__float_weigh_rows_scalar,
+    vmafgpu__float_differ_scalar, vmafgpu__ansnr_along_scalar, vmafgpu__ansnr_terms_scalar, vmafgpu__float_vif_down_scalar,
+    vmafgpu__float_vif_along_scalar
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__float_convert VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
+#define vmafgpu__float_along VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
+#define vmafgpu__float_weigh VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
+#define vmafgpu__float_down VMAFGPU__LEVEL_NAME(vmafgpu__float_down)
+#define vmafgpu__float_weigh_rows VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh_rows)
+#define vmafgpu__float_differ VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
+#define vmafgpu__float_ansnr_along VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_along)
+#define vmafgpu__float_ansnr_terms VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_terms)
+#define vmafgpu__float_ratio VMAFGPU__LEVEL_NAME(vmafgpu__float_ratio)
+#define vmafgpu__float_logs VMAFGPU__LEVEL_NAME(vmafgpu__float_logs)
+#define vmafgpu__float_vif_down VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_down)
+#define vmafgpu__float_vif_ratios VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_ratios)
+#define vmafgpu__float_vif_along VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_along)
+
+/* Each pixel sees the operations of the plain forms in >>floats in their order, but for sums that begin with their first term
+ * and not with 0. Floats that are not negative compare as their bits do.
+ */
+
+static void vmafgpu__float_convert(const void *samples, int wide, float unit, int w, float *row) {
+    const vmafgpu__v centre = vmafgpu__v_set_f32(128), units = vmafgpu__v_set_f32(unit);
+    const uint8_t *from = (const uint8_t *)samples;
+    const int whole = w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
+    if (wide)
+        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
+            const vmafgpu__v words = vmafgpu__v_to_f32(vmafgpu__v_load_u16_as_32(from + 2 * x));
+            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_mul_f32(words, units), centre));
+        }
+    else
+        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(from + x)), centre));
+    vmafgpu__float_convert_scalar(from + (wide ? 2 * whole : whole), wide, unit, w - whole, row + whole);
+}
+
+/* CHUNK sums of taps[k] * line[x + k]. */
+VMAFGPU__INLINE void vmafgpu__float_along(const float *line, const float *taps, int count, float *out) {
+    enum { SIDE = VMAFGPU__CHUNK / VMAFGPU__V_WORDS };
+    vmafgpu__v sum[SIDE];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < SIDE; i++)
+        sum[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(taps[0]), vmafgpu__v_load(line + i * VMAFGPU__V_WORDS));
+    for (int k = 1; k < count; k++) {
+        const vmafgpu__v tap = vmafgpu__v_set_f32(taps[k]);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < SIDE; i++)
+            sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(tap, vmafgpu__v_load(line + k + i * VMAFGPU__V_WORDS)));
+    }
+    VMAFGPU__UNROLL
+    for (int i = 0; i < SIDE; i++)
+        vmafgpu__v_store(out + i * VMAFGPU__V_WORDS, sum[i]);
+}
+
+static void vmafgpu__float_weigh(const float *const *rows, const float *taps, int count, int w, float *out) {
+    enum { SIDE = VMAFGPU__CHUNK / VMAFGPU__V_WORDS };
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+        vmafgpu__v sum[SIDE];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < SIDE; i++)
+            sum[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(taps[0]), vmafgpu__v_load(rows[0] + x + i * VMAFGPU__V_WORDS));
+        for (int k = 1; k < count; k++) {
+            const float *row = rows[k] + x;
+            const vmafgpu__v tap = vmafgpu__v_set_f32(taps[k]);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < SIDE; i++)
+                sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(tap, vmafgpu__v_load(row + i * VMAFGPU__V_WORDS)));
+        }
+        VMAFGPU__UNROLL
+        for (int i = 0; i < SIDE; i++)
+            vmafgpu__v_store(out + x + i * VMAFGPU__V_WORDS, sum[i]);
+    }
+}
+
+/* FLOAT_ROWS sums of FLOAT_SIDE registers from column x on. A row that counts for each of the sums is loaded once. */
+#define VMAFGPU__FLOAT_SIDE (VMAFGPU__V_REGISTERS / 8)
+VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps, int count,
+                                         int x, float *const *out, int multiplied) {
+    enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
+    /* Compilers must not find out that they are the same: they would keep taps in registers, and the sums in memory. */
+    const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
+    __asm__("" : "+r"(lag1), "+r"(lag2), "+r"(lag3));
+    vmafgpu__v sum[ROWS][SIDE], value[SIDE];
+#define VMAFGPU__FLOAT_VALUES(m) \
+    VMAFGPU__UNROLL \
+    for (int i = 0; i < SIDE; i++) { \
+        value[i] = vmafgpu__v_load(rows[m] + x + i * VMAFGPU__V_WORDS); \
+        if (multiplied) \
+            value[i] = vmafgpu__v_mul_f32(value[i], vmafgpu__v_load(others[m] + x + i * VMAFGPU__V_WORDS)); \
+    }
+#define VMAFGPU__FLOAT_ADD(r, k) \
+    do { \
+        const vmafgpu__v tap = vmafgpu__v_set_f32(lag##r[k]); \
+        VMAFGPU__UNROLL \
+        for (int i = 0; i < SIDE; i++) \
+            sum[r][i] = vmafgpu__v_add_f32(sum[r][i], vmafgpu__v_mul_f32(tap, value[i])); \
+    } while (0)
+    VMAFGPU__UNROLL
+    for (int r = 0; r < ROWS; r++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < SIDE; i++)
+            sum[r][i] = vmafgpu__v_zero();
+    /* Rows that do not count for the lower sums yet, those that count for all, those that do not count for the upper ones. */
+    VMAFGPU__FLOAT_VALUES(0)
+    VMAFGPU__FLOAT_ADD(0, 0);
+    VMAFGPU__FLOAT_VALUES(1)
+    VMAFGPU__FLOAT_ADD(0, 1);
+    VMAFGPU__FLOAT_ADD(1, 0);
+    VMAFGPU__FLOAT_VALUES(2)
+    VMAFGPU__FLOAT_ADD(0, 2);
+    VMAFGPU__FLOAT_ADD(1, 1);
+    VMAFGPU__FLOAT_ADD(2, 0);
+    for (int m = ROWS - 1; m < count; m++) {
+        VMAFGPU__FLOAT_VALUES(m)
+        VMAFGPU__FLOAT_ADD(0, m);
+        VMAFGPU__FLOAT_ADD(1, m - 1);
+        VMAFGPU__FLOAT_ADD(2, m - 2);
+        VMAFGPU__FLOAT_ADD(3, m - 3);
+    }
+    VMAFGPU__FLOAT_VALUES(count)
+    VMAFGPU__FLOAT_ADD(1, count - 1);
+    VMAFGPU__FLOAT_ADD(2, count - 2);
+    VMAFGPU__FLOAT_ADD(3, count - 3);
+    VMAFGPU__FLOAT_VALUES(count + 1)
+    VMAFGPU__FLOAT_ADD(2, count - 1);
+    VMAFGPU__FLOAT_ADD(3, count - 2);
+    VMAFGPU__FLOAT_VALUES(count + 2)
+    VMAFGPU__FLOAT_ADD(3, count - 1);
+#undef VMAFGPU__FLOAT_VALUES
+#undef VMAFGPU__FLOAT_ADD
+    VMAFGPU__UNROLL
+    for (int r = 0; r < ROWS; r++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < SIDE; i++)
+            vmafgpu__v_store(out[r] + x + i * VMAFGPU__V_WORDS, sum[r][i]);
+}
+
+static void vmafgpu__float_weigh_rows(const float *const *rows, const float *taps, int count, int w, float *const *out) {
+    for (int x = 0; x < w; x += VMAFGPU__FLOAT_SIDE * VMAFGPU__V_WORDS)
+        vmafgpu__float_down(rows, rows, taps, count, x, out, 0);
+}
+
+static void vmafgpu__float_vif_down(const float *const *r, const float *const *d, const float *taps, int count, int w,
+                                    float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
+    for (int x = 0; x < w; x += VMAFGPU__FLOAT_SIDE * VMAFGPU__V_WORDS) {
+        vmafgpu__float_down(r, r, taps, count, x, out[0], 0);
+        vmafgpu__float_down(d, d, taps, count, x, out[1], 0);
+        vmafgpu__float_down(r, r, taps, count, x, out[2], 1);
+        vmafgpu__float_down(d, d, taps, count, x, out[3], 1);
+        vmafgpu__float_down(r, d, taps, count, x, out[4], 1);
+    }
+}
+
+static void vmafgpu__float_differ(const float *a, const float *b, int w, float *out) {
+    const vmafgpu__v size = vmafgpu__v_set32(0x7fffffff);
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
+        vmafgpu__v_store(out + x, vmafgpu__v_and(vmafgpu__v_sub_f32(vmafgpu__v_load(a + x), vmafgpu__v_load(b + x)), size));
+}
+
+static void vmafgpu__float_ansnr_along(const float *line, int w, float *const *out) {
+    for (int k = 0; k < 3; k++) {
+        vmafgpu__v taps[3];
+        for (int i = 0; i < 3; i++)
+            taps[i] = vmafgpu__v_set_f32(vmafgpu__ansnr_taps[k][i]);
+        for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+            vmafgpu__v sum = vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x - 2));
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x - 1)));
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[2], vmafgpu__v_load(line + x)));
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x + 1)));
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x + 2)));
+            vmafgpu__v_store(out[k] + x, sum);
+        }
+    }
+}
+
+static void vmafgpu__float_ansnr_terms(const float *const *reference, const float *const *distorted, int w, float *signal,
+                                       float *noise) {
+    const vmafgpu__v sixteenth = vmafgpu__v_set_f32(0.0625f);
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v middle = vmafgpu__v_load(reference[1] + x);
+        vmafgpu__v a = vmafgpu__v_add_f32(vmafgpu__v_load(reference[0] + x), vmafgpu__v_add_f32(middle, middle));
+        vmafgpu__v b = vmafgpu__v_add_f32(vmafgpu__v_load(distorted[0] + x), vmafgpu__v_load(distorted[1] + x));
+        a = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(a, vmafgpu__v_load(reference[2] + x)), sixteenth);
+        b = vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[2] + x));
+        b = vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[3] + x));
+        b = vmafgpu__v_sub_f32(a, vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[4] + x)));
+        vmafgpu__v_store(signal + x, vmafgpu__v_mul_f32(a, a));
+        vmafgpu__v_store(noise + x, vmafgpu__v_mul_f32(b, b));
+    }
+}
+
+/* 1 + a / (b + c), in doubles. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
+    const vmafgpu__v one = vmafgpu__v_set_f64(1);
+    const vmafgpu__v low = vmafgpu__v_div_f64(vmafgpu__v_low_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(b), c));
+    const vmafgpu__v high = vmafgpu__v_div_f64(vmafgpu__v_high_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_high_to_f64(b), c));
+    return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
+}
+
+/* The logarithms of registers beside each other, together: each operation waits for the one before. */
+VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
+    const vmafgpu__v one = vmafgpu__v_set_f32(1);
+    vmafgpu__v z[VMAFGPU__FLOAT_SIDE], bits[VMAFGPU__FLOAT_SIDE];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++) {
+        bits[i] = vmafgpu__v_load(from + i * VMAFGPU__V_WORDS);
+        z[i] = vmafgpu__v_sub_f32(vmafgpu__v_or(vmafgpu__v_and(bits[i], vmafgpu__v_set32(0x7fffff)), one), one);
+        bits[i] = vmafgpu__v_sub32(vmafgpu__v_and(vmafgpu__v_srli32(bits[i], 23), vmafgpu__v_set32(255)),
+                                   vmafgpu__v_set32(127));
+        out[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(vmafgpu__float_log_factors[0]), z[i]);
+    }
+    VMAFGPU__UNROLL
+    for (int k = 1; k < 8; k++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
+            out[i] = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(out[i], vmafgpu__v_set_f32(vmafgpu__float_log_factors[k])), z[i]);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
+        out[i] = vmafgpu__v_add_f32(vmafgpu__v_to_f32(bits[i]), out[i]);
+}
+
+/* `a` where the mask is set, else b. */
+#define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
+
+/* What a logarithm is to be taken of: for the numerator, where it is added to `plain`, 0 or all that there is, and for the
+ * denominator. Where libvmaf takes none, the logarithm of these is 0 and 1. Returns whether it takes any. */
+static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
+                                     float (*ratio)[VMAFGPU__CHUNK], float *plain) {
+    const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
+    const vmafgpu__v epsilon = vmafgpu__v_set_f32(1.0e-10f), limit = vmafgpu__v_set_f32(limits->gain);
+    const vmafgpu__v noise = vmafgpu__v_set_f32(limits->noise), from_noise = vmafgpu__v_set_f32(limits->from_noise);
+    const vmafgpu__v variance = vmafgpu__v_set_f64(limits->noise_variance);
+    int any = 0;
+    for (int x = 0; x < VMAFGPU__CHUNK; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v m1 = vmafgpu__v_load(means[0] + x), m2 = vmafgpu__v_load(means[1] + x);
+        vmafgpu__v s1 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[2] + x), vmafgpu__v_mul_f32(m1, m1));
+        vmafgpu__v s2 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[3] + x), vmafgpu__v_mul_f32(m2, m2));
+        const vmafgpu__v s12 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[4] + x), vmafgpu__v_mul_f32(m1, m2));
+        s1 = vmafgpu__v_max32(s1, zero);
+        s2 = vmafgpu__v_max32(s2, zero);
+        const vmafgpu__v_mask is_flat = vmafgpu__v_greater32(epsilon, s1);
+        s1 = vmafgpu__v_drop32(is_flat, s1);
+        const vmafgpu__v_mask is_noise = vmafgpu__v_greater32(noise, s1);
+        vmafgpu__v top = one, bottom = vmafgpu__v_set_f32(2);
+        if (!vmafgpu__v_mask_all(is_noise)) {
+            const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2), is_against = vmafgpu__v_greater32(zero, s12);
+            /* Where the gain is negative, so is s12, and the numerator is 0. */
+            vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
+            vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
+            gain = vmafgpu__v_drop32(is_flat, gain);
+            rest = VMAFGPU__FLOAT_CHOOSE(is_flat, s2, rest);
+            gain = vmafgpu__v_drop32(is_flat_too, gain);
+            rest = vmafgpu__v_drop32(is_flat_too, rest);
+            rest = vmafgpu__v_max32(rest, epsilon);
+            gain = vmafgpu__v_min_u32(gain, limit);
+            top = vmafgpu__float_ratio(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(gain, gain), s1), rest, variance);
+            top = VMAFGPU__FLOAT_CHOOSE(is_against, one, VMAFGPU__FLOAT_CHOOSE(is_noise, one, top));
+            bottom = VMAFGPU__FLOAT_CHOOSE(is_noise, bottom,
+                                           limits->is_plain ? vmafgpu__v_add_f32(one, vmafgpu__v_mul_f32(s1, half))
+                                                            : vmafgpu__float_ratio(s1, zero, variance));
+            any = 1;
+        }
+        vmafgpu__v_store(ratio[0] + x, top);
+        vmafgpu__v_store(ratio[1] + x, bottom);
+        vmafgpu__v_store(plain + x,
+                         vmafgpu__v_keep32(is_noise, vmafgpu__v_sub_f32(one, vmafgpu__v_mul_f32(s2, from_noise))));
+    }
+    return any;
+}
+
+static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits,
+                                     int w, float *numerator, float *denominator) {
+    enum { SIDE = VMAFGPU__FLOAT_SIDE };
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK], ratio[2][VMAFGPU__CHUNK], plain[VMAFGPU__CHUNK];
+        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
+            vmafgpu__float_along(lines[m] + x - reach, taps, 2 * reach + 1, means[m]);
+        const int any = vmafgpu__float_vif_ratios((const float (*)[VMAFGPU__CHUNK])means, limits, ratio, plain);
+        for (int i = 0; i < VMAFGPU__CHUNK && any; i += SIDE * VMAFGPU__V_WORDS) {
+            vmafgpu__v top[SIDE], bottom[SIDE];
+            vmafgpu__float_logs(ratio[0] + i, top);
+            vmafgpu__float_logs(ratio[1] + i, bottom);
+            VMAFGPU__UNROLL
+            for (int k = 0; k < SIDE; k++) {
+                const int at = i + k * VMAFGPU__V_WORDS;
+                vmafgpu__v_store(numerator + x + at, vmafgpu__v_or(top[k], vmafgpu__v_load(plain + at)));
+                vmafgpu__v_store(denominator + x + at, bottom[k]);
+            }
+        }
+        for (int i = 0; i < VMAFGPU__CHUNK && !any; i += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(numerator + x + i, vmafgpu__v_load(plain + i));
+            vmafgpu__v_store(denominator + x + i, vmafgpu__v_set_f32(1));
+        }
+    }
+}
+
+static const vmafgpu__float_functions vmafgpu__float_level = {
+    vmafgpu__float_convert, vmafgpu__float_weigh, vmafgpu__float_weigh_rows, vmafgpu__float_differ,
+    vmafgpu__float_ansnr_along, vmafgpu__float_ansnr_terms, vmafgpu__float_vif_down, vmafgpu__float_vif_along
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define vmafgpu__float_level VMAFGPU__LEVEL_NAME(vmafgpu__float_level)
+#define VMAFGPU__FLOATS_LEVEL &vmafgpu__float_level
+
+#endif
+#endif /* !VMAFGPU_NO_FLOAT */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
+#define VMAFGPU__FLOATS_LEVEL NULL
+#endif
+
+/* ================================================================================================
+ * >>psnr                                         peak signal-to-noise ratio of each plane
+ * ================================================================================================
+ * After libvmaf's integer_psnr.c: sums of squared differences, and what is made of them in doubles.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__psnr_columns[] = {
+    { "psnr_y", "VMAF_feature_psnr_y_score", 0, 0, 1 }, { "mse_y", NULL, 0, 0, 1 },
+    { "psnr_cb", NULL, 0, 0, 1 }, { "mse_cb", NULL, 0, 0, 1 },
+    { "psnr_cr", NULL, 0, 0, 1 }, { "mse_cr", NULL, 0, 0, 1 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_PSNR
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+#define VMAFGPU__PSNR_OPTIONS(X) \
+    X(VMAFGPU__PSNR_APSNR, "enable_apsnr", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__PSNR_CHROMA, "enable_chroma", NULL, VMAFGPU__FLAG, 1, 0, 1, NULL) \
+    X(VMAFGPU__PSNR_MSE, "enable_mse", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__PSNR_MIN_SSE, "min_sse", NULL, VMAFGPU__REAL, 0, 0, DBL_MAX, NULL) \
+    X(VMAFGPU__PSNR_REDUCED_PEAK, "reduced_hbd_peak", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
+enum { VMAFGPU__PSNR_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__psnr_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__PSNR_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+
+static int vmafgpu__psnr_planes(const vmafgpu *v, const vmafgpu__extractor *e) {
+    return v->config.chroma != VMAFGPU_400 && e->option[VMAFGPU__PSNR_CHROMA] != 0 ? 3 : 1;
+}
+
+static int vmafgpu__psnr_has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
+    return column / 2 < vmafgpu__psnr_planes(v, e) && (column % 2 == 0 || e->option[VMAFGPU__PSNR_MSE] != 0);
+}
+
+static vmafgpu_result vmafgpu__psnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    e->needs_chroma = vmafgpu__psnr_planes(v, e) > 1;
+    return vmafgpu__plan_depth(v, e);
+}
+
+/* ---- in plain C ---- */
+
+/* The sum of squared differences of a row. */
+static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide, int w) {
+    uint64_t sum = 0;
+    uint32_t part = 0;   /* of bytes: no row is so long that it wraps */
+    if (wide)
+        for (int x = 0; x < w; x++) {
+            const int32_t d = (int32_t)((const uint16_t *)a)[x] - ((const uint16_t *)b)[x];
+            sum += (uint64_t)((int64_t)d * d);
+        }
+    else
+        for (int x = 0; x < w; x++) {
+            const int32_t d = (int32_t)((const uint8_t *)a)[x] - ((const uint8_t *)b)[x];
+            part += (uint32_t)(d * d);
+        }
+    return sum + part;
+}
+
+typedef struct vmafgpu__psnr_task {
+    const vmafgpu           *v;
+    const vmafgpu__sight    *pair;
+    int                      planes;
+    uint16_t                *lines;       /* two for each thread */
+    size_t                   line;        /* words of one */
+    uint64_t                 sum[VMAFGPU__MAX_THREADS][3];
+} vmafgpu__psnr_task;
+
+static uint64_t vmafgpu__psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return sizeof(vmafgpu__psnr_task) + 2 * (uint64_t)v->config.threads * vmafgpu__padded(v->config.width) * sizeof(uint16_t);
+}
+
+static void vmafgpu__psnr_part(void *arg, int index) {
+    vmafgpu__psnr_task *t = (vmafgpu__psnr_task *)arg;
+    const vmafgpu_config *c = &t->v->config;
+    uint16_t *line = t->lines + 2 * (size_t)index * t->line;
+    for (int plane = 0; plane < t->planes; plane++) {
+        int y, end;
+        vmafgpu__part(vmafgpu__plane_height(c, plane), index, c->threads, &y, &end);
+        for (t->sum[index][plane] = 0; y < end; y++)
+            t->sum[index][plane] += t->pair->functions->psnr_row(
+                vmafgpu__sight_row(c, t->pair, 0, plane, y, line),
+                vmafgpu__sight_row(c, t->pair, 1, plane, y, line + t->line), c->bit_depth > 8,
+                vmafgpu__plane_width(c, plane));
+    }
+}
+
+static vmafgpu_result vmafgpu__psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+                                                 void *scratch, vmafgpu__value *out) {
+    vmafgpu__psnr_task *t = (vmafgpu__psnr_task *)scratch;
+    t->v = v;
+    t->pair = pair;
+    t->planes = vmafgpu__psnr_planes(v, e);
+    t->lines = (uint16_t *)(void *)(t + 1);
+    t->line = vmafgpu__padded(v->config.width);
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__psnr_part, t);
+    for (int plane = 0; plane < 3; plane++) {
+        out[plane].whole = 0;
+        for (int i = 0; i < v->config.threads && plane < t->planes; i++)
+            out[plane].whole += t->sum[i][plane];
+    }
+    return result;
+}
+
+/* ---- from sums to doubles ---- */
+
+static double vmafgpu__psnr_peak_square(const vmafgpu *v, const vmafgpu__extractor *e) {
+    const int b = v->config.bit_depth;
+    const uint32_t peak = e->option[VMAFGPU__PSNR_REDUCED_PEAK] != 0 ? 255u << (b - 8) : (1u << b) - 1;
+    return (double)(peak * peak);
+}
+
+static void vmafgpu__psnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                 int64_t position, double *out) {
+    const double square = vmafgpu__psnr_peak_square(v, e), min_sse = e->option[VMAFGPU__PSNR_MIN_SSE];
+    (void)sums, (void)position;
+    for (int plane = 0; plane < vmafgpu__psnr_planes(v, e); plane++) {
+        const double count = (double)((uint64_t)vmafgpu__plane_width(&v->config, plane) *
+                                      (uint64_t)vmafgpu__plane_height(&v->config, plane));
+        const double mse = (double)vmafgpu__values(v, e)[plane].whole / count;
+        const double max = min_sse != 0 ? ceil(10. * log10(square / (min_sse / count))) : 6 * v->config.bit_depth + 12;
+        const double psnr = 10. * log10(square / (mse > 1e-16 ? mse : 1e-16));
+        *out++ = psnr < max ? psnr : max;
+        if (e->option[VMAFGPU__PSNR_MSE] != 0)
+            *out++ = mse;
+    }
+}
+
+static const char *const vmafgpu__psnr_aggregate_names[] = { "apsnr_y", "apsnr_cb", "apsnr_cr", NULL };
+
+static int vmafgpu__psnr_wants_aggregates(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__PSNR_APSNR] != 0;
+}
+
+static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *values) {
+    for (int plane = 0; plane < 3; plane++)
+        e->whole_clip.sum[plane] += values[plane].whole;
+    e->whole_clip.pairs++;
+}
+
+/* Planes that are not looked at have no samples: -inf, as in libvmaf. */
+static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
+    const double square = vmafgpu__psnr_peak_square(v, e);
+    const int wanted = plane < vmafgpu__psnr_planes(v, e);
+    const uint64_t count = !wanted ? 0
+                                   : e->whole_clip.pairs * (uint64_t)vmafgpu__plane_width(&v->config, plane) *
+                                         (uint64_t)vmafgpu__plane_height(&v->config, plane);
+    const double cap = ceil(10. * log10((double)((uint64_t)square * count * 2)));
+    const double value = 10. * (log10(square) + log10((double)count) - log10((double)e->whole_clip.sum[plane]));
+    return value < cap ? value : cap;
+}
+
+static const vmafgpu__aggregates vmafgpu__psnr_aggregates = {
+    vmafgpu__psnr_aggregate_names, vmafgpu__psnr_wants_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate
+};
+static const vmafgpu__measure vmafgpu__psnr_measure = {
+    3, 1, 0, NULL, vmafgpu__psnr_scratch, NULL, vmafgpu__psnr_measure_pair, &vmafgpu__psnr_aggregates, NULL
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+/* Words are summed in 32 bits for a stretch, as two halves that do not wrap in it. */
+static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
+    enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
+    const vmafgpu__v half = vmafgpu__v_set32(0xffff);
+    uint32_t lanes[3][VMAFGPU__V_WORDS];
+    uint64_t sum = 0;
+    int x = 0;
+    while (x + LANES <= w) {
+        vmafgpu__v bytes = vmafgpu__v_zero(), low = bytes, high = bytes;
+        const int stop = wide && w - x > STRETCH * LANES ? x + STRETCH * LANES : w;
+        if (wide)
+            for (; x + LANES <= stop; x += LANES) {
+                const vmafgpu__v p = vmafgpu__v_load((const uint16_t *)a + x), q = vmafgpu__v_load((const uint16_t *)b + x);
+                const vmafgpu__v d = vmafgpu__v_or(vmafgpu__v_sub_to_0_u16(p, q), vmafgpu__v_sub_to_0_u16(q, p));
+                const vmafgpu__v l = vmafgpu__v_mullo16(d, d), h = vmafgpu__v_mulhi_u16(d, d);
+                low = vmafgpu__v_add32(low, vmafgpu__v_add32(vmafgpu__v_and(l, half), vmafgpu__v_srli32(l, 16)));
+                high = vmafgpu__v_add32(high, vmafgpu__v_add32(vmafgpu__v_and(h, half), vmafgpu__v_srli32(h, 16)));
+            }
+        else
+            for (; x + LANES <= stop; x += LANES) {
+                const vmafgpu__v d = vmafgpu__v_sub16(vmafgpu__v_load_u8_as_16((const uint8_t *)a + x),
+                                                      vmafgpu__v_load_u8_as_16((const uint8_t *)b + x));
+                bytes = vmafgpu__v_add_pairs16(bytes, d, d);
+            }
+        vmafgpu__v_store(lanes[0], bytes);
+        vmafgpu__v_store(lanes[1], low);
+        vmafgpu__v_store(lanes[2], high);
+        for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+            sum += (uint64_t)lanes[0][i] + lanes[1][i] + ((uint64_t)lanes[2][i] << 16);
+    }
+    return sum + vmafgpu__psnr_row_scalar((const uint8_t *)a + (wide ? 2 * x : x), (const uint8_t *)b + (wide ? 2 * x : x), wide,
+                                          w - x);
+}
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU ---- */
+
+static void vmafgpu__gpu_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES, vmafgpu__psnr_planes(work->v, e));
+}
+
+static void vmafgpu__gpu_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                     vmafgpu__value *out) {
+    (void)v, (void)e;
+    memcpy(out, words, 3 * sizeof *out);
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = { 3, NULL, NULL, vmafgpu__gpu_psnr_enqueue,
+                                                                vmafgpu__gpu_psnr_settle, NULL };
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
+    { 2, 2 }, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_psnr_measure
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__PSNR_FEATURE \
+    { "psnr", NULL, vmafgpu__psnr_columns, vmafgpu__psnr_options, 0, 0, vmafgpu__psnr_plan, vmafgpu__psnr_finish, NULL, \
+      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr), &vmafgpu__psnr_measure, vmafgpu__psnr_has_column }
+#define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
+#define VMAFGPU__PSNR_LEVEL vmafgpu__psnr_row
+
+#endif
+#endif /* !VMAFGPU_NO_PSNR */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_PSNR)
+#define VMAFGPU__PSNR_FEATURE VMAFGPU__LEFT_OUT("psnr", "VMAFGPU_NO_PSNR", vmafgpu__psnr_columns)
+#define VMAFGPU__PSNR_LEVEL NULL
+#endif
+
+/* ================================================================================================
+ * >>float psnr                                   float_psnr and float_moment: sums of luma's squares
+ * ================================================================================================
+ * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another; samples are multiples of a power
+ * of two, so that the sum of squares, each of them rounded to float, is exact in any order while it is below 2^53 units. That
+ * can be exceeded at 16 bits only, and then the sum is made as libvmaf does.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__float_psnr_columns[] = {
+    { "float_psnr", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+};
+static const vmafgpu__column vmafgpu__float_moment_columns[] = {
+    { "float_moment_ref1st", NULL, 0, 0, 1 }, { "float_moment_dis1st", NULL, 0, 0, 1 },
+    { "float_moment_ref2nd", NULL, 0, 0, 1 }, { "float_moment_dis2nd", NULL, 0, 0, 1 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_FLOAT
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+/* The squares of some rows one by one, as floats in the groups of vmafgpu__sequence_launch. */
+typedef struct vmafgpu__square_terms_launch {
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint32_t pairs;                         /* bit set: the pair is wanted */
+    int32_t  kind;                          /* of differences, of the reference's samples, of the distorted frame's; words all */
+    int32_t  width, first, end;             /* rows first .. end - 1 */
+    int32_t  pitch;                         /* floats from a term to the next one of the group */
+    vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
+} vmafgpu__square_terms_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+typedef struct vmafgpu__float_task {
+    const vmafgpu        *v;
+    const vmafgpu__sight *pair;
+    int                   is_moment;
+    uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* the picture's, or the difference's in the first two: see float_row */
+} vmafgpu__float_task;
+
+static uint64_t vmafgpu__float_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)v;
+    (void)e;
+    return sizeof(vmafgpu__float_task);
+}
+
+static void vmafgpu__float_part(void *arg, int index) {
+    vmafgpu__float_task *t = (vmafgpu__float_task *)arg;
+    const vmafgpu_config *c = &t->v->config;
+    uint64_t *sum = t->sum[index];
+    int y, end;
+    memset(sum, 0, sizeof t->sum[index]);
+    for (vmafgpu__part(c->height, index, c->threads, &y, &end); y < end; y++) {
+        const void *a = vmafgpu__view_row(&t->pair->luma[0], y), *b = vmafgpu__view_row(&t->pair->luma[1], y);
+        t->pair->functions->float_row(a, t->is_moment ? NULL : b, c->bit_depth > 8, c->width, sum);
+        if (t->is_moment)
+            t->pair->functions->float_row(b, NULL, c->bit_depth > 8, c->width, sum + 2);
+    }
+}
+
+/* The sum of squares of words, or of their differences, as libvmaf makes it. */
+static double vmafgpu__float_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
+    const float unit = vmafgpu__float_unit(&v->config);
+    double sum = 0;
+    for (int y = 0; y < v->config.height; y++)
+        for (int x = 0; x < v->config.width; x++) {
+            const int p = vmafgpu__word((const uint8_t *)vmafgpu__view_row(a, y), x);
+            const int q = b ? vmafgpu__word((const uint8_t *)vmafgpu__view_row(b, y), x) : 0;
+            const float d = (float)(p - q) * unit, square = d * d;
+            sum += (double)square;
+        }
+    return sum;
+}
+
+/* Sums of the pictures, or of their difference: as they are, and of their squares. */
+static vmafgpu_result vmafgpu__float_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+                                                  void *scratch, vmafgpu__value *out) {
+    vmafgpu__float_task *t = (vmafgpu__float_task *)scratch;
+    const double unit = (double)vmafgpu__float_unit(&v->config);
+    t->v = v;
+    t->pair = pair;
+    t->is_moment = e->feature->measure->values == 4;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__float_part, t);
+    for (int k = 0; k < e->feature->measure->values && result == VMAFGPU_OK; k++) {
+        const int square = !t->is_moment || k >= 2, which = t->is_moment ? k & 1 : 0;
+        uint64_t sum = 0;
+        for (int i = 0; i < v->config.threads; i++)
+            sum += t->sum[i][2 * which + square];
+        if (sum >> 53)
+            out[k].real = vmafgpu__float_chain(v, &pair->luma[which], t->is_moment ? NULL : &pair->luma[1]);
+        else
+            out[k].real = (double)sum * (square ? unit * unit : unit);
+    }
+    return result;
+}
+
+static void vmafgpu__float_psnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                       int64_t position, double *out) {
+    const int b = v->config.bit_depth;
+    const double noise = vmafgpu__values(v, e)[0].real / (double)((int64_t)v->config.width * v->config.height);
+    const double peak = 256.0 - (double)vmafgpu__float_unit(&v->config), max = 6 * b + 12;
+    const double psnr = 10 * log10(peak * peak / (noise > 1e-10 ? noise : 1e-10));
+    (void)sums, (void)position;
+    *out = psnr < max ? psnr : max;
+}
+
+static void vmafgpu__float_moment_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                         int64_t position, double *out) {
+    (void)sums, (void)position;
+    for (int k = 0; k < 4; k++)
+        out[k] = vmafgpu__values(v, e)[k].real / (double)((int64_t)v->config.width * v->config.height);
+}
+
+static const vmafgpu__measure vmafgpu__float_psnr_measure = {
+    1, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
+};
+static const vmafgpu__measure vmafgpu__float_moment_measure = {
+    4, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_LANES
+
+/* ---- lanes ---- */
+
+/* Adds the sum of a row of w bytes, or words (`wide`), to sums[0], and of their squares, rounded to float, to sums[1]; or of its
+ * differences from b, of which only the squares. Bytes' squares are exact in floats for a stretch of lanes. */
+static void vmafgpu__float_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
+    enum { STRETCH = 256 };
+    const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
+    double total[VMAFGPU__LANES];
+    int32_t sum[VMAFGPU__LANES];
+    uint64_t squares = 0, plain = 0;
+    int x = 0;
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        total[i] = 0;
+        sum[i] = 0;
+    }
+    while (x + VMAFGPU__LANES <= w) {
+        const int stop = w - x > STRETCH * VMAFGPU__LANES ? x + STRETCH * VMAFGPU__LANES : w;
+        float part[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            part[i] = 0;
+        for (; x + VMAFGPU__LANES <= stop; x += VMAFGPU__LANES)
+            if (wide && b)
+                for (int i = 0; i < VMAFGPU__LANES; i++) {
+                    const float d = (float)((int32_t)vmafgpu__word(p + 2 * x, i) - (int32_t)vmafgpu__word(q + 2 * x, i));
+                    total[i] += (double)(d * d);
+                }
+            else if (wide)
+                for (int i = 0; i < VMAFGPU__LANES; i++) {
+                    const int32_t d = vmafgpu__word(p + 2 * x, i);
+                    sum[i] += d;
+                    total[i] += (double)((float)d * (float)d);
+                }
+            else if (b)
+                for (int i = 0; i < VMAFGPU__LANES; i++) {
+                    const float d = (float)((int32_t)p[x + i] - (int32_t)q[x + i]);
+                    part[i] += d * d;
+                }
+            else
+                for (int i = 0; i < VMAFGPU__LANES; i++) {
+                    const int32_t d = p[x + i];
+                    sum[i] += d;
+                    part[i] += (float)d * (float)d;
+                }
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            total[i] += (double)part[i];
+    }
+    for (int i = 0; x < w; i++, x++) {
+        const int32_t left = wide ? vmafgpu__word(p, x) : p[x], right = !b ? 0 : wide ? vmafgpu__word(q, x) : q[x];
+        sum[i] += left - right;
+        total[i] += (double)((float)(left - right) * (float)(left - right));
+    }
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        plain += (uint64_t)(int64_t)sum[i];
+        squares += (uint64_t)(int64_t)total[i];
+    }
+    sums[0] += plain;
+    sums[1] += squares;
+}
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU ---- */
+
+enum { VMAFGPU__GSQUARES_ALL, VMAFGPU__GSQUARES_TERMS, VMAFGPU__GSQUARES_SUMS };
+
+/* Sums of squares of words can get to 2^53, from where on libvmaf's chain of doubles may round. */
+static int vmafgpu__gpu_squares_may_round(const vmafgpu_config *c) {
+    return c->bit_depth > 12;
+}
+
+static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__site *site, int kernel) {
+    const int may_round = vmafgpu__gpu_squares_may_round(site->config);
+    return kernel == VMAFGPU__GSQUARES_ALL                ? "vmafgpu_squares"
+           : kernel == VMAFGPU__GSQUARES_TERMS && may_round ? "vmafgpu_square_terms"
+           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ordered_sums"
+                                                          : NULL;
+}
+
+/* Rows whose terms are kept at a time, and groups of these. */
+static int vmafgpu__gpu_squares_strip(const vmafgpu_config *c, int *groups) {
+    const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
+    *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
+    return rows;
+}
+
+static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    int groups;
+    (void)e;
+    vmafgpu__gpu_squares_strip(&v->config, &groups);
+    return vmafgpu__gpu_squares_may_round(&v->config)
+               ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
+}
+
+/* One sum once more, in libvmaf's order. */
+static void vmafgpu__gpu_squares_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__square_terms_launch terms;
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    int groups;
+    const int strip = vmafgpu__gpu_squares_strip(c, &groups);
+    memset(&terms, 0, sizeof terms);
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = terms.scratch = work->scratch;
+    sums.scratch_size = terms.scratch_size = vmafgpu__gpu_float_psnr_scratch(work->v, e);
+    sums.pairs = terms.pairs = work->again;
+    sums.words = work->words + word;
+    sums.word_stride = work->word_stride;
+    sums.plane[0].pitch = terms.pitch = (int32_t)vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE);
+    terms.kind = kind;
+    terms.width = c->width;
+    memcpy(terms.pair, work->batch->pair, sizeof terms.pair);
+    for (; terms.first < c->height; terms.first = terms.end) {
+        terms.end = terms.first + strip < c->height ? terms.first + strip : c->height;
+        sums.plane[0].groups = vmafgpu__divide_up(c->width * (terms.end - terms.first), VMAFGPU__SEQUENCE_GROUP);
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(sums.plane[0].groups * (int)VMAFGPU__SEQUENCE_GROUP, VMAFGPU__SQUARES_THREADS), 1,
+                           work->batch->pairs, VMAFGPU__SQUARES_THREADS, 0);
+        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_TERMS, &shape, &terms);
+        vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_SUMS, &shape, &sums);
+        sums.before += sums.plane[0].groups;
+    }
+}
+
+/* Sums, of luma and of its square; behind them a bit for each that is a double. */
+static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const int count = e->feature->measure->values;
+    if (!work->again)
+        vmafgpu__squares_enqueue(work, count == 4 ? VMAFGPU__SQUARES_MOMENTS : VMAFGPU__SQUARES_ROUNDED, 1);
+    for (int k = 0; k < count && work->again; k++)
+        if (work->found[count].whole >> k & 1)
+            vmafgpu__gpu_squares_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
+}
+
+/* Sums that may have been rounded are found again. */
+static int vmafgpu__gpu_float_psnr_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const int count = e->feature->measure->values;
+    if (words[count].whole || !vmafgpu__gpu_squares_may_round(site->config))
+        return 0;
+    for (int k = count == 4 ? 2 : 0; k < count; k++)
+        words[count].whole |= (uint64_t)(words[k].whole >> 53 || site->doubted) << k;
+    return words[count].whole != 0;
+}
+
+static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                           vmafgpu__value *out) {
+    const double unit = (double)vmafgpu__float_unit(&v->config);
+    const int count = e->feature->measure->values;
+    for (int k = 0; k < count; k++)
+        out[k].real = (words[count].whole >> k & 1 ? words[k].real : (double)words[k].whole) *
+                      (count == 4 && k < 2 ? unit : unit * unit);
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
+    1 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
+    vmafgpu__gpu_float_psnr_amend
+};
+static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
+    4 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
+    vmafgpu__gpu_float_psnr_amend
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__FLOAT_PSNR_FEATURES \
+    { "float_psnr", NULL, vmafgpu__float_psnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, \
+      vmafgpu__float_psnr_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_psnr), \
+      &vmafgpu__float_psnr_measure, NULL }, \
+    { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, \
+      vmafgpu__float_moment_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_moment), \
+      &vmafgpu__float_moment_measure, NULL }
+#define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
+#define VMAFGPU__FLOAT_PSNR_LEVEL vmafgpu__float_row
+
+#endif
+#endif /* !VMAFGPU_NO_FLOAT */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
+#define VMAFGPU__FLOAT_PSNR_FEATURES VMAFGPU__LEFT_OUT("float_psnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_psnr_columns), \
+    VMAFGPU__LEFT_OUT("float_moment", "VMAFGPU_NO_FLOAT", vmafgpu__float_moment_columns)
+#define VMAFGPU__FLOAT_PSNR_LEVEL NULL
+#endif
+
+/* ================================================================================================
+ * >>ssim                                         structural similarity at one scale, and at five
+ * ================================================================================================
+ * After libvmaf's float_ssim.c, float_ms_ssim.c and iqa: windows of 11x11 over luma, its squares and its product, in floats,
+ * rows first. Each product with a tap is rounded to float, the sum of a window's row or column is a double and is rounded
+ * once. A pixel's luminance and contrast are doubles over floats, its structure is a float.
+ *
+ * Libvmaf adds the pixels' terms to a double one after another, and of that sum divided by their number it keeps a float.
+ * Here each lane and each thread has its own sum. By how much two such orders can differ is known (half a unit in the last
+ * place for each addition); nearly always all doubles that near round to the same float, which then is libvmaf's. If not, the
+ * picture is measured again and its terms are added in libvmaf's order.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__ssim_columns[] = {
+    { "float_ssim", NULL, 0, 0, 1 }, { "float_ssim_l", NULL, 1, 0, 1 }, { "float_ssim_c", NULL, 1, 0, 1 },
+    { "float_ssim_s", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+};
+static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
+    { "float_ms_ssim", NULL, 0, 0, 1 },
+    { "float_ms_ssim_l_scale0", NULL, 1, 0, 1 }, { "float_ms_ssim_l_scale1", NULL, 1, 0, 1 },
+    { "float_ms_ssim_l_scale2", NULL, 1, 0, 1 }, { "float_ms_ssim_l_scale3", NULL, 1, 0, 1 },
+    { "float_ms_ssim_l_scale4", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale0", NULL, 1, 0, 1 },
+    { "float_ms_ssim_c_scale1", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale2", NULL, 1, 0, 1 },
+    { "float_ms_ssim_c_scale3", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale4", NULL, 1, 0, 1 },
+    { "float_ms_ssim_s_scale0", NULL, 1, 0, 1 }, { "float_ms_ssim_s_scale1", NULL, 1, 0, 1 },
+    { "float_ms_ssim_s_scale2", NULL, 1, 0, 1 }, { "float_ms_ssim_s_scale3", NULL, 1, 0, 1 },
+    { "float_ms_ssim_s_scale4", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_SSIM
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+enum {
+    VMAFGPU__SSIM_SCALES = 5,          /* of float_ms_ssim */
+    VMAFGPU__SSIM_TAPS = 11,
+    VMAFGPU__SSIM_PLANES = 5           /* both pictures, their squares, their product */
+};
+
+/* What is summed over a picture. */
+enum {
+    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* the product of the three; each of them */
+    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; the others are positive */
+    VMAFGPU__SSIM_SUMS
+};
+
+/* A window's taps; they are the same from its end on. */
+#define VMAFGPU__SSIM_TAP0 0.001028f
+#define VMAFGPU__SSIM_TAP1 0.007599f
+#define VMAFGPU__SSIM_TAP2 0.036001f
+#define VMAFGPU__SSIM_TAP3 0.109361f
+#define VMAFGPU__SSIM_TAP4 0.213006f
+#define VMAFGPU__SSIM_TAP5 0.266012f
+
+VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
+    VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
+    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
+};
+
+/* The low-pass filter between float_ms_ssim's scales. From a row's first tap to its middle one; rows are the same from the filter's end on, too. */
+VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
+    { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f }, { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
+    { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f }, { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
+    { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f }
+};
+
+/* A block of SSIM makes windows of so many columns and rows, from as many rows and those that the last windows see. */
+enum {
+    VMAFGPU__SSIM_THREADS = 256,
+    VMAFGPU__SSIM_BLOCK_COLUMNS = 32, VMAFGPU__SSIM_BLOCK_LINES = 64,
+    VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
+    VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
+    VMAFGPU__SSIM_BANDS = 64,               /* parts of a picture, of whole rows of blocks, of which means have the sums */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* that a block of rounded works off, one after the other */
+    VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
+    VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
+    VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
+    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats of a row that it sees */
+    VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
+    VMAFGPU__SSIM_SETTLE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
+};
+
+/* A row of windows of a sum in doubt: its terms, each rounded to a multiple of 2^(exponent - 52), added up in units of that; how
+ * many of them were halfway between two, or VMAFGPU__SSIM_UNKNOWN where one is too large. */
+#define VMAFGPU__SSIM_UNKNOWN 0x80000000u
+typedef struct vmafgpu__ssim_row { int64_t sum; uint32_t ties; int32_t exponent; } vmafgpu__ssim_row;
+
+typedef struct vmafgpu__ssim_scale {
+    uint64_t picture[2];                    /* planes of floats in a pair's scratch, unless the pictures are luma */
+    uint64_t partial;                       /* there, SUMS doubles of each block of windows */
+    uint64_t rows;                          /* there, a ssim_row for each row of windows, of all, l, c, s */
+    int32_t  bytes;                         /* of a sample; 4: of a float */
+    int32_t  width, height, pitch;          /* pitch in floats */
+    int32_t  across, blocks;                /* blocks in a row; all */
+    uint32_t wanted;                        /* which means: bits */
+} vmafgpu__ssim_scale;
+
+typedef struct vmafgpu__ssim_launch {
+    vmafgpu__batch batch;
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
+    int32_t  word_stride;
+    int32_t  doubts;                        /* that word */
+    uint32_t doubted, unsettled;            /* which are in doubt anyway; which stay so */
+    uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
+    int32_t  kind;                          /* of the sums */
+    int32_t  strip, strip_end;              /* rows of windows */
+    uint64_t terms;                         /* in a pair's scratch: doubles, as sequences have them */
+    int32_t  terms_pitch;
+    int32_t  at;                            /* the scale that windows or a filter work on */
+    int32_t  factor;                        /* by which reduce makes scale 0 of luma */
+    float    unit;
+    vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
+} vmafgpu__ssim_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+#define VMAFGPU__MS_SSIM_OPTIONS(X) \
+    X(VMAFGPU__SSIM_CLIP_DB, "clip_db", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__SSIM_DB, "enable_db", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__SSIM_LCS, "enable_lcs", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
+#define VMAFGPU__SSIM_OPTIONS(X) \
+    VMAFGPU__MS_SSIM_OPTIONS(X) \
+    X(VMAFGPU__SSIM_SCALE, "scale", NULL, VMAFGPU__INTEGER, 0, 0, 10, NULL)
+enum { VMAFGPU__SSIM_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__ssim_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__SSIM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__MS_SSIM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+
+enum {
+    VMAFGPU__SSIM_LANES = 32,
+    VMAFGPU__SSIM_TILE = 128,          /* columns that are worked off together */
+    VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK,   /* a tile with what its windows see beyond it */
+    VMAFGPU__SSIM_STRIP = 32,          /* rows whose terms are kept when they are added in order */
+    VMAFGPU__SSIM_MIN_SIZE = 176,      /* of float_ms_ssim: 11 pixels at the last scale */
+    VMAFGPU__SSIM_HALVING = 16,        /* rows in the ring of the low-pass filter, which sees nine */
+    VMAFGPU__SSIM_HALVES = 8           /* rows of its sums, of which five are worked on */
+};
+
+/* The terms of a strip's pixels, or NULL. */
+typedef struct vmafgpu__ssim_terms {
+    double *l, *c;
+    float  *s;
+} vmafgpu__ssim_terms;
+
+/* What is done to rows of a tile, `lanes` times LANES columns. Rows have as many columns more as the window or filter sees. */
+typedef struct vmafgpu__ssim_functions {
+    /* Columns x.. of a row of luma, of w, as floats: `chunks` times CHUNK of them, 0 beyond the last one. */
+    void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
+    /* The windows' rows: of PLANES, TILE apart in `out`. */
+    void (*along)(const float *a, const float *b, int lanes, float *out);
+    /* The windows' columns: makes TAPS such rows those of the windows that end in them. sums: those of windows that have begun,
+     * TAPS for each column. */
+    void (*down)(float *rows, int lanes, double *sums);
+    /* Adds the terms of `count` pixels to those of SUMS sums, each of LANES lanes, that are wanted: VMAFGPU__SSIM_ALL alone, or
+     * .._C and .._S with or without .._ALL and .._L, a bit each. Keeps all of them if there are `terms`; then all are wanted. */
+    void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
+    /* A row as its even and its odd columns, LINE apart in `out`. */
+    void (*split)(const float *row, int lanes, float *out);
+    /* A row of the low-passed picture of half the size, from nine that are split. */
+    void (*halve)(const float *const *rows, int lanes, float *out);
+    /* The same of luma, where sums are exact in any order: adds a row that is split, an odd one or an even one, to the rows of
+     * sums that it counts in, of which an even one begins the last; and rounds a row of sums. */
+    void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
+    void (*round)(const double *sums, int lanes, float *out);
+    /* Adds a row of luma, weighted, to sums of columns. */
+    void (*add_row)(const void *row, int wide, int w, float unit, float weight, double *sums);
+} vmafgpu__ssim_functions;
+
+/* A pair of pictures at a scale: luma, or floats of our own. */
+typedef struct vmafgpu__ssim_pictures {
+    int    w, h;
+    float *plane[2];                   /* NULL: luma */
+    size_t pitch;
+} vmafgpu__ssim_pictures;
+
+/* What a thread has. */
+typedef struct vmafgpu__ssim_seat {
+    float  rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
+    double begun[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
+    float  halving[VMAFGPU__SSIM_HALVING][2 * VMAFGPU__SSIM_LINE];
+    double halves[VMAFGPU__SSIM_HALVES][VMAFGPU__SSIM_TILE];
+    float  line[2][2 * VMAFGPU__SSIM_LINE];
+    double sums[(int)VMAFGPU__SSIM_SUMS * (int)VMAFGPU__SSIM_LANES];
+    vmafgpu__ssim_terms terms;   /* where those of the present row go */
+} vmafgpu__ssim_seat;
+
+typedef struct vmafgpu__ssim_task {
+    vmafgpu                 *v;
+    const vmafgpu__sight    *pair;
+    int                      factor;             /* by which float_ssim's pictures are smaller than luma */
+    int                      scales;
+    vmafgpu__ssim_pictures   scale[VMAFGPU__SSIM_SCALES];
+    int                      at;                 /* the scale that is worked on */
+    unsigned                 wanted;             /* what is summed of it, as bits */
+    int                      is_strip, first;    /* only the terms of a strip's rows are wanted */
+    vmafgpu__ssim_terms      terms;              /* of STRIP rows of so many columns */
+    size_t                   terms_pitch;
+    vmafgpu__ssim_seat      *seats;              /* one for each thread */
+    double                  *columns;            /* sums of columns, for each thread so many */
+    size_t                   columns_count;
+} vmafgpu__ssim_task;
+
+/* ---- plan ---- */
+
+/* As libvmaf rounds it: the smaller side is about 256 then. */
+static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
+    const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
+    const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
+    return wanted ? wanted : automatic;
+}
+
+/* Not rounded up: odd sizes get one more at any factor. */
+static int vmafgpu__ssim_reduced(int size, int factor) {
+    return factor > 1 ? size / factor + (size & 1) : size;
+}
+
+static vmafgpu_result vmafgpu__ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    const int factor = vmafgpu__ssim_factor(v, e), taps = VMAFGPU__SSIM_TAPS;
+    const int w = vmafgpu__ssim_reduced(v->config.width, factor), h = vmafgpu__ssim_reduced(v->config.height, factor);
+    if (w < taps || h < taps)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "float_ssim needs %dx%d pixels or more after it has reduced pictures by its scale; %dx%d by %d "
+                             "are %dx%d", taps, taps, v->config.width, v->config.height, factor, w, h);
+    return vmafgpu__plan_depth(v, e);
+}
+
+static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    const int least = VMAFGPU__SSIM_MIN_SIZE;
+    if (v->config.width < least || v->config.height < least)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_ms_ssim needs frames of %dx%d or more, not %dx%d", least, least,
+                             v->config.width, v->config.height);
+    return vmafgpu__plan_depth(v, e);
+}
+
+/* ---- memory ---- */
+
+static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
+    p->w = w;
+    p->h = h;
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* what is read and written goes on to the end of a tile */
+    for (int i = 0; i < 2; i++)
+        p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
+}
+
+static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__carver *c) {
+    vmafgpu__ssim_task unused, *place = (vmafgpu__ssim_task *)vmafgpu__carve(c, sizeof unused), *t = c->base ? place : &unused;
+    const int is_single = e->feature->measure->values == 4, w = v->config.width, h = v->config.height;
+    memset(t, 0, sizeof *t);
+    t->factor = is_single ? vmafgpu__ssim_factor(v, e) : 1;
+    t->scales = is_single ? 1 : VMAFGPU__SSIM_SCALES;
+    t->scale[0].w = w;
+    t->scale[0].h = h;
+    if (t->factor > 1)
+        vmafgpu__ssim_carve_scale(c, &t->scale[0], vmafgpu__ssim_reduced(w, t->factor), vmafgpu__ssim_reduced(h, t->factor));
+    for (int k = 1; k < t->scales; k++)
+        vmafgpu__ssim_carve_scale(c, &t->scale[k], (t->scale[k - 1].w + 1) / 2, (t->scale[k - 1].h + 1) / 2);
+    t->seats = (vmafgpu__ssim_seat *)vmafgpu__carve(c, sizeof *t->seats * (size_t)v->config.threads);
+    t->columns_count = t->factor > 1 ? vmafgpu__padded(w + 2 * t->factor) + VMAFGPU__CHUNK : 0;
+    t->columns = (double *)vmafgpu__carve(c, sizeof(double) * (uint64_t)t->columns_count * (uint64_t)v->config.threads);
+    t->terms_pitch = vmafgpu__padded(t->scale[0].w);
+    t->terms.l = (double *)vmafgpu__carve(c, sizeof(double) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
+    t->terms.c = (double *)vmafgpu__carve(c, sizeof(double) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
+    t->terms.s = (float *)vmafgpu__carve(c, sizeof(float) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
+    return place;
+}
+
+static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__carver c = { NULL, 0 };
+    vmafgpu__ssim_layout(v, e, &c);
+    return c.used + VMAFGPU__ALIGNMENT;
+}
+
+/* ---- pictures at other scales ---- */
+
+/* The place of row or column i of n, whose edges are mirrors: the last one comes twice. */
+static int vmafgpu__ssim_mirror(int i, int n) {
+    return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
+}
+
+/* Rows of float_ssim's reduced pictures: means of squares. Columns are summed first: these sums are exact, as at any factor
+ * and depth their terms are multiples of 2^-45 or more and they stay below 256. */
+static void vmafgpu__ssim_reduce_part(void *arg, int index) {
+    vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
+    const vmafgpu_config *c = &t->v->config;
+    const vmafgpu__ssim_pictures *to = &t->scale[0];
+    const int f = t->factor, half = f / 2, w = c->width;
+    const float weight = 1.0f / (float)(f * f);
+    double *sums = t->columns + (size_t)index * t->columns_count + VMAFGPU__CHUNK;
+    int y, end;
+    for (vmafgpu__part(to->h, index, c->threads, &y, &end); y < end; y++)
+        for (int i = 0; i < 2; i++) {
+            float *out = to->plane[i] + (size_t)y * to->pitch;
+            memset(sums, 0, sizeof *sums * (size_t)w);
+            for (int j = 0; j < f; j++)
+                t->pair->functions->ssim->add_row(
+                    vmafgpu__view_row(&t->pair->luma[i], vmafgpu__ssim_mirror(y * f - half + j, c->height)), c->bit_depth > 8,
+                    w, vmafgpu__float_unit(&t->v->config), weight, sums);
+            for (int x = 0; x < half; x++)
+                sums[-1 - x] = sums[x];
+            for (int x = 0; x < f; x++)
+                sums[w + x] = sums[w - 1 - x];
+            for (int x = 0; x < to->w; x++) {
+                const double *from = sums + x * f - half;
+                double sum = from[0];
+                for (int k = 1; k < f; k++)
+                    sum += from[k];
+                out[x] = (float)sum;
+            }
+        }
+}
+
+/* Asks for `count` columns of row y of picture i, if there is such a row: a tile's rows are too far apart for processors to see
+ * what comes next. */
+static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
+    const vmafgpu__ssim_pictures *p = &t->scale[t->at];
+    const int wide = t->v->config.bit_depth > 8, size = p->plane[i] ? (int)sizeof(float) : wide ? 2 : 1;
+    const int left = p->w - x, end = (left < count ? left : count) * size;
+    const uint8_t *row;
+    if (y >= p->h)
+        return;
+    row = p->plane[i] ? (const uint8_t *)(p->plane[i] + (size_t)y * p->pitch)
+                      : (const uint8_t *)vmafgpu__view_row(&t->pair->luma[i], y);
+    for (int at = 0; at < end; at += VMAFGPU__ALIGNMENT)
+        VMAFGPU__PREFETCH(row + x * size + at);
+}
+
+/* Columns first..first + count - 1 of a row, reflected at its edges, which are no more than nine columns away. */
+static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
+    const vmafgpu__ssim_pictures *p = &t->scale[t->at];
+    const int before = first < 0 ? -first : 0, start = first + before, last = first + count;
+    const int here = (last < p->w ? last : p->w) - start;
+    float *row = line + before;
+    if (p->plane[i])
+        memcpy(row, p->plane[i] + (size_t)y * p->pitch + start, sizeof *row * (size_t)here);
+    else
+        t->pair->functions->ssim->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, start, p->w,
+                                         vmafgpu__float_unit(&t->v->config),
+                                         (here + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, row);
+    for (int x = 0; x < before; x++)
+        line[before - 1 - x] = row[x];
+    for (int x = p->w; x < last; x++)
+        row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
+}
+
+/* Luma's next scale, a tile of it: the sums of 9x9 are exact, as their terms are multiples of 2^-43 or more at any depth and they
+ * stay below 2^9. So each row is filtered once for all the rows that it counts in, also those that are mirrored. */
+static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
+    const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
+    const vmafgpu__ssim_pictures *from = &t->scale[0], *to = &t->scale[1];
+    const int lanes = (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES;
+    vmafgpu__ssim_seat *seat = &t->seats[index];
+    int first, end;
+    vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
+    memset(seat->halves, 0, sizeof seat->halves);
+    for (int y = 2 * first - 4; y <= 2 * end + 2 && first < end; y++) {
+        /* The last row that it counts in is in the middle between this one and the one four rows on; never below 0 in the ring. */
+        const int odd = y & 1, last = (y - odd) / 2 + 2, done = last - 4;
+        double *sums[5];
+        for (int k = 0; k < 5; k++)
+            sums[k] = seat->halves[(last - k + VMAFGPU__SSIM_HALVES) % VMAFGPU__SSIM_HALVES];
+        vmafgpu__ssim_reflected(t, i, vmafgpu__ssim_mirror(y, from->h), 2 * x - 4, 2 * count + 8, seat->line[0]);
+        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
+        f->split(seat->line[0], lanes + 1, seat->halving[0]);
+        f->halve_luma(seat->halving[0], odd, lanes, sums);
+        if (!odd && done >= first)
+            f->round(sums[4], lanes, to->plane[i] + (size_t)done * to->pitch + x);
+    }
+}
+
+/* Rows of the next scale's pictures, each pixel a sum of 9x9 in their order: float_ms_ssim's low-pass filter. */
+static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
+    const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
+    const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
+    vmafgpu__ssim_seat *seat = &t->seats[index];
+    int first, end;
+    vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
+    for (int i = 0; i < 2; i++)
+        for (int x = 0; x < to->w; x += VMAFGPU__SSIM_TILE) {
+            const int left = to->w - x, count = left < VMAFGPU__SSIM_TILE ? left : (int)VMAFGPU__SSIM_TILE;
+            const int lanes = (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES;
+            int next = 2 * first - 4 > 0 ? 2 * first - 4 : 0;
+            if (!from->plane[i]) {
+                vmafgpu__ssim_halve_luma(t, index, i, x, count);
+                continue;
+            }
+            for (int y = first; y < end; y++) {
+                const float *rows[9];
+                for (; next <= 2 * y + 4 && next < from->h; next++) {
+                    vmafgpu__ssim_reflected(t, i, next, 2 * x - 4, 2 * count + 8, seat->line[0]);
+                    vmafgpu__ssim_ask(t, i, next + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
+                    f->split(seat->line[0], lanes + 1, seat->halving[next % VMAFGPU__SSIM_HALVING]);
+                }
+                for (int j = 0; j < 9; j++)
+                    rows[j] = seat->halving[vmafgpu__ssim_mirror(2 * y - 4 + j, from->h) % VMAFGPU__SSIM_HALVING];
+                f->halve(rows, lanes, to->plane[i] + (size_t)y * to->pitch + x);
+            }
+        }
+}
+
+/* ---- windows ---- */
+
+static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const float *b, int lanes, float *out) {
+    for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++) {
+        const float *left = plane == 1 || plane == 3 ? b : a, *right = plane == 2 ? a : b;
+        for (int x = 0; x < lanes * VMAFGPU__SSIM_LANES; x++) {
+            double sum = 0;
+            for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
+                const float sample = plane < 2 ? left[x + k] : left[x + k] * right[x + k];
+                const float product = sample * vmafgpu__ssim_taps[k];
+                sum += (double)product;
+            }
+            out[plane * VMAFGPU__SSIM_TILE + x] = (float)sum;
+        }
+    }
+}
+
+/* Sum k of a column is that of the window that begins in row k: it ends in the row before the next one to begin there. */
+static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
+    for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
+        for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
+            double *sum = sums + x * VMAFGPU__SSIM_TAPS;
+            for (int y = 0; y < VMAFGPU__SSIM_TAPS; y++) {
+                const float h = rows[y * VMAFGPU__SSIM_ROW + x];
+                sum[y] = 0;
+                for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
+                    const int which = y >= k ? y - k : y - k + VMAFGPU__SSIM_TAPS;
+                    const float product = h * vmafgpu__ssim_taps[k];
+                    sum[which] += (double)product;
+                }
+                rows[y * VMAFGPU__SSIM_ROW + x] = (float)sum[y + 1 < VMAFGPU__SSIM_TAPS ? y + 1 : 0];
+            }
+        }
+}
+
+/* The windows' row that begins at column x of the pictures' rows. */
+static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_seat *seat, int y, int x, int count, float *out) {
+    const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
+    const vmafgpu__ssim_pictures *p = &t->scale[t->at];
+    const float *line[2];
+    for (int i = 0; i < 2; i++) {
+        line[i] = p->plane[i] ? p->plane[i] + (size_t)y * p->pitch + x : seat->line[i];
+        if (!p->plane[i])
+            f->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, x, p->w, vmafgpu__float_unit(&t->v->config),
+                      (count + VMAFGPU__SSIM_TAPS - 1 + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, seat->line[i]);
+        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count + VMAFGPU__SSIM_TAPS - 1);
+    }
+    f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
+}
+
+/* Rows first..end-1 of the windows of the scale; at: where the terms of row `first` go, if they are kept. */
+static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
+    const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
+    const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
+    vmafgpu__ssim_seat *seat = &t->seats[index];
+    for (int x = 0; x < w && first < end; x += VMAFGPU__SSIM_TILE) {
+        const int count = w - x < VMAFGPU__SSIM_TILE ? w - x : (int)VMAFGPU__SSIM_TILE;
+        memset(seat->begun, 0, sizeof seat->begun);
+        for (int top = first; top < end + beyond; top += VMAFGPU__SSIM_TAPS) {
+            const int left = end + beyond - top, rows = left < VMAFGPU__SSIM_TAPS ? left : (int)VMAFGPU__SSIM_TAPS;
+            for (int k = 0; k < rows; k++)
+                vmafgpu__ssim_along_row(t, seat, top + k, x, count, seat->rows + k * VMAFGPU__SSIM_ROW);
+            f->down(seat->rows, (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, seat->begun);
+            for (int k = top > first ? 0 : beyond; k < rows; k++) {
+                if (at) {
+                    const size_t place = (size_t)(top + k - beyond - first) * t->terms_pitch + (size_t)x;
+                    seat->terms.l = at->l + place;
+                    seat->terms.c = at->c + place;
+                    seat->terms.s = at->s + place;
+                }
+                f->compare(seat->rows + k * VMAFGPU__SSIM_ROW, count, t->wanted, seat->sums, at ? &seat->terms : NULL);
+            }
+        }
+    }
+}
+
+static void vmafgpu__ssim_part(void *arg, int index) {
+    vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
+    const int h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
+    const int left = h - t->first, rows = left < VMAFGPU__SSIM_STRIP ? left : (int)VMAFGPU__SSIM_STRIP;
+    vmafgpu__ssim_terms terms = t->terms;
+    int first, end;
+    memset(t->seats[index].sums, 0, sizeof t->seats[index].sums);
+    if (!t->is_strip) {
+        vmafgpu__part(h, index, t->v->config.threads, &first, &end);
+        vmafgpu__ssim_windows(t, index, first, end, NULL);
+        if (t->at + 1 < t->scales)
+            vmafgpu__ssim_halve_part(t, index);
+        return;
+    }
+    vmafgpu__part(rows, index, t->v->config.threads, &first, &end);
+    terms.l += (size_t)first * t->terms_pitch;
+    terms.c += (size_t)first * t->terms_pitch;
+    terms.s += (size_t)first * t->terms_pitch;
+    vmafgpu__ssim_windows(t, index, t->first + first, t->first + end, &terms);
+}
+
+/* ---- from terms to means ---- */
+
+/* Adds all terms in libvmaf's order. */
+static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums) {
+    const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
+    double all = 0, l = 0, c = 0, s = 0;
+    vmafgpu_result result = VMAFGPU_OK;
+    t->is_strip = 1;
+    t->wanted = ~0u;
+    for (t->first = 0; t->first < h && result == VMAFGPU_OK; t->first += VMAFGPU__SSIM_STRIP) {
+        result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
+        for (int y = 0; y < VMAFGPU__SSIM_STRIP && t->first + y < h; y++)
+            for (int x = 0; x < w; x++) {
+                const size_t place = (size_t)y * t->terms_pitch + (size_t)x;
+                const double pixel_s = (double)t->terms.s[place];
+                all += t->terms.l[place] * t->terms.c[place] * pixel_s;
+                l += t->terms.l[place];
+                c += t->terms.c[place];
+                s += pixel_s;
+            }
+    }
+    t->is_strip = 0;
+    t->first = 0;
+    sums[VMAFGPU__SSIM_ALL] = all;
+    sums[VMAFGPU__SSIM_L] = l;
+    sums[VMAFGPU__SSIM_C] = c;
+    sums[VMAFGPU__SSIM_S] = s;
+    return result;
+}
+
+/* The mean of n terms from their sum, whose error and libvmaf's together are at most `error`; returns whether that is too much
+ * to tell what libvmaf has. */
+static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
+    const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
+    *mean = (double)(float)(sum / n);
+    return low < high || high < low || low != low;
+}
+
+/* The means of all, l, c and s at a scale. wanted: which of them, as vmafgpu__ssim_compare() takes it; the others mean nothing. */
+static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
+    const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
+    const double n = (double)((int64_t)w * h);
+    /* The longest chains of additions: libvmaf's, then a lane's, then lanes and threads; libvmaf's term of all, and ours of one
+     * division, are rounded eight times. And something for the rounding of this bound itself. */
+    const double steps =
+        n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
+    const double error = 1.01 * steps / 9007199254740992.0;   /* 2^53 */
+    double sums[VMAFGPU__SSIM_SUMS], sizes[4];
+    unsigned doubt = 0;
+    t->wanted = wanted;
+    vmafgpu_result result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
+    if (result != VMAFGPU_OK)
+        return result;
+    for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++) {
+        sums[k] = 0;
+        for (int i = 0; i < t->v->config.threads; i++) {
+            double sum = 0;
+            for (int lane = 0; lane < VMAFGPU__SSIM_LANES; lane++)
+                sum += t->seats[i].sums[k * VMAFGPU__SSIM_LANES + lane];
+            sums[k] += sum;
+        }
+    }
+    sizes[VMAFGPU__SSIM_ALL] = sums[VMAFGPU__SSIM_ALL_SIZE];
+    sizes[VMAFGPU__SSIM_L] = sums[VMAFGPU__SSIM_L];
+    sizes[VMAFGPU__SSIM_C] = sums[VMAFGPU__SSIM_C];
+    sizes[VMAFGPU__SSIM_S] = sums[VMAFGPU__SSIM_S_SIZE];
+    for (int k = 0; k < 4; k++)
+        doubt |= (unsigned)vmafgpu__ssim_mean(sums[k], error * sizes[k], n, &means[k]) << k;
+    if (!(doubt & wanted))
+        return VMAFGPU_OK;
+    result = vmafgpu__ssim_in_order(t, sums);
+    for (int k = 0; k < 4; k++)
+        vmafgpu__ssim_mean(sums[k], 0, n, &means[k]);
+    return result;
+}
+
+/* float_ssim finds the means of all, l, c and s; float_ms_ssim l, c and s at each scale. */
+static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+                                                 void *scratch, vmafgpu__value *out) {
+    const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L, cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S;
+    const int has_lcs = e->option[VMAFGPU__SSIM_LCS] != 0;
+    const uintptr_t misplaced = (uintptr_t)scratch % VMAFGPU__ALIGNMENT;
+    vmafgpu__carver carver;
+    vmafgpu_result result = VMAFGPU_OK;
+    carver.base = (unsigned char *)scratch + (misplaced ? VMAFGPU__ALIGNMENT - misplaced : 0);
+    carver.used = 0;
+    vmafgpu__ssim_task *t = vmafgpu__ssim_layout(v, e, &carver);
+    t->v = v;
+    t->pair = pair;
+    if (t->factor > 1)
+        result = vmafgpu__run(v, vmafgpu__ssim_reduce_part, t);
+    for (t->at = 0; t->at < t->scales && result == VMAFGPU_OK; t->at++) {
+        double means[4] = { 0, 0, 0, 0 };
+        if (t->scales == 1)
+            result = vmafgpu__ssim_means(t, has_lcs ? all | l | cs : all, means);
+        else
+            result = vmafgpu__ssim_means(t, has_lcs || t->at == VMAFGPU__SSIM_SCALES - 1 ? l | cs : cs, means);
+        for (int k = t->scales > 1; k < 4; k++)
+            (out++)->real = means[k];
+    }
+    return result;
+}
+
+/* ---- from means to columns ---- */
+
+static double vmafgpu__ssim_in_db(const vmafgpu *v, const vmafgpu__extractor *e, double score) {
+    const uint32_t peak = (1u << v->config.bit_depth) - 1, count = (uint32_t)v->config.width * (uint32_t)v->config.height;
+    const double clip = ceil(10. * log10((double)(peak * peak) / (0.5 / (double)count)));
+    const double value = e->option[VMAFGPU__SSIM_DB] != 0 ? -10. * log10(1 - score) : score;
+    if (e->option[VMAFGPU__SSIM_DB] == 0)
+        return score;
+    return value < (e->option[VMAFGPU__SSIM_CLIP_DB] != 0 ? clip : (double)INFINITY)
+               ? value : e->option[VMAFGPU__SSIM_CLIP_DB] != 0 ? clip : (double)INFINITY;
+}
+
+static void vmafgpu__ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                 int64_t position, double *out) {
+    (void)sums, (void)position;
+    out[0] = vmafgpu__ssim_in_db(v, e, vmafgpu__values(v, e)[0].real);
+    for (int k = 1; k < 4 && e->option[VMAFGPU__SSIM_LCS] != 0; k++)
+        out[k] = vmafgpu__values(v, e)[k].real;
+}
+
+/* Luminance counts at the last scale only; where it does not, its power is 1 whatever it is. */
+static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                    int64_t position, double *out) {
+    static const float weights[VMAFGPU__SSIM_SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
+    double total = 1;
+    (void)sums, (void)position;
+    for (int k = 0; k < VMAFGPU__SSIM_SCALES; k++) {
+        const vmafgpu__value *lcs = vmafgpu__values(v, e) + 3 * k;
+        const double weight = (double)weights[k], l = k == VMAFGPU__SSIM_SCALES - 1 ? pow(lcs[0].real, weight) : 1.0;
+        total *= l * pow(lcs[1].real, weight) * pow(lcs[2].real, weight);
+        for (int i = 0; i < 3 && e->option[VMAFGPU__SSIM_LCS] != 0; i++)
+            out[1 + i * VMAFGPU__SSIM_SCALES + k] = lcs[i].real;
+    }
+    out[0] = vmafgpu__ssim_in_db(v, e, total);
+}
+
+static const vmafgpu__measure vmafgpu__ssim_measure = {
+    4, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
+};
+static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
+    3 * VMAFGPU__SSIM_SCALES, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_LANES
+
+/* ---- lanes ---- */
+
+#define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
+#define vmafgpu__ssim_import VMAFGPU__LANES_NAME(vmafgpu__ssim_import)
+#define vmafgpu__lanes_sqrt VMAFGPU__LANES_NAME(vmafgpu__lanes_sqrt)
+#define vmafgpu__ssim_compare VMAFGPU__LANES_NAME(vmafgpu__ssim_compare)
+#define vmafgpu__ssim_split VMAFGPU__LANES_NAME(vmafgpu__ssim_split)
+#define vmafgpu__ssim_nine VMAFGPU__LANES_NAME(vmafgpu__ssim_nine)
+#define vmafgpu__ssim_halve VMAFGPU__LANES_NAME(vmafgpu__ssim_halve)
+#define vmafgpu__ssim_nine_alike VMAFGPU__LANES_NAME(vmafgpu__ssim_nine_alike)
+#define vmafgpu__ssim_add VMAFGPU__LANES_NAME(vmafgpu__ssim_add)
+#define vmafgpu__ssim_halve_luma_row VMAFGPU__LANES_NAME(vmafgpu__ssim_halve_luma_row)
+#define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
+#define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
+
+/* Two times LANES samples as floats. */
+static inline void vmafgpu__lanes_floats(const uint8_t *row, int wide, float unit, float *VMAFGPU__RESTRICT out) {
+    if (wide)
+        for (int i = 0; i < 2 * VMAFGPU__LANES; i++)
+            out[i] = (float)vmafgpu__word(row, i) * unit;
+    else
+        for (int i = 0; i < 2 * VMAFGPU__LANES; i++)
+            out[i] = (float)row[i];
+}
+
+static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out) {
+    for (; chunks > 0; chunks--, x += VMAFGPU__CHUNK, out += VMAFGPU__CHUNK) {
+        const ptrdiff_t left = w - x > 0 ? w - x : 0, size = wide ? 2 : 1;
+        uint8_t part[2 * VMAFGPU__CHUNK];
+        if (left >= VMAFGPU__CHUNK) {
+            vmafgpu__lanes_floats((const uint8_t *)row + size * x, wide, unit, out);
+            continue;
+        }
+        memset(part, 0, sizeof part);
+        memcpy(part, (const uint8_t *)row + size * (w - left), (size_t)(size * left));
+        vmafgpu__lanes_floats(part, wide, unit, out);
+    }
+}
+
+static inline void vmafgpu__lanes_sqrt(float *x) {
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
+    for (int i = 0; i < VMAFGPU__LANES; i += 8) {
+        __m256 root;   /* not by the functions of clang's headers, which ask for all that the command line has */
+        memcpy(&root, x + i, sizeof root);
+        root = VMAFGPU__SQRTPS_256(root);
+        memcpy(x + i, &root, sizeof root);
+    }
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX2
+    for (int i = 0; i < VMAFGPU__LANES; i += 8)
+        _mm256_storeu_ps(x + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+    for (int i = 0; i < VMAFGPU__LANES; i += 16)
+        _mm512_storeu_ps(x + i, _mm512_sqrt_ps(_mm512_loadu_ps(x + i)));
+#elif VMAFGPU__LEVEL == VMAFGPU__NEON
+    for (int i = 0; i < VMAFGPU__LANES; i += 4)
+        vst1q_f32(x + i, vsqrtq_f32(vld1q_f32(x + i)));
+#else
+    for (int i = 0; i < VMAFGPU__LANES; i++)
+        x[i] = sqrtf(x[i]);
+#endif
+}
+
+/* Adds or, the first time, sets. */
+static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
+    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
+        if (anew)
+            for (int i = x; i < x + VMAFGPU__LANES; i++)
+                sums[i] = row[i];
+        else
+            for (int i = x; i < x + VMAFGPU__LANES; i++)
+                sums[i] += row[i];
+}
+
+static void vmafgpu__ssim_compare(const float *windows, int count, unsigned wanted, double *sums,
+                                  const vmafgpu__ssim_terms *terms) {
+    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;   /* (0.01 255)^2, (0.03 255)^2 */
+    const unsigned product = 1u << VMAFGPU__SSIM_ALL, is_l = 1u << VMAFGPU__SSIM_L, is_c = 1u << VMAFGPU__SSIM_C;
+    for (int x = 0; x < count; x += VMAFGPU__LANES) {
+        enum { N = VMAFGPU__LANES };
+        float a2[N], b2[N], va[N], vb[N], cv[N], sg[N], below_l[N], below_c[N], s[N];
+        double l[N], c[N], wide_s[N], all[N], size[N];
+        const float *m[VMAFGPU__SSIM_PLANES];
+        for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
+            m[plane] = windows + plane * VMAFGPU__SSIM_TILE + x;
+        for (int i = 0; i < N; i++) {
+            a2[i] = m[0][i] * m[0][i];
+            b2[i] = m[1][i] * m[1][i];
+            va[i] = m[2][i] - a2[i];
+            vb[i] = m[3][i] - b2[i];
+            va[i] = va[i] > 0 ? va[i] : 0;
+            vb[i] = vb[i] > 0 ? vb[i] : 0;
+            cv[i] = m[4][i] - m[0][i] * m[1][i];
+            sg[i] = va[i] * vb[i];
+            below_l[i] = a2[i] + b2[i] + c1;
+            below_c[i] = va[i] + vb[i] + c2;
+        }
+        vmafgpu__lanes_sqrt(sg);
+        /* Without deviation there is no negative covariance. */
+        for (int i = 0; i < N; i++) {
+            const float positive = cv[i] > 0 ? cv[i] : 0;
+            cv[i] = sg[i] > 0 ? cv[i] : positive;
+            s[i] = (cv[i] + c3) / (sg[i] + c3);
+        }
+        for (int i = 0; i < N; i++)
+            wide_s[i] = (double)s[i];
+        for (int i = 0; i < N; i++)
+            l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
+        for (int i = 0; i < N; i++)
+            c[i] = 2.0 * (double)sg[i] + (double)c2;
+        if (wanted == product) {   /* with one division; see vmafgpu__ssim_means() */
+            for (int i = 0; i < N; i++)
+                all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
+        } else {
+            if (wanted & (product | is_l))
+                for (int i = 0; i < N; i++)
+                    l[i] = l[i] / (double)below_l[i];
+            for (int i = 0; i < N; i++)
+                c[i] = c[i] / (double)below_c[i];
+            if (wanted & product)
+                for (int i = 0; i < N; i++)
+                    all[i] = l[i] * c[i] * wide_s[i];
+        }
+        if (terms) {
+            const size_t kept = (size_t)(count - x < N ? count - x : N);
+            memcpy(terms->l + x, l, kept * sizeof *l);
+            memcpy(terms->c + x, c, kept * sizeof *c);
+            memcpy(terms->s + x, s, kept * sizeof *s);
+        }
+        for (int i = count - x; i < N; i++)
+            l[i] = c[i] = wide_s[i] = all[i] = 0;
+        if (wanted & product) {
+            for (int i = 0; i < N; i++)
+                size[i] = all[i] > 0 ? all[i] : -all[i];
+            vmafgpu__ssim_add(all, 1, 0, sums + (int)VMAFGPU__SSIM_ALL * (int)N);
+            vmafgpu__ssim_add(size, 1, 0, sums + (int)VMAFGPU__SSIM_ALL_SIZE * (int)N);
+        }
+        if (wanted & is_l)
+            vmafgpu__ssim_add(l, 1, 0, sums + (int)VMAFGPU__SSIM_L * (int)N);
+        if (wanted & is_c) {
+            for (int i = 0; i < N; i++)
+                size[i] = wide_s[i] > 0 ? wide_s[i] : -wide_s[i];
+            vmafgpu__ssim_add(c, 1, 0, sums + (int)VMAFGPU__SSIM_C * (int)N);
+            vmafgpu__ssim_add(wide_s, 1, 0, sums + (int)VMAFGPU__SSIM_S * (int)N);
+            vmafgpu__ssim_add(size, 1, 0, sums + (int)VMAFGPU__SSIM_S_SIZE * (int)N);
+        }
+    }
+}
+
+static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
+    for (int k = 0; k < lanes; k++) {
+        float even[VMAFGPU__LANES], odd[VMAFGPU__LANES];
+        const float *from = row + 2 * k * VMAFGPU__LANES;
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            even[i] = from[2 * i];
+            odd[i] = from[2 * i + 1];
+        }
+        memcpy(out + k * VMAFGPU__LANES, even, sizeof even);
+        memcpy(out + VMAFGPU__SSIM_LINE + k * VMAFGPU__LANES, odd, sizeof odd);
+    }
+}
+
+/* A row of the low-pass filter, which is the same from its end on. */
+static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
+    const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
+    for (int i = 0; i < VMAFGPU__LANES; i++) {
+        double sum = sums[i];
+        sum += (double)(e[i] * k0);
+        sum += (double)(o[i] * k1);
+        sum += (double)(e[i + 1] * k2);
+        sum += (double)(o[i + 1] * k3);
+        sum += (double)(e[i + 2] * k4);
+        sum += (double)(o[i + 2] * k3);
+        sum += (double)(e[i + 3] * k2);
+        sum += (double)(o[i + 3] * k1);
+        sum += (double)(e[i + 4] * k0);
+        sums[i] = sum;
+    }
+}
+
+static void vmafgpu__ssim_halve(const float *const *rows, int lanes, float *out) {
+    for (int k = 0; k < lanes; k++) {
+        double sums[VMAFGPU__LANES];
+        float rounded[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sums[i] = 0;
+        for (int j = 0; j < 9; j++)
+            vmafgpu__ssim_nine(rows[j] + k * VMAFGPU__LANES, rows[j] + VMAFGPU__SSIM_LINE + k * VMAFGPU__LANES,
+                               vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j], sums);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            rounded[i] = (float)sums[i];
+        memcpy(out + k * VMAFGPU__LANES, rounded, sizeof rounded);
+    }
+}
+
+/* The sums of nine columns; products serve the two sums in which the tap is the same. */
+static void vmafgpu__ssim_nine_alike(const float *row, const float *k, int lanes, double *VMAFGPU__RESTRICT out) {
+    enum { PART = 16 };
+    const float *odd = row + VMAFGPU__SSIM_LINE, k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
+    double p[5][(int)VMAFGPU__SSIM_TILE + PART];
+    for (int x = 0; x < lanes * VMAFGPU__LANES + PART; x += PART) {
+        for (int i = x; i < x + PART; i++)
+            p[0][i] = (double)(row[i] * k0);
+        for (int i = x; i < x + PART; i++)
+            p[1][i] = (double)(odd[i] * k1);
+        for (int i = x; i < x + PART; i++)
+            p[2][i] = (double)(row[i] * k2);
+        for (int i = x; i < x + PART; i++)
+            p[3][i] = (double)(odd[i] * k3);
+        for (int i = x; i < x + PART; i++)
+            p[4][i] = (double)(row[i] * k4);
+    }
+    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            out[i] = p[0][i] + p[0][i + 4] + (p[1][i] + p[1][i + 3]) + (p[2][i + 1] + p[2][i + 3]) + (p[3][i + 1] + p[3][i + 2]) +
+                     p[4][i + 2];
+}
+
+static void vmafgpu__ssim_halve_luma_row(const float *row, int odd, int lanes, double *const *sums) {
+    double nine[VMAFGPU__SSIM_TILE];
+    for (int k = odd ? 1 : 0; k < 5; k += 2) {
+        vmafgpu__ssim_nine_alike(row, vmafgpu__ssim_low_pass[k], lanes, nine);
+        vmafgpu__ssim_add(nine, lanes, k == 0, sums[k / 2]);
+        if (k < 4)
+            vmafgpu__ssim_add(nine, lanes, 0, sums[odd ? 3 - k / 2 : 4 - k / 2]);
+    }
+}
+
+static void vmafgpu__ssim_round(const double *sums, int lanes, float *out) {
+    float *VMAFGPU__RESTRICT to = out;
+    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES) {
+        float rounded[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            rounded[i] = (float)sums[x + i];
+        memcpy(to + x, rounded, sizeof rounded);
+    }
+}
+
+static void vmafgpu__ssim_add_row(const void *row, int wide, int w, float unit, float weight, double *sums) {
+    double *VMAFGPU__RESTRICT to = sums;
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+        const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
+        uint8_t part[2 * VMAFGPU__CHUNK];
+        if (w - x < VMAFGPU__CHUNK) {
+            memset(part, 0, sizeof part);
+            memcpy(part, from, (size_t)(w - x) * (wide ? 2 : 1));
+            from = part;
+        }
+        float samples[VMAFGPU__CHUNK];
+        vmafgpu__lanes_floats(from, wide, unit, samples);
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            to[x + i] += (double)(samples[i] * weight);
+    }
+}
+
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
+    vmafgpu__ssim_import, vmafgpu__ssim_along_plain, vmafgpu__ssim_down_plain, vmafgpu__ssim_compare, vmafgpu__ssim_split,
+    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row
+};
+#endif
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__ssim_eleven VMAFGPU__LEVEL_NAME(vmafgpu__ssim_eleven)
+#define vmafgpu__ssim_along VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
+#define vmafgpu__ssim_down VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
+
+/* What is summed is in doubles, of floats: half a vector of columns at a time. Every other term is added by a product with 1 that
+ * is fused with the sum, which is the same, but done elsewhere in processors that have pipes of their own for additions.
+ *
+ * Down the columns half a vector of columns at a time goes down eleven rows. The sums of the eleven windows that a row is in stay in registers,
+ * one of them being that of the window which begins with it; products with taps that are the same serve two windows.
+ */
+
+/* Windows of a row, N at a time: sum q is that of the windows which began q times N columns ago. A sample and those N and 2 N
+ * on see taps of which two may be the same one. */
+static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
+    enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
+    const vmafgpu__v one = vmafgpu__v_set_f64(1);
+    vmafgpu__v sum[SUMS], product[SUMS];
+    VMAFGPU__UNROLL
+    for (int q = 0; q < SUMS; q++)
+        sum[q] = one;
+    for (int x = (1 - SUMS) * N; x < w; x += N) {
+        VMAFGPU__UNROLL
+        for (int i = 0; i < N; i++) {
+            const vmafgpu__v sample = vmafgpu__v_load(row + x + (SUMS - 1) * N + i);
+            VMAFGPU__UNROLL
+            for (int q = 0; q < SUMS; q++) {
+                const int k = q * N + i, same = (LAST - k) / N;
+                if (k > LAST)
+                    continue;
+                product[q] = 2 * k > LAST && (LAST - k) % N == i
+                                 ? product[same]
+                                 : vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, vmafgpu__v_set_f32(vmafgpu__ssim_taps[k])));
+                sum[q] = k == 0  ? product[q]
+                         : k & 1 ? vmafgpu__v_add_f64(sum[q], product[q])
+                                 : vmafgpu__v_fma_f64(one, product[q], sum[q]);
+            }
+        }
+        if (x >= 0)
+            vmafgpu__v_store_as_f32(out + x, sum[SUMS - 1]);
+        VMAFGPU__UNROLL
+        for (int q = SUMS - 1; q > 0; q--)
+            sum[q] = sum[q - 1];
+    }
+}
+
+static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float *out) {
+    const int w = lanes * VMAFGPU__LANES;
+    float squares[3][VMAFGPU__SSIM_TILE + VMAFGPU__LANES];
+    for (int x = 0; x < w + VMAFGPU__LANES; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v left = vmafgpu__v_load(a + x), right = vmafgpu__v_load(b + x);
+        vmafgpu__v_store(squares[0] + x, vmafgpu__v_mul_f32(left, left));
+        vmafgpu__v_store(squares[1] + x, vmafgpu__v_mul_f32(right, right));
+        vmafgpu__v_store(squares[2] + x, vmafgpu__v_mul_f32(left, right));
+    }
+    vmafgpu__ssim_eleven(a, w, out);
+    vmafgpu__ssim_eleven(b, w, out + VMAFGPU__SSIM_TILE);
+    for (int k = 0; k < 3; k++)
+        vmafgpu__ssim_eleven(squares[k], w, out + (2 + k) * VMAFGPU__SSIM_TILE);
+}
+
+/* Sums of the window that begins in this row, in the one before it, .. */
+#define VMAFGPU__SSIM_DOWN(y, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10) \
+    do { \
+        const vmafgpu__v sample = vmafgpu__v_load(at + (y) * VMAFGPU__SSIM_ROW); \
+        vmafgpu__v product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap0)); \
+        vmafgpu__v_store_as_f32(at + (y) * VMAFGPU__SSIM_ROW, vmafgpu__v_add_f64(s10, product)); \
+        s0 = product; \
+        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap1)); \
+        s1 = vmafgpu__v_fma_f64(one, product, s1); \
+        s9 = vmafgpu__v_fma_f64(one, product, s9); \
+        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap2)); \
+        s2 = vmafgpu__v_add_f64(s2, product); \
+        s8 = vmafgpu__v_add_f64(s8, product); \
+        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap3)); \
+        s3 = vmafgpu__v_fma_f64(one, product, s3); \
+        s7 = vmafgpu__v_fma_f64(one, product, s7); \
+        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap4)); \
+        s4 = vmafgpu__v_fma_f64(one, product, s4); \
+        s6 = vmafgpu__v_add_f64(s6, product); \
+        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap5)); \
+        s5 = vmafgpu__v_add_f64(s5, product); \
+    } while (0)
+
+static void vmafgpu__ssim_down(float *rows, int lanes, double *sums) {
+    enum { N = VMAFGPU__V_WORDS / 2 };
+    const vmafgpu__v tap0 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP0), tap1 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP1);
+    const vmafgpu__v tap2 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP2), tap3 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP3);
+    const vmafgpu__v tap4 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP4), tap5 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP5);
+    const vmafgpu__v one = vmafgpu__v_set_f64(1);
+    for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
+        for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__LANES; x += N) {
+            float *at = rows + x;
+            double *sum = sums + x * VMAFGPU__SSIM_TAPS;
+            vmafgpu__v a = vmafgpu__v_load(sum), b = vmafgpu__v_load(sum + N), c = vmafgpu__v_load(sum + 2 * N);
+            vmafgpu__v d = vmafgpu__v_load(sum + 3 * N), e = vmafgpu__v_load(sum + 4 * N), f = vmafgpu__v_load(sum + 5 * N);
+            vmafgpu__v g = vmafgpu__v_load(sum + 6 * N), h = vmafgpu__v_load(sum + 7 * N), i = vmafgpu__v_load(sum + 8 * N);
+            vmafgpu__v j = vmafgpu__v_load(sum + 9 * N), k = vmafgpu__v_load(sum + 10 * N);
+            VMAFGPU__SSIM_DOWN(0, a, k, j, i, h, g, f, e, d, c, b);
+            VMAFGPU__SSIM_DOWN(1, b, a, k, j, i, h, g, f, e, d, c);
+            VMAFGPU__SSIM_DOWN(2, c, b, a, k, j, i, h, g, f, e, d);
+            VMAFGPU__SSIM_DOWN(3, d, c, b, a, k, j, i, h, g, f, e);
+            VMAFGPU__SSIM_DOWN(4, e, d, c, b, a, k, j, i, h, g, f);
+            VMAFGPU__SSIM_DOWN(5, f, e, d, c, b, a, k, j, i, h, g);
+            VMAFGPU__SSIM_DOWN(6, g, f, e, d, c, b, a, k, j, i, h);
+            VMAFGPU__SSIM_DOWN(7, h, g, f, e, d, c, b, a, k, j, i);
+            VMAFGPU__SSIM_DOWN(8, i, h, g, f, e, d, c, b, a, k, j);
+            VMAFGPU__SSIM_DOWN(9, j, i, h, g, f, e, d, c, b, a, k);
+            VMAFGPU__SSIM_DOWN(10, k, j, i, h, g, f, e, d, c, b, a);
+            vmafgpu__v_store(sum, a);
+            vmafgpu__v_store(sum + N, b);
+            vmafgpu__v_store(sum + 2 * N, c);
+            vmafgpu__v_store(sum + 3 * N, d);
+            vmafgpu__v_store(sum + 4 * N, e);
+            vmafgpu__v_store(sum + 5 * N, f);
+            vmafgpu__v_store(sum + 6 * N, g);
+            vmafgpu__v_store(sum + 7 * N, h);
+            vmafgpu__v_store(sum + 8 * N, i);
+            vmafgpu__v_store(sum + 9 * N, j);
+            vmafgpu__v_store(sum + 10 * N, k);
+        }
+}
+
+static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
+    vmafgpu__ssim_import, vmafgpu__ssim_along, vmafgpu__ssim_down, vmafgpu__ssim_compare, vmafgpu__ssim_split,
+    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: pictures and windows of each scale, then all means ---- */
+
+enum {
+    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_TERMS, VMAFGPU__GSSIM_ROUNDED,
+    VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_SETTLE, VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_KERNELS
+};
+
+static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kernel) {
+    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_terms",
+                                         "vmafgpu_ssim_rounded", "vmafgpu_ssim_means", "vmafgpu_ssim_settle", "vmafgpu_ssim_sums" };
+    int is_used = kernel >= VMAFGPU__GSSIM_WINDOWS;
+    for (int i = 0; i < site->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &site->v->extractors[i];
+        if (kernel == VMAFGPU__GSSIM_REDUCE)
+            is_used |= e->feature->measure == &vmafgpu__ssim_measure && vmafgpu__ssim_factor(site->v, e) > 1;
+        if (kernel == VMAFGPU__GSSIM_HALVE)
+            is_used |= e->feature->measure == &vmafgpu__ms_ssim_measure;
+    }
+    return kernel < VMAFGPU__GSSIM_KERNELS && is_used ? names[kernel] : NULL;
+}
+
+/* Rows of windows whose terms are kept at a time: as blocks have them. */
+static int vmafgpu__gpu_ssim_strip(int width) {
+    const int rows = VMAFGPU__SSIM_KEPT / width / VMAFGPU__SSIM_BLOCK_ROWS;
+    return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
+}
+
+/* Lays out a pair's scratch: what the launches of an extractor share. Returns its size. */
+static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
+    const vmafgpu_config *c = &v->config;
+    const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L, all = 1u << VMAFGPU__SSIM_ALL;
+    const int is_single = e->feature->measure == &vmafgpu__ssim_measure, has_lcs = e->option[VMAFGPU__SSIM_LCS] != 0;
+    const int scales = is_single ? 1 : VMAFGPU__SSIM_SCALES;
+    uint64_t size = 0;
+    out->factor = is_single ? vmafgpu__ssim_factor(v, e) : 1;
+    out->unit = vmafgpu__float_unit(c);
+    for (int s = 0; s < scales; s++) {
+        vmafgpu__ssim_scale *scale = &out->scale[s];
+        const int is_luma = s == 0 && out->factor == 1;
+        scale->width = s ? (out->scale[s - 1].width + 1) / 2 : vmafgpu__ssim_reduced(c->width, out->factor);
+        scale->height = s ? (out->scale[s - 1].height + 1) / 2 : vmafgpu__ssim_reduced(c->height, out->factor);
+        scale->bytes = !is_luma ? 4 : c->bit_depth == 8 ? 1 : 2;
+        scale->pitch = (int32_t)vmafgpu__round_up((uint64_t)scale->width, 32);
+        for (int i = 0; i < 2; i++) {
+            scale->picture[i] = size;
+            size += is_luma ? 0 : vmafgpu__round_up((uint64_t)scale->pitch * (uint64_t)scale->height * sizeof(float), 256);
+        }
+        const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
+        scale->across = vmafgpu__divide_up(w, VMAFGPU__SSIM_BLOCK_COLUMNS);
+        scale->blocks = scale->across * vmafgpu__divide_up(h, VMAFGPU__SSIM_BLOCK_ROWS);
+        scale->partial = size;
+        size += vmafgpu__round_up((uint64_t)scale->blocks * VMAFGPU__SSIM_SUMS * sizeof(double), 256);
+        scale->rows = size;
+        size += vmafgpu__round_up(4 * (uint64_t)h * sizeof(vmafgpu__ssim_row), 256);
+        scale->wanted = is_single ? has_lcs ? all | l | cs : all : has_lcs || s + 1 == scales ? l | cs : cs;
+    }
+    const vmafgpu__ssim_scale *largest = &out->scale[0];
+    const int w = largest->width - VMAFGPU__SSIM_TAPS + 1, h = largest->height - VMAFGPU__SSIM_TAPS + 1,
+              rows = vmafgpu__gpu_ssim_strip(w);
+    out->doubts = 4 * scales;
+    out->terms = size;
+    out->terms_pitch = (int32_t)vmafgpu__round_up(
+        (uint64_t)vmafgpu__divide_up(w * (h < rows ? h : rows), VMAFGPU__SEQUENCE_GROUP), VMAFGPU__CHAIN_TILE);
+    return size + (uint64_t)out->terms_pitch * VMAFGPU__SEQUENCE_GROUP * sizeof(double);
+}
+
+static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__ssim_launch launch;
+    return vmafgpu__gpu_ssim_fill(v, e, &launch);
+}
+
+/* Columns and rows of pixels of a scale, made or looked at by blocks. */
+static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h) {
+    static const struct { int columns, rows, pictures, shared; } blocks[] = {
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* of reduce; of halve; of windows, their terms, and these rounded */
+        { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED }
+    };
+    vmafgpu__shape shape;
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, blocks[kernel].columns), vmafgpu__divide_up(h, blocks[kernel].rows),
+                       blocks[kernel].pictures * work->batch->pairs, VMAFGPU__SSIM_THREADS, blocks[kernel].shared);
+    vmafgpu__enqueue(work, kernel, &shape, launch);
+}
+
+/* The sums of scale launch->at that are in doubt, once more, in libvmaf's order. */
+static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
+    const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
+    const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
+              rows = vmafgpu__gpu_ssim_strip(w);
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = launch->scratch;
+    sums.scratch_size = launch->scratch_size;
+    sums.word_stride = launch->word_stride;
+    sums.pairs = launch->again;
+    sums.plane[0].terms = launch->terms;
+    sums.plane[0].pitch = launch->terms_pitch;
+    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    for (launch->kind = 0; launch->kind < 4; launch->kind++) {
+        const int word = 4 * launch->at + launch->kind;
+        sums.words = launch->words + word;
+        sums.before = 0;
+        if (!(work->found[launch->doubts].whole >> word & 1))
+            continue;
+        for (launch->strip = 0; launch->strip < h; launch->strip = launch->strip_end) {
+            launch->strip_end = launch->strip + rows < h ? launch->strip + rows : h;
+            const int high = launch->strip_end - launch->strip;
+            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high);
+            sums.plane[0].groups = vmafgpu__divide_up(w * high, VMAFGPU__SEQUENCE_GROUP);
+            vmafgpu__enqueue(work, VMAFGPU__GSSIM_SUMS, &shape, &sums);
+            sums.before += sums.plane[0].groups;
+        }
+    }
+}
+
+/* All means, and a second look at the sums in doubt: of small pictures hardly one is, and their few are left to the last resort. */
+static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
+    vmafgpu__shape shape;
+    int looked_at = 0;
+    vmafgpu__set_shape(&shape, scales, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, launch);
+    for (launch->at = 0; launch->at < scales; launch->at++) {
+        const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
+        const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
+        if ((int64_t)w * h < VMAFGPU__SSIM_KEPT && !launch->doubted)
+            break;
+        vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_ROUNDED, w, h);
+        looked_at++;
+    }
+    vmafgpu__set_shape(&shape, looked_at, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_SETTLE_SHARED);
+    if (looked_at)
+        vmafgpu__enqueue(work, VMAFGPU__GSSIM_SETTLE, &shape, launch);
+}
+
+static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const int scales = e->feature->measure == &vmafgpu__ssim_measure ? 1 : VMAFGPU__SSIM_SCALES;
+    vmafgpu__ssim_launch launch;
+    if (!vmafgpu__pairs_with(work->batch, 0))
+        return;
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = vmafgpu__gpu_ssim_fill(work->v, e, &launch);
+    launch.words = work->words;
+    launch.word_stride = work->word_stride;
+    launch.again = work->again;
+    launch.doubted = work->site->doubted;
+    launch.unsettled = work->site->unsettled;
+    if (launch.factor > 1)
+        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height);
+    for (launch.at = 0; launch.at < scales; launch.at++) {
+        const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
+        if (work->again)
+            vmafgpu__gpu_ssim_enqueue_again(work, &launch);
+        else
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
+                                             scale->height - VMAFGPU__SSIM_TAPS + 1);
+        if (launch.at + 1 < scales && (!work->again || work->found[launch.doubts].whole >> 4 * (launch.at + 1)))
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height);
+    }
+    if (!work->again)
+        vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
+}
+
+/* Sums in doubt are found again; then they are in none. */
+static int vmafgpu__gpu_ssim_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    vmafgpu__value *doubts = words + e->feature->gpu->measure->words - 2;
+    const int is_in_doubt = doubts[0].whole != doubts[1].whole;
+    (void)site;
+    doubts[1] = doubts[0];
+    return is_in_doubt;
+}
+
+/* From sums of all, l, c and s at each scale to the means that are kept. */
+static void vmafgpu__gpu_ssim_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                     vmafgpu__value *out) {
+    const int is_single = e->feature->measure == &vmafgpu__ssim_measure;
+    vmafgpu__ssim_launch launch;
+    (void)vmafgpu__gpu_ssim_fill(v, e, &launch);
+    for (int s = 0; s < (is_single ? 1 : VMAFGPU__SSIM_SCALES); s++) {
+        const int w = launch.scale[s].width - VMAFGPU__SSIM_TAPS + 1, h = launch.scale[s].height - VMAFGPU__SSIM_TAPS + 1;
+        for (int k = !is_single; k < 4; k++)
+            (out++)->real = (double)(float)(words[4 * s + k].real / (double)((int64_t)w * h));
+    }
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
+    4 + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle, vmafgpu__gpu_ssim_amend
+};
+static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
+    4 * VMAFGPU__SSIM_SCALES + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle,
+    vmafgpu__gpu_ssim_amend
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
+    { 1, 1 }, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ssim_measure
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ms_ssim = {
+    { 1, 1 }, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ms_ssim_measure
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__SSIM_FEATURES \
+    { "float_ssim", NULL, vmafgpu__ssim_columns, vmafgpu__ssim_options, VMAFGPU__SSIM_LCS, 0, vmafgpu__ssim_plan, \
+      vmafgpu__ssim_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ssim), &vmafgpu__ssim_measure, NULL }, \
+    { "float_ms_ssim", NULL, vmafgpu__ms_ssim_columns, vmafgpu__ms_ssim_options, VMAFGPU__SSIM_LCS, 0, vmafgpu__ms_ssim_plan, \
+      vmafgpu__ms_ssim_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ms_ssim), &vmafgpu__ms_ssim_measure, \
+      NULL }
+#define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
+#define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
+/* Means that the self-test of a GPU doubts, of the first and of the last scale, and those that it leaves in doubt. */
+#define VMAFGPU__SSIM_DOUBTED (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
+#define VMAFGPU__SSIM_UNSETTLED (0x10001u << VMAFGPU__SSIM_S)
+
+#endif
+#endif /* !VMAFGPU_NO_SSIM */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_SSIM)
+#define VMAFGPU__SSIM_FEATURES VMAFGPU__LEFT_OUT("float_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ssim_columns), \
+    VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns)
+#define VMAFGPU__SSIM_LEVEL NULL
+#define VMAFGPU__SSIM_DOUBTED 0
+#define VMAFGPU__SSIM_UNSETTLED 0
 #endif
 
 /* ================================================================================================
@@ -15728,201 +17174,6 @@ VMAFGPU__COLD_END
 #endif /* VMAFGPU__PASS */
 
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_HOST
-
-/* ================================================================================================
- * >>floats                                       what features in float share: samples, weighted sums, chains
- * ================================================================================================
- * libvmaf's float features take samples as if they had 8 bits, less 128, and add everything up in single precision: a filter's
- * terms from the first tap on, those of a row from left to right, then the rows from top to bottom. The order is part of
- * the result. So neighbouring pixels are filtered together, each in its own order, and some rows are added up together.
- */
-#ifndef VMAFGPU_NO_FLOAT
-
-enum {
-    VMAFGPU__FLOAT_ROWS = 4,               /* rows that are worked off together */
-    VMAFGPU__FLOAT_REACH = 32,             /* taps on either side, at most */
-    VMAFGPU__FVIF_MEANS = 5                /* of r, d, r r, d d, r d */
-};
-
-/* What is done to rows: in plain C here, in vectors in >>levels. Rows of floats are worked on up to their padded width; some
- * are read beside that, where they have margins. */
-typedef struct vmafgpu__float_functions {
-    /* Canonical samples times unit, less 128. */
-    void (*convert)(const void *samples, int wide, float unit, int w, float *row);
-    /* The sum of taps[k] * rows[k] over k. */
-    void (*weigh)(const float *const *rows, const float *taps, int count, int w, float *out);
-    /* FLOAT_ROWS such sums, each a row further down. */
-    void (*weigh_rows)(const float *const *rows, const float *taps, int count, int w, float *const *out);
-    /* |a - b| */
-    void (*differ)(const float *a, const float *b, int w, float *out);
-    /* The distorted picture's row with ansnr's three kinds of taps; what a pixel adds to signal and noise. */
-    void (*ansnr_along)(const float *line, int w, float *const *out);
-    void (*ansnr_terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
-    /* VIF: FLOAT_ROWS sums down the columns of r, d, r r, d d and r d. */
-    void (*vif_down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
-                     float *const (*out)[VMAFGPU__FLOAT_ROWS]);
-    /* The sums along such lines, which are means then, and what a pixel adds to numerator and denominator. */
-    void (*vif_along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
-                      float *numerator, float *denominator);
-} vmafgpu__float_functions;
-
-/* Goes on with the sums of eight rows, each from left to right. */
-static void vmafgpu__float_add_up(const float *const *rows, int w, float *sums) {
-    const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
-    const float *r4 = rows[4], *r5 = rows[5], *r6 = rows[6], *r7 = rows[7];
-    float s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3], s4 = sums[4], s5 = sums[5], s6 = sums[6], s7 = sums[7];
-    for (int x = 0; x < w; x++) {
-        s0 += r0[x];
-        s1 += r1[x];
-        s2 += r2[x];
-        s3 += r3[x];
-        s4 += r4[x];
-        s5 += r5[x];
-        s6 += r6[x];
-        s7 += r7[x];
-    }
-    sums[0] = s0;
-    sums[1] = s1;
-    sums[2] = s2;
-    sums[3] = s3;
-    sums[4] = s4;
-    sums[5] = s5;
-    sums[6] = s6;
-    sums[7] = s7;
-}
-
-static float vmafgpu__float_sum(const float *values, int count) {
-    float sum = 0;
-    for (int i = 0; i < count; i++)
-        sum += values[i];
-    return sum;
-}
-
-/* A row from its middle on, and what lies around it. */
-static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
-    for (int k = 1; k <= reach; k++) {
-        line[-k] = line[k];
-        line[w - 1 + k] = line[w - 1 - k];
-    }
-}
-
-static void vmafgpu__float_weigh_line(const vmafgpu__float_functions *f, float *line, const float *taps, int reach, int w,
-                                      float *out) {
-    const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
-    vmafgpu__float_reflect_line(line, reach, w);
-    for (int k = 0; k <= 2 * reach; k++)
-        rows[k] = line + k - reach;
-    f->weigh(rows, taps, 2 * reach + 1, w, out);
-}
-
-/* ---- in plain C ---- */
-
-static void vmafgpu__float_convert_scalar(const void *samples, int wide, float unit, int w, float *VMAFGPU__RESTRICT row) {
-    if (wide)
-        for (int x = 0; x < w; x++)
-            row[x] = (float)(int)vmafgpu__word((const uint8_t *)samples, x) * unit - 128;
-    else
-        for (int x = 0; x < w; x++)
-            row[x] = (float)(int)((const uint8_t *)samples)[x] - 128;
-}
-
-static void vmafgpu__float_weigh_scalar(const float *const *rows, const float *taps, int count, int w,
-                                        float *VMAFGPU__RESTRICT out) {
-    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        float sum[VMAFGPU__CHUNK] = { 0 };
-        for (int k = 0; k < count; k++) {
-            const float *row = rows[k] + x;
-            for (int i = 0; i < VMAFGPU__CHUNK; i++)
-                sum[i] += taps[k] * row[i];
-        }
-        memcpy(out + x, sum, sizeof sum);
-    }
-}
-
-static void vmafgpu__float_weigh_rows_scalar(const float *const *rows, const float *taps, int count, int w, float *const *out) {
-    for (int r = 0; r < VMAFGPU__FLOAT_ROWS; r++)
-        vmafgpu__float_weigh_scalar(rows + r, taps, count, w, out[r]);
-}
-
-static void vmafgpu__float_differ_scalar(const float *a, const float *b, int w, float *VMAFGPU__RESTRICT out) {
-    for (int x = 0; x < w; x++)
-        out[x] = fabsf(a[x] - b[x]);
-}
-
-/* ---- ansnr ---- */
-
-static void vmafgpu__ansnr_along_scalar(const float *line, int w, float *const *out) {
-    for (int k = 0; k < 3; k++) {
-        const float *taps = vmafgpu__ansnr_taps[k];
-        for (int x = 0; x < w; x++)
-            out[k][x] = taps[0] * line[x - 2] + taps[1] * line[x - 1] + taps[2] * line[x] + taps[1] * line[x + 1] +
-                        taps[0] * line[x + 2];
-    }
-}
-
-static void vmafgpu__ansnr_terms_scalar(const float *const *reference, const float *const *distorted, int w, float *signal,
-                                        float *noise) {
-    for (int x = 0; x < w; x++) {
-        const float a = (reference[0][x] + 2 * reference[1][x] + reference[2][x]) * 0.0625f;
-        const float b = distorted[0][x] + distorted[1][x] + distorted[2][x] + distorted[3][x] + distorted[4][x];
-        signal[x] = a * a;
-        noise[x] = (a - b) * (a - b);
-    }
-}
-
-/* ---- VIF ---- */
-
-static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *const *d, const float *taps, int count, int w,
-                                           float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
-    vmafgpu__float_weigh_rows_scalar(r, taps, count, w, out[0]);
-    vmafgpu__float_weigh_rows_scalar(d, taps, count, w, out[1]);
-    for (int y = 0; y < VMAFGPU__FLOAT_ROWS; y++)
-        for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-            float sum[3][VMAFGPU__CHUNK] = { { 0 } };
-            for (int k = 0; k < count; k++) {
-                const float *a = r[y + k] + x, *b = d[y + k] + x;
-                for (int i = 0; i < VMAFGPU__CHUNK; i++) {
-                    const float rr = a[i] * a[i], dd = b[i] * b[i], rd = a[i] * b[i];
-                    sum[0][i] += taps[k] * rr;
-                    sum[1][i] += taps[k] * dd;
-                    sum[2][i] += taps[k] * rd;
-                }
-            }
-            for (int m = 0; m < 3; m++)
-                memcpy(out[2 + m][y] + x, sum[m], sizeof sum[m]);
-        }
-}
-
-static void vmafgpu__float_vif_terms_scalar(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
-                                            int w, float *numerator, float *denominator) {
-    for (int x = 0; x < w; x++)
-        vmafgpu__float_vif_terms(means[0][x], means[1][x], means[2][x], means[3][x], means[4][x], limits, &numerator[x],
-                                 &denominator[x]);
-}
-
-static void vmafgpu__float_vif_along_scalar(float *const *lines, const float *taps, int reach,
-                                            const vmafgpu__float_vif_limits *limits, int w, float *numerator,
-                                            float *denominator) {
-    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK];
-        const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
-        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
-            for (int k = 0; k <= 2 * reach; k++)
-                rows[k] = lines[m] + x + k - reach;
-            vmafgpu__float_weigh_scalar(rows, taps, 2 * reach + 1, VMAFGPU__CHUNK, means[m]);
-        }
-        vmafgpu__float_vif_terms_scalar((const float (*)[VMAFGPU__CHUNK])means, limits,
-                                        w - x < VMAFGPU__CHUNK ? w - x : (int)VMAFGPU__CHUNK, numerator + x, denominator + x);
-    }
-}
-
-static const vmafgpu__float_functions vmafgpu__float_level_scalar = {
-    vmafgpu__float_convert_scalar, vmafgpu__float_weigh_scalar, vmafgpu__float_weigh_rows_scalar,
-    vmafgpu__float_differ_scalar, vmafgpu__ansnr_along_scalar, vmafgpu__ansnr_terms_scalar, vmafgpu__float_vif_down_scalar,
-    vmafgpu__float_vif_along_scalar
-};
-
-#endif /* !VMAFGPU_NO_FLOAT */
 
 /* ================================================================================================
  * >>float ansnr                                  signal-to-noise ratio of smoothed pictures
@@ -18752,133 +20003,6 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
 
 /* ---- what is measured by itself ---- */
 
-/* ---- sums of squares: psnr, float_psnr, float_moment ---- */
-
-#ifndef VMAFGPU_NO_PSNR
-static void vmafgpu__gpu_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES, vmafgpu__psnr_planes(work->v, e));
-}
-
-static void vmafgpu__gpu_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                     vmafgpu__value *out) {
-    (void)v, (void)e;
-    memcpy(out, words, 3 * sizeof *out);
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = { 3, NULL, NULL, vmafgpu__gpu_psnr_enqueue,
-                                                                vmafgpu__gpu_psnr_settle, NULL };
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
-    { 2, 2 }, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_psnr_measure
-};
-#endif /* !VMAFGPU_NO_PSNR */
-
-#ifndef VMAFGPU_NO_FLOAT
-enum { VMAFGPU__GSQUARES_ALL, VMAFGPU__GSQUARES_TERMS, VMAFGPU__GSQUARES_SUMS };
-
-/* Sums of squares of words can get to 2^53, from where on libvmaf's chain of doubles may round. */
-static int vmafgpu__gpu_squares_may_round(const vmafgpu_config *c) {
-    return c->bit_depth > 12;
-}
-
-static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__site *site, int kernel) {
-    const int may_round = vmafgpu__gpu_squares_may_round(site->config);
-    return kernel == VMAFGPU__GSQUARES_ALL                ? "vmafgpu_squares"
-           : kernel == VMAFGPU__GSQUARES_TERMS && may_round ? "vmafgpu_square_terms"
-           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ordered_sums"
-                                                          : NULL;
-}
-
-/* Rows whose terms are kept at a time, and groups of these. */
-static int vmafgpu__gpu_squares_strip(const vmafgpu_config *c, int *groups) {
-    const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
-    *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
-    return rows;
-}
-
-static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    int groups;
-    (void)e;
-    vmafgpu__gpu_squares_strip(&v->config, &groups);
-    return vmafgpu__gpu_squares_may_round(&v->config)
-               ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
-}
-
-/* One sum once more, in libvmaf's order. */
-static void vmafgpu__gpu_squares_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
-    const vmafgpu_config *c = work->site->config;
-    vmafgpu__square_terms_launch terms;
-    vmafgpu__sequence_launch sums;
-    vmafgpu__shape shape;
-    int groups;
-    const int strip = vmafgpu__gpu_squares_strip(c, &groups);
-    memset(&terms, 0, sizeof terms);
-    memset(&sums, 0, sizeof sums);
-    sums.scratch = terms.scratch = work->scratch;
-    sums.scratch_size = terms.scratch_size = vmafgpu__gpu_float_psnr_scratch(work->v, e);
-    sums.pairs = terms.pairs = work->again;
-    sums.words = work->words + word;
-    sums.word_stride = work->word_stride;
-    sums.plane[0].pitch = terms.pitch = (int32_t)vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE);
-    terms.kind = kind;
-    terms.width = c->width;
-    memcpy(terms.pair, work->batch->pair, sizeof terms.pair);
-    for (; terms.first < c->height; terms.first = terms.end) {
-        terms.end = terms.first + strip < c->height ? terms.first + strip : c->height;
-        sums.plane[0].groups = vmafgpu__divide_up(c->width * (terms.end - terms.first), VMAFGPU__SEQUENCE_GROUP);
-        vmafgpu__set_shape(&shape, vmafgpu__divide_up(sums.plane[0].groups * (int)VMAFGPU__SEQUENCE_GROUP, VMAFGPU__SQUARES_THREADS), 1,
-                           work->batch->pairs, VMAFGPU__SQUARES_THREADS, 0);
-        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_TERMS, &shape, &terms);
-        vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
-        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_SUMS, &shape, &sums);
-        sums.before += sums.plane[0].groups;
-    }
-}
-
-/* Sums, of luma and of its square; behind them a bit for each that is a double. */
-static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const int count = e->feature->measure->values;
-    if (!work->again)
-        vmafgpu__squares_enqueue(work, count == 4 ? VMAFGPU__SQUARES_MOMENTS : VMAFGPU__SQUARES_ROUNDED, 1);
-    for (int k = 0; k < count && work->again; k++)
-        if (work->found[count].whole >> k & 1)
-            vmafgpu__gpu_squares_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
-}
-
-/* Sums that may have been rounded are found again. */
-static int vmafgpu__gpu_float_psnr_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
-    const int count = e->feature->measure->values;
-    if (words[count].whole || !vmafgpu__gpu_squares_may_round(site->config))
-        return 0;
-    for (int k = count == 4 ? 2 : 0; k < count; k++)
-        words[count].whole |= (uint64_t)(words[k].whole >> 53 || site->doubted) << k;
-    return words[count].whole != 0;
-}
-
-static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                           vmafgpu__value *out) {
-    const double unit = (double)vmafgpu__float_unit(&v->config);
-    const int count = e->feature->measure->values;
-    for (int k = 0; k < count; k++)
-        out[k].real = (words[count].whole >> k & 1 ? words[k].real : (double)words[k].whole) *
-                      (count == 4 && k < 2 ? unit : unit * unit);
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
-    1 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
-    vmafgpu__gpu_float_psnr_amend
-};
-static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
-    4 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
-    vmafgpu__gpu_float_psnr_amend
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
-};
-#endif /* !VMAFGPU_NO_FLOAT */
-
 #ifndef VMAFGPU_NO_FLOAT
 
 /* ---- float_vif: per scale what pixels add, and the next scale's pictures; then all sums ---- */
@@ -19329,211 +20453,6 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
-
-/* ---- float_ssim, float_ms_ssim: pictures and windows of each scale, then all means ---- */
-
-#ifndef VMAFGPU_NO_SSIM
-enum {
-    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_TERMS, VMAFGPU__GSSIM_ROUNDED,
-    VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_SETTLE, VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_KERNELS
-};
-
-static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_terms",
-                                         "vmafgpu_ssim_rounded", "vmafgpu_ssim_means", "vmafgpu_ssim_settle", "vmafgpu_ssim_sums" };
-    int is_used = kernel >= VMAFGPU__GSSIM_WINDOWS;
-    for (int i = 0; i < site->v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &site->v->extractors[i];
-        if (kernel == VMAFGPU__GSSIM_REDUCE)
-            is_used |= e->feature->measure == &vmafgpu__ssim_measure && vmafgpu__ssim_factor(site->v, e) > 1;
-        if (kernel == VMAFGPU__GSSIM_HALVE)
-            is_used |= e->feature->measure == &vmafgpu__ms_ssim_measure;
-    }
-    return kernel < VMAFGPU__GSSIM_KERNELS && is_used ? names[kernel] : NULL;
-}
-
-/* Rows of windows whose terms are kept at a time: as blocks have them. */
-static int vmafgpu__gpu_ssim_strip(int width) {
-    const int rows = VMAFGPU__SSIM_KEPT / width / VMAFGPU__SSIM_BLOCK_ROWS;
-    return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
-}
-
-/* Lays out a pair's scratch: what the launches of an extractor share. Returns its size. */
-static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
-    const vmafgpu_config *c = &v->config;
-    const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L, all = 1u << VMAFGPU__SSIM_ALL;
-    const int is_single = e->feature->measure == &vmafgpu__ssim_measure, has_lcs = e->option[VMAFGPU__SSIM_LCS] != 0;
-    const int scales = is_single ? 1 : VMAFGPU__SSIM_SCALES;
-    uint64_t size = 0;
-    out->factor = is_single ? vmafgpu__ssim_factor(v, e) : 1;
-    out->unit = vmafgpu__float_unit(c);
-    for (int s = 0; s < scales; s++) {
-        vmafgpu__ssim_scale *scale = &out->scale[s];
-        const int is_luma = s == 0 && out->factor == 1;
-        scale->width = s ? (out->scale[s - 1].width + 1) / 2 : vmafgpu__ssim_reduced(c->width, out->factor);
-        scale->height = s ? (out->scale[s - 1].height + 1) / 2 : vmafgpu__ssim_reduced(c->height, out->factor);
-        scale->bytes = !is_luma ? 4 : c->bit_depth == 8 ? 1 : 2;
-        scale->pitch = (int32_t)vmafgpu__round_up((uint64_t)scale->width, 32);
-        for (int i = 0; i < 2; i++) {
-            scale->picture[i] = size;
-            size += is_luma ? 0 : vmafgpu__round_up((uint64_t)scale->pitch * (uint64_t)scale->height * sizeof(float), 256);
-        }
-        const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
-        scale->across = vmafgpu__divide_up(w, VMAFGPU__SSIM_BLOCK_COLUMNS);
-        scale->blocks = scale->across * vmafgpu__divide_up(h, VMAFGPU__SSIM_BLOCK_ROWS);
-        scale->partial = size;
-        size += vmafgpu__round_up((uint64_t)scale->blocks * VMAFGPU__SSIM_SUMS * sizeof(double), 256);
-        scale->rows = size;
-        size += vmafgpu__round_up(4 * (uint64_t)h * sizeof(vmafgpu__ssim_row), 256);
-        scale->wanted = is_single ? has_lcs ? all | l | cs : all : has_lcs || s + 1 == scales ? l | cs : cs;
-    }
-    const vmafgpu__ssim_scale *largest = &out->scale[0];
-    const int w = largest->width - VMAFGPU__SSIM_TAPS + 1, h = largest->height - VMAFGPU__SSIM_TAPS + 1,
-              rows = vmafgpu__gpu_ssim_strip(w);
-    out->doubts = 4 * scales;
-    out->terms = size;
-    out->terms_pitch = (int32_t)vmafgpu__round_up(
-        (uint64_t)vmafgpu__divide_up(w * (h < rows ? h : rows), VMAFGPU__SEQUENCE_GROUP), VMAFGPU__CHAIN_TILE);
-    return size + (uint64_t)out->terms_pitch * VMAFGPU__SEQUENCE_GROUP * sizeof(double);
-}
-
-static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__ssim_launch launch;
-    return vmafgpu__gpu_ssim_fill(v, e, &launch);
-}
-
-/* Columns and rows of pixels of a scale, made or looked at by blocks. */
-static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h) {
-    static const struct { int columns, rows, pictures, shared; } blocks[] = {
-        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* of reduce; of halve; of windows, their terms, and these rounded */
-        { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
-        { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
-        { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
-        { VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED }
-    };
-    vmafgpu__shape shape;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, blocks[kernel].columns), vmafgpu__divide_up(h, blocks[kernel].rows),
-                       blocks[kernel].pictures * work->batch->pairs, VMAFGPU__SSIM_THREADS, blocks[kernel].shared);
-    vmafgpu__enqueue(work, kernel, &shape, launch);
-}
-
-/* The sums of scale launch->at that are in doubt, once more, in libvmaf's order. */
-static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
-    const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
-    const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
-              rows = vmafgpu__gpu_ssim_strip(w);
-    vmafgpu__sequence_launch sums;
-    vmafgpu__shape shape;
-    memset(&sums, 0, sizeof sums);
-    sums.scratch = launch->scratch;
-    sums.scratch_size = launch->scratch_size;
-    sums.word_stride = launch->word_stride;
-    sums.pairs = launch->again;
-    sums.plane[0].terms = launch->terms;
-    sums.plane[0].pitch = launch->terms_pitch;
-    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
-    for (launch->kind = 0; launch->kind < 4; launch->kind++) {
-        const int word = 4 * launch->at + launch->kind;
-        sums.words = launch->words + word;
-        sums.before = 0;
-        if (!(work->found[launch->doubts].whole >> word & 1))
-            continue;
-        for (launch->strip = 0; launch->strip < h; launch->strip = launch->strip_end) {
-            launch->strip_end = launch->strip + rows < h ? launch->strip + rows : h;
-            const int high = launch->strip_end - launch->strip;
-            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high);
-            sums.plane[0].groups = vmafgpu__divide_up(w * high, VMAFGPU__SEQUENCE_GROUP);
-            vmafgpu__enqueue(work, VMAFGPU__GSSIM_SUMS, &shape, &sums);
-            sums.before += sums.plane[0].groups;
-        }
-    }
-}
-
-/* All means, and a second look at the sums in doubt: of small pictures hardly one is, and their few are left to the last resort. */
-static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
-    vmafgpu__shape shape;
-    int looked_at = 0;
-    vmafgpu__set_shape(&shape, scales, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, launch);
-    for (launch->at = 0; launch->at < scales; launch->at++) {
-        const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
-        const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
-        if ((int64_t)w * h < VMAFGPU__SSIM_KEPT && !launch->doubted)
-            break;
-        vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_ROUNDED, w, h);
-        looked_at++;
-    }
-    vmafgpu__set_shape(&shape, looked_at, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_SETTLE_SHARED);
-    if (looked_at)
-        vmafgpu__enqueue(work, VMAFGPU__GSSIM_SETTLE, &shape, launch);
-}
-
-static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const int scales = e->feature->measure == &vmafgpu__ssim_measure ? 1 : VMAFGPU__SSIM_SCALES;
-    vmafgpu__ssim_launch launch;
-    if (!vmafgpu__pairs_with(work->batch, 0))
-        return;
-    memset(&launch, 0, sizeof launch);
-    launch.batch = *work->batch;
-    launch.scratch = work->scratch;
-    launch.scratch_size = vmafgpu__gpu_ssim_fill(work->v, e, &launch);
-    launch.words = work->words;
-    launch.word_stride = work->word_stride;
-    launch.again = work->again;
-    launch.doubted = work->site->doubted;
-    launch.unsettled = work->site->unsettled;
-    if (launch.factor > 1)
-        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height);
-    for (launch.at = 0; launch.at < scales; launch.at++) {
-        const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
-        if (work->again)
-            vmafgpu__gpu_ssim_enqueue_again(work, &launch);
-        else
-            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
-                                             scale->height - VMAFGPU__SSIM_TAPS + 1);
-        if (launch.at + 1 < scales && (!work->again || work->found[launch.doubts].whole >> 4 * (launch.at + 1)))
-            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height);
-    }
-    if (!work->again)
-        vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
-}
-
-/* Sums in doubt are found again; then they are in none. */
-static int vmafgpu__gpu_ssim_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
-    vmafgpu__value *doubts = words + e->feature->gpu->measure->words - 2;
-    const int is_in_doubt = doubts[0].whole != doubts[1].whole;
-    (void)site;
-    doubts[1] = doubts[0];
-    return is_in_doubt;
-}
-
-/* From sums of all, l, c and s at each scale to the means that are kept. */
-static void vmafgpu__gpu_ssim_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                     vmafgpu__value *out) {
-    const int is_single = e->feature->measure == &vmafgpu__ssim_measure;
-    vmafgpu__ssim_launch launch;
-    (void)vmafgpu__gpu_ssim_fill(v, e, &launch);
-    for (int s = 0; s < (is_single ? 1 : VMAFGPU__SSIM_SCALES); s++) {
-        const int w = launch.scale[s].width - VMAFGPU__SSIM_TAPS + 1, h = launch.scale[s].height - VMAFGPU__SSIM_TAPS + 1;
-        for (int k = !is_single; k < 4; k++)
-            (out++)->real = (double)(float)(words[4 * s + k].real / (double)((int64_t)w * h));
-    }
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
-    4 + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle, vmafgpu__gpu_ssim_amend
-};
-static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
-    4 * VMAFGPU__SSIM_SCALES + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle,
-    vmafgpu__gpu_ssim_amend
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
-    { 1, 1 }, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ssim_measure
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ms_ssim = {
-    { 1, 1 }, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ms_ssim_measure
-};
-#endif /* !VMAFGPU_NO_SSIM */
 
 /* ---- all of them ---- */
 
@@ -22648,8 +23567,8 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         memcpy(g, v->gpu, gpu_size);
         g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
         g->site.v = t;
-        g->site.doubted = 0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S;   /* of the first and of the last scale */
-        g->site.unsettled = 0x10001u << VMAFGPU__SSIM_S;
+        g->site.doubted = VMAFGPU__SSIM_DOUBTED;
+        g->site.unsettled = VMAFGPU__SSIM_UNSETTLED;
         g->site.config = &t->config;
         g->site.plan = &t->plan;
         t->gpu = g;
@@ -24086,33 +25005,9 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #else
     VMAFGPU__LEFT_OUT("speed_temporal", "VMAFGPU_NO_SPEED", vmafgpu__speed_temporal_columns),
 #endif
-#ifndef VMAFGPU_NO_PSNR
-    { "psnr", NULL, vmafgpu__psnr_columns, vmafgpu__psnr_options, 0, 0, vmafgpu__psnr_plan, vmafgpu__psnr_finish, NULL,
-      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr), &vmafgpu__psnr_measure, vmafgpu__psnr_has_column },
-#else
-    VMAFGPU__LEFT_OUT("psnr", "VMAFGPU_NO_PSNR", vmafgpu__psnr_columns),
-#endif
-#ifndef VMAFGPU_NO_FLOAT
-    { "float_psnr", NULL, vmafgpu__float_psnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth,
-      vmafgpu__float_psnr_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_psnr),
-      &vmafgpu__float_psnr_measure, NULL },
-    { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth,
-      vmafgpu__float_moment_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_moment),
-      &vmafgpu__float_moment_measure, NULL },
-#else
-    VMAFGPU__LEFT_OUT("float_psnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_psnr_columns),
-    VMAFGPU__LEFT_OUT("float_moment", "VMAFGPU_NO_FLOAT", vmafgpu__float_moment_columns),
-#endif
-#ifndef VMAFGPU_NO_SSIM
-    { "float_ssim", NULL, vmafgpu__ssim_columns, vmafgpu__ssim_options, VMAFGPU__SSIM_LCS, 0, vmafgpu__ssim_plan,
-      vmafgpu__ssim_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ssim), &vmafgpu__ssim_measure, NULL },
-    { "float_ms_ssim", NULL, vmafgpu__ms_ssim_columns, vmafgpu__ms_ssim_options, VMAFGPU__SSIM_LCS, 0, vmafgpu__ms_ssim_plan,
-      vmafgpu__ms_ssim_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ms_ssim), &vmafgpu__ms_ssim_measure,
-      NULL },
-#else
-    VMAFGPU__LEFT_OUT("float_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ssim_columns),
-    VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns),
-#endif
+    VMAFGPU__PSNR_FEATURE,
+    VMAFGPU__FLOAT_PSNR_FEATURES,
+    VMAFGPU__SSIM_FEATURES,
     VMAFGPU__HVS_FEATURE,
     VMAFGPU__FLOAT_ADM_FEATURE,
     VMAFGPU__CIEDE_FEATURE,
@@ -28447,7 +29342,7 @@ VMAFGPU__COLD_END
 #  define VMAFGPU__V_BYTES 32
 #  define VMAFGPU__V_REGISTERS 16
 #  define VMAFGPU__V_ANY "+x"                   /* any register, as asm writes it */
-#  ifndef __clang__   /* which has its own in >>level lanes and behind that */
+#  ifndef __clang__   /* which has its own further down */
 #    pragma GCC push_options
 #    pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
 #  endif
@@ -28472,7 +29367,7 @@ VMAFGPU__COLD_END
 #  define VMAFGPU__V_ANY "+w"
 #endif
 
-#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512   /* see >>level lanes */
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512   /* see >>levels */
 #  define VMAFGPU__LANES_OF_AVX2
 #  define VMAFGPU__LANES_NAME(name) name##_avx2
 #else
@@ -28509,38 +29404,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
 #define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
-#define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
-#define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
-#define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
-#define vmafgpu__ssim_import VMAFGPU__LANES_NAME(vmafgpu__ssim_import)
-#define vmafgpu__ssim_eleven VMAFGPU__LEVEL_NAME(vmafgpu__ssim_eleven)
-#define vmafgpu__ssim_along VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
-#define vmafgpu__lanes_sqrt VMAFGPU__LANES_NAME(vmafgpu__lanes_sqrt)
-#define vmafgpu__ssim_down VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
-#define vmafgpu__ssim_compare VMAFGPU__LANES_NAME(vmafgpu__ssim_compare)
-#define vmafgpu__ssim_split VMAFGPU__LANES_NAME(vmafgpu__ssim_split)
-#define vmafgpu__ssim_nine VMAFGPU__LANES_NAME(vmafgpu__ssim_nine)
-#define vmafgpu__ssim_halve VMAFGPU__LANES_NAME(vmafgpu__ssim_halve)
-#define vmafgpu__ssim_nine_alike VMAFGPU__LANES_NAME(vmafgpu__ssim_nine_alike)
-#define vmafgpu__ssim_add VMAFGPU__LANES_NAME(vmafgpu__ssim_add)
-#define vmafgpu__ssim_halve_luma_row VMAFGPU__LANES_NAME(vmafgpu__ssim_halve_luma_row)
-#define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
-#define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
-#define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
-#define vmafgpu__float_convert VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
-#define vmafgpu__float_along VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
-#define vmafgpu__float_weigh VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
-#define vmafgpu__float_down VMAFGPU__LEVEL_NAME(vmafgpu__float_down)
-#define vmafgpu__float_weigh_rows VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh_rows)
-#define vmafgpu__float_differ VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
-#define vmafgpu__float_ansnr_along VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_along)
-#define vmafgpu__float_ansnr_terms VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_terms)
-#define vmafgpu__float_ratio VMAFGPU__LEVEL_NAME(vmafgpu__float_ratio)
-#define vmafgpu__float_logs VMAFGPU__LEVEL_NAME(vmafgpu__float_logs)
-#define vmafgpu__float_vif_down VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_down)
-#define vmafgpu__float_vif_ratios VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_ratios)
-#define vmafgpu__float_vif_along VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_along)
-#define vmafgpu__float_level VMAFGPU__LEVEL_NAME(vmafgpu__float_level)
 #define vmafgpu__motion_pairs_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_pairs_of)
 #define vmafgpu__motion_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_taps_of)
 #define vmafgpu__motion_sum VMAFGPU__LEVEL_NAME(vmafgpu__motion_sum)
@@ -29244,13 +30107,13 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #endif
     VMAFGPU__IF_CAMBI(&vmafgpu__cambi_level),
     VMAFGPU__IF_SPEED(&vmafgpu__speed_level),
-    VMAFGPU__IF_PSNR(vmafgpu__psnr_row),
-    VMAFGPU__IF_FLOAT(vmafgpu__float_row),
-    VMAFGPU__IF_SSIM(&vmafgpu__ssim_rows),
+    VMAFGPU__PSNR_LEVEL,
+    VMAFGPU__FLOAT_PSNR_LEVEL,
+    VMAFGPU__SSIM_LEVEL,
     VMAFGPU__HVS_LEVEL,
     VMAFGPU__FLOAT_ADM_LEVEL,
     VMAFGPU__CIEDE_LEVEL,
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_level),
+    VMAFGPU__FLOATS_LEVEL,
     VMAFGPU__IF_PIXELS(vmafgpu__pixels_row),
     VMAFGPU__IF_PIXELS(vmafgpu__chroma_row)
 };
@@ -29351,326 +30214,6 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef VMAFGPU__PASS
 #define VMAFGPU__PASS VMAFGPU__PASS_LEVEL
 #endif /* VMAFGPU__PASS_LEVEL */
-
-/* ================================================================================================
- * >>level lanes                                  what has no chapter yet
- * ================================================================================================ */
-#if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LANES
-
-/* ---- float psnr ---- */
-#ifndef VMAFGPU_NO_FLOAT
-
-/* Adds the sum of a row of w bytes, or words (`wide`), to sums[0], and of their squares, rounded to float, to sums[1]; or of its
- * differences from b, of which only the squares. Bytes' squares are exact in floats for a stretch of lanes. */
-static void vmafgpu__float_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
-    enum { STRETCH = 256 };
-    const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
-    double total[VMAFGPU__LANES];
-    int32_t sum[VMAFGPU__LANES];
-    uint64_t squares = 0, plain = 0;
-    int x = 0;
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        total[i] = 0;
-        sum[i] = 0;
-    }
-    while (x + VMAFGPU__LANES <= w) {
-        const int stop = w - x > STRETCH * VMAFGPU__LANES ? x + STRETCH * VMAFGPU__LANES : w;
-        float part[VMAFGPU__LANES];
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            part[i] = 0;
-        for (; x + VMAFGPU__LANES <= stop; x += VMAFGPU__LANES)
-            if (wide && b)
-                for (int i = 0; i < VMAFGPU__LANES; i++) {
-                    const float d = (float)((int32_t)vmafgpu__word(p + 2 * x, i) - (int32_t)vmafgpu__word(q + 2 * x, i));
-                    total[i] += (double)(d * d);
-                }
-            else if (wide)
-                for (int i = 0; i < VMAFGPU__LANES; i++) {
-                    const int32_t d = vmafgpu__word(p + 2 * x, i);
-                    sum[i] += d;
-                    total[i] += (double)((float)d * (float)d);
-                }
-            else if (b)
-                for (int i = 0; i < VMAFGPU__LANES; i++) {
-                    const float d = (float)((int32_t)p[x + i] - (int32_t)q[x + i]);
-                    part[i] += d * d;
-                }
-            else
-                for (int i = 0; i < VMAFGPU__LANES; i++) {
-                    const int32_t d = p[x + i];
-                    sum[i] += d;
-                    part[i] += (float)d * (float)d;
-                }
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            total[i] += (double)part[i];
-    }
-    for (int i = 0; x < w; i++, x++) {
-        const int32_t left = wide ? vmafgpu__word(p, x) : p[x], right = !b ? 0 : wide ? vmafgpu__word(q, x) : q[x];
-        sum[i] += left - right;
-        total[i] += (double)((float)(left - right) * (float)(left - right));
-    }
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        plain += (uint64_t)(int64_t)sum[i];
-        squares += (uint64_t)(int64_t)total[i];
-    }
-    sums[0] += plain;
-    sums[1] += squares;
-}
-
-#endif /* !VMAFGPU_NO_FLOAT */
-
-/* ---- ssim ---- */
-#ifndef VMAFGPU_NO_SSIM
-
-/* Two times LANES samples as floats. */
-static inline void vmafgpu__lanes_floats(const uint8_t *row, int wide, float unit, float *VMAFGPU__RESTRICT out) {
-    if (wide)
-        for (int i = 0; i < 2 * VMAFGPU__LANES; i++)
-            out[i] = (float)vmafgpu__word(row, i) * unit;
-    else
-        for (int i = 0; i < 2 * VMAFGPU__LANES; i++)
-            out[i] = (float)row[i];
-}
-
-static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out) {
-    for (; chunks > 0; chunks--, x += VMAFGPU__CHUNK, out += VMAFGPU__CHUNK) {
-        const ptrdiff_t left = w - x > 0 ? w - x : 0, size = wide ? 2 : 1;
-        uint8_t part[2 * VMAFGPU__CHUNK];
-        if (left >= VMAFGPU__CHUNK) {
-            vmafgpu__lanes_floats((const uint8_t *)row + size * x, wide, unit, out);
-            continue;
-        }
-        memset(part, 0, sizeof part);
-        memcpy(part, (const uint8_t *)row + size * (w - left), (size_t)(size * left));
-        vmafgpu__lanes_floats(part, wide, unit, out);
-    }
-}
-
-static inline void vmafgpu__lanes_sqrt(float *x) {
-#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
-    for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root;   /* not by the functions of clang's headers, which ask for all that the command line has */
-        memcpy(&root, x + i, sizeof root);
-        root = VMAFGPU__SQRTPS_256(root);
-        memcpy(x + i, &root, sizeof root);
-    }
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX2
-    for (int i = 0; i < VMAFGPU__LANES; i += 8)
-        _mm256_storeu_ps(x + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-    for (int i = 0; i < VMAFGPU__LANES; i += 16)
-        _mm512_storeu_ps(x + i, _mm512_sqrt_ps(_mm512_loadu_ps(x + i)));
-#elif VMAFGPU__LEVEL == VMAFGPU__NEON
-    for (int i = 0; i < VMAFGPU__LANES; i += 4)
-        vst1q_f32(x + i, vsqrtq_f32(vld1q_f32(x + i)));
-#else
-    for (int i = 0; i < VMAFGPU__LANES; i++)
-        x[i] = sqrtf(x[i]);
-#endif
-}
-
-/* Adds or, the first time, sets. */
-static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
-    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
-        if (anew)
-            for (int i = x; i < x + VMAFGPU__LANES; i++)
-                sums[i] = row[i];
-        else
-            for (int i = x; i < x + VMAFGPU__LANES; i++)
-                sums[i] += row[i];
-}
-
-static void vmafgpu__ssim_compare(const float *windows, int count, unsigned wanted, double *sums,
-                                  const vmafgpu__ssim_terms *terms) {
-    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;   /* (0.01 255)^2, (0.03 255)^2 */
-    const unsigned product = 1u << VMAFGPU__SSIM_ALL, is_l = 1u << VMAFGPU__SSIM_L, is_c = 1u << VMAFGPU__SSIM_C;
-    for (int x = 0; x < count; x += VMAFGPU__LANES) {
-        enum { N = VMAFGPU__LANES };
-        float a2[N], b2[N], va[N], vb[N], cv[N], sg[N], below_l[N], below_c[N], s[N];
-        double l[N], c[N], wide_s[N], all[N], size[N];
-        const float *m[VMAFGPU__SSIM_PLANES];
-        for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
-            m[plane] = windows + plane * VMAFGPU__SSIM_TILE + x;
-        for (int i = 0; i < N; i++) {
-            a2[i] = m[0][i] * m[0][i];
-            b2[i] = m[1][i] * m[1][i];
-            va[i] = m[2][i] - a2[i];
-            vb[i] = m[3][i] - b2[i];
-            va[i] = va[i] > 0 ? va[i] : 0;
-            vb[i] = vb[i] > 0 ? vb[i] : 0;
-            cv[i] = m[4][i] - m[0][i] * m[1][i];
-            sg[i] = va[i] * vb[i];
-            below_l[i] = a2[i] + b2[i] + c1;
-            below_c[i] = va[i] + vb[i] + c2;
-        }
-        vmafgpu__lanes_sqrt(sg);
-        /* Without deviation there is no negative covariance. */
-        for (int i = 0; i < N; i++) {
-            const float positive = cv[i] > 0 ? cv[i] : 0;
-            cv[i] = sg[i] > 0 ? cv[i] : positive;
-            s[i] = (cv[i] + c3) / (sg[i] + c3);
-        }
-        for (int i = 0; i < N; i++)
-            wide_s[i] = (double)s[i];
-        for (int i = 0; i < N; i++)
-            l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
-        for (int i = 0; i < N; i++)
-            c[i] = 2.0 * (double)sg[i] + (double)c2;
-        if (wanted == product) {   /* with one division; see vmafgpu__ssim_means() */
-            for (int i = 0; i < N; i++)
-                all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
-        } else {
-            if (wanted & (product | is_l))
-                for (int i = 0; i < N; i++)
-                    l[i] = l[i] / (double)below_l[i];
-            for (int i = 0; i < N; i++)
-                c[i] = c[i] / (double)below_c[i];
-            if (wanted & product)
-                for (int i = 0; i < N; i++)
-                    all[i] = l[i] * c[i] * wide_s[i];
-        }
-        if (terms) {
-            const size_t kept = (size_t)(count - x < N ? count - x : N);
-            memcpy(terms->l + x, l, kept * sizeof *l);
-            memcpy(terms->c + x, c, kept * sizeof *c);
-            memcpy(terms->s + x, s, kept * sizeof *s);
-        }
-        for (int i = count - x; i < N; i++)
-            l[i] = c[i] = wide_s[i] = all[i] = 0;
-        if (wanted & product) {
-            for (int i = 0; i < N; i++)
-                size[i] = all[i] > 0 ? all[i] : -all[i];
-            vmafgpu__ssim_add(all, 1, 0, sums + (int)VMAFGPU__SSIM_ALL * (int)N);
-            vmafgpu__ssim_add(size, 1, 0, sums + (int)VMAFGPU__SSIM_ALL_SIZE * (int)N);
-        }
-        if (wanted & is_l)
-            vmafgpu__ssim_add(l, 1, 0, sums + (int)VMAFGPU__SSIM_L * (int)N);
-        if (wanted & is_c) {
-            for (int i = 0; i < N; i++)
-                size[i] = wide_s[i] > 0 ? wide_s[i] : -wide_s[i];
-            vmafgpu__ssim_add(c, 1, 0, sums + (int)VMAFGPU__SSIM_C * (int)N);
-            vmafgpu__ssim_add(wide_s, 1, 0, sums + (int)VMAFGPU__SSIM_S * (int)N);
-            vmafgpu__ssim_add(size, 1, 0, sums + (int)VMAFGPU__SSIM_S_SIZE * (int)N);
-        }
-    }
-}
-
-static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
-    for (int k = 0; k < lanes; k++) {
-        float even[VMAFGPU__LANES], odd[VMAFGPU__LANES];
-        const float *from = row + 2 * k * VMAFGPU__LANES;
-        for (int i = 0; i < VMAFGPU__LANES; i++) {
-            even[i] = from[2 * i];
-            odd[i] = from[2 * i + 1];
-        }
-        memcpy(out + k * VMAFGPU__LANES, even, sizeof even);
-        memcpy(out + VMAFGPU__SSIM_LINE + k * VMAFGPU__LANES, odd, sizeof odd);
-    }
-}
-
-/* A row of the low-pass filter, which is the same from its end on. */
-static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
-    const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
-    for (int i = 0; i < VMAFGPU__LANES; i++) {
-        double sum = sums[i];
-        sum += (double)(e[i] * k0);
-        sum += (double)(o[i] * k1);
-        sum += (double)(e[i + 1] * k2);
-        sum += (double)(o[i + 1] * k3);
-        sum += (double)(e[i + 2] * k4);
-        sum += (double)(o[i + 2] * k3);
-        sum += (double)(e[i + 3] * k2);
-        sum += (double)(o[i + 3] * k1);
-        sum += (double)(e[i + 4] * k0);
-        sums[i] = sum;
-    }
-}
-
-static void vmafgpu__ssim_halve(const float *const *rows, int lanes, float *out) {
-    for (int k = 0; k < lanes; k++) {
-        double sums[VMAFGPU__LANES];
-        float rounded[VMAFGPU__LANES];
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            sums[i] = 0;
-        for (int j = 0; j < 9; j++)
-            vmafgpu__ssim_nine(rows[j] + k * VMAFGPU__LANES, rows[j] + VMAFGPU__SSIM_LINE + k * VMAFGPU__LANES,
-                               vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j], sums);
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            rounded[i] = (float)sums[i];
-        memcpy(out + k * VMAFGPU__LANES, rounded, sizeof rounded);
-    }
-}
-
-/* The sums of nine columns; products serve the two sums in which the tap is the same. */
-static void vmafgpu__ssim_nine_alike(const float *row, const float *k, int lanes, double *VMAFGPU__RESTRICT out) {
-    enum { PART = 16 };
-    const float *odd = row + VMAFGPU__SSIM_LINE, k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
-    double p[5][(int)VMAFGPU__SSIM_TILE + PART];
-    for (int x = 0; x < lanes * VMAFGPU__LANES + PART; x += PART) {
-        for (int i = x; i < x + PART; i++)
-            p[0][i] = (double)(row[i] * k0);
-        for (int i = x; i < x + PART; i++)
-            p[1][i] = (double)(odd[i] * k1);
-        for (int i = x; i < x + PART; i++)
-            p[2][i] = (double)(row[i] * k2);
-        for (int i = x; i < x + PART; i++)
-            p[3][i] = (double)(odd[i] * k3);
-        for (int i = x; i < x + PART; i++)
-            p[4][i] = (double)(row[i] * k4);
-    }
-    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = p[0][i] + p[0][i + 4] + (p[1][i] + p[1][i + 3]) + (p[2][i + 1] + p[2][i + 3]) + (p[3][i + 1] + p[3][i + 2]) +
-                     p[4][i + 2];
-}
-
-static void vmafgpu__ssim_halve_luma_row(const float *row, int odd, int lanes, double *const *sums) {
-    double nine[VMAFGPU__SSIM_TILE];
-    for (int k = odd ? 1 : 0; k < 5; k += 2) {
-        vmafgpu__ssim_nine_alike(row, vmafgpu__ssim_low_pass[k], lanes, nine);
-        vmafgpu__ssim_add(nine, lanes, k == 0, sums[k / 2]);
-        if (k < 4)
-            vmafgpu__ssim_add(nine, lanes, 0, sums[odd ? 3 - k / 2 : 4 - k / 2]);
-    }
-}
-
-static void vmafgpu__ssim_round(const double *sums, int lanes, float *out) {
-    float *VMAFGPU__RESTRICT to = out;
-    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES) {
-        float rounded[VMAFGPU__LANES];
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            rounded[i] = (float)sums[x + i];
-        memcpy(to + x, rounded, sizeof rounded);
-    }
-}
-
-static void vmafgpu__ssim_add_row(const void *row, int wide, int w, float unit, float weight, double *sums) {
-    double *VMAFGPU__RESTRICT to = sums;
-    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
-        uint8_t part[2 * VMAFGPU__CHUNK];
-        if (w - x < VMAFGPU__CHUNK) {
-            memset(part, 0, sizeof part);
-            memcpy(part, from, (size_t)(w - x) * (wide ? 2 : 1));
-            from = part;
-        }
-        float samples[VMAFGPU__CHUNK];
-        vmafgpu__lanes_floats(from, wide, unit, samples);
-        for (int i = 0; i < VMAFGPU__CHUNK; i++)
-            to[x + i] += (double)(samples[i] * weight);
-    }
-}
-
-#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
-static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
-    vmafgpu__ssim_import, vmafgpu__ssim_along_plain, vmafgpu__ssim_down_plain, vmafgpu__ssim_compare, vmafgpu__ssim_split,
-    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row
-};
-#endif
-
-#endif /* !VMAFGPU_NO_SSIM */
-
-#endif /* VMAFGPU__PASS_LANES */
 
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
 
@@ -31636,466 +32179,6 @@ static const vmafgpu__speed_functions vmafgpu__speed_level = {
 };
 
 #endif /* !VMAFGPU_NO_SPEED */
-
-/* ================================================================================================
- * >>level psnr                                   squared differences of a row
- * ================================================================================================ */
-#ifndef VMAFGPU_NO_PSNR
-
-/* Words are summed in 32 bits for a stretch, as two halves that do not wrap in it. */
-static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
-    enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
-    const vmafgpu__v half = vmafgpu__v_set32(0xffff);
-    uint32_t lanes[3][VMAFGPU__V_WORDS];
-    uint64_t sum = 0;
-    int x = 0;
-    while (x + LANES <= w) {
-        vmafgpu__v bytes = vmafgpu__v_zero(), low = bytes, high = bytes;
-        const int stop = wide && w - x > STRETCH * LANES ? x + STRETCH * LANES : w;
-        if (wide)
-            for (; x + LANES <= stop; x += LANES) {
-                const vmafgpu__v p = vmafgpu__v_load((const uint16_t *)a + x), q = vmafgpu__v_load((const uint16_t *)b + x);
-                const vmafgpu__v d = vmafgpu__v_or(vmafgpu__v_sub_to_0_u16(p, q), vmafgpu__v_sub_to_0_u16(q, p));
-                const vmafgpu__v l = vmafgpu__v_mullo16(d, d), h = vmafgpu__v_mulhi_u16(d, d);
-                low = vmafgpu__v_add32(low, vmafgpu__v_add32(vmafgpu__v_and(l, half), vmafgpu__v_srli32(l, 16)));
-                high = vmafgpu__v_add32(high, vmafgpu__v_add32(vmafgpu__v_and(h, half), vmafgpu__v_srli32(h, 16)));
-            }
-        else
-            for (; x + LANES <= stop; x += LANES) {
-                const vmafgpu__v d = vmafgpu__v_sub16(vmafgpu__v_load_u8_as_16((const uint8_t *)a + x),
-                                                      vmafgpu__v_load_u8_as_16((const uint8_t *)b + x));
-                bytes = vmafgpu__v_add_pairs16(bytes, d, d);
-            }
-        vmafgpu__v_store(lanes[0], bytes);
-        vmafgpu__v_store(lanes[1], low);
-        vmafgpu__v_store(lanes[2], high);
-        for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-            sum += (uint64_t)lanes[0][i] + lanes[1][i] + ((uint64_t)lanes[2][i] << 16);
-    }
-    return sum + vmafgpu__psnr_row_scalar((const uint8_t *)a + (wide ? 2 * x : x), (const uint8_t *)b + (wide ? 2 * x : x), wide,
-                                          w - x);
-}
-
-#endif /* !VMAFGPU_NO_PSNR */
-
-/* ================================================================================================
- * >>level ssim                                   rows and columns of windows
- * ================================================================================================
- * What is summed is in doubles, of floats: half a vector of columns at a time. Every other term is added by a product with 1 that
- * is fused with the sum, which is the same, but done elsewhere in processors that have pipes of their own for additions.
- *
- * Down the columns half a vector of columns at a time goes down eleven rows. The sums of the eleven windows that a row is in stay in registers,
- * one of them being that of the window which begins with it; products with taps that are the same serve two windows.
- */
-#ifndef VMAFGPU_NO_SSIM
-
-/* Windows of a row, N at a time: sum q is that of the windows which began q times N columns ago. A sample and those N and 2 N
- * on see taps of which two may be the same one. */
-static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
-    enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
-    const vmafgpu__v one = vmafgpu__v_set_f64(1);
-    vmafgpu__v sum[SUMS], product[SUMS];
-    VMAFGPU__UNROLL
-    for (int q = 0; q < SUMS; q++)
-        sum[q] = one;
-    for (int x = (1 - SUMS) * N; x < w; x += N) {
-        VMAFGPU__UNROLL
-        for (int i = 0; i < N; i++) {
-            const vmafgpu__v sample = vmafgpu__v_load(row + x + (SUMS - 1) * N + i);
-            VMAFGPU__UNROLL
-            for (int q = 0; q < SUMS; q++) {
-                const int k = q * N + i, same = (LAST - k) / N;
-                if (k > LAST)
-                    continue;
-                product[q] = 2 * k > LAST && (LAST - k) % N == i
-                                 ? product[same]
-                                 : vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, vmafgpu__v_set_f32(vmafgpu__ssim_taps[k])));
-                sum[q] = k == 0  ? product[q]
-                         : k & 1 ? vmafgpu__v_add_f64(sum[q], product[q])
-                                 : vmafgpu__v_fma_f64(one, product[q], sum[q]);
-            }
-        }
-        if (x >= 0)
-            vmafgpu__v_store_as_f32(out + x, sum[SUMS - 1]);
-        VMAFGPU__UNROLL
-        for (int q = SUMS - 1; q > 0; q--)
-            sum[q] = sum[q - 1];
-    }
-}
-
-static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float *out) {
-    const int w = lanes * VMAFGPU__LANES;
-    float squares[3][VMAFGPU__SSIM_TILE + VMAFGPU__LANES];
-    for (int x = 0; x < w + VMAFGPU__LANES; x += VMAFGPU__V_WORDS) {
-        const vmafgpu__v left = vmafgpu__v_load(a + x), right = vmafgpu__v_load(b + x);
-        vmafgpu__v_store(squares[0] + x, vmafgpu__v_mul_f32(left, left));
-        vmafgpu__v_store(squares[1] + x, vmafgpu__v_mul_f32(right, right));
-        vmafgpu__v_store(squares[2] + x, vmafgpu__v_mul_f32(left, right));
-    }
-    vmafgpu__ssim_eleven(a, w, out);
-    vmafgpu__ssim_eleven(b, w, out + VMAFGPU__SSIM_TILE);
-    for (int k = 0; k < 3; k++)
-        vmafgpu__ssim_eleven(squares[k], w, out + (2 + k) * VMAFGPU__SSIM_TILE);
-}
-
-/* Sums of the window that begins in this row, in the one before it, .. */
-#define VMAFGPU__SSIM_DOWN(y, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10) \
-    do { \
-        const vmafgpu__v sample = vmafgpu__v_load(at + (y) * VMAFGPU__SSIM_ROW); \
-        vmafgpu__v product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap0)); \
-        vmafgpu__v_store_as_f32(at + (y) * VMAFGPU__SSIM_ROW, vmafgpu__v_add_f64(s10, product)); \
-        s0 = product; \
-        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap1)); \
-        s1 = vmafgpu__v_fma_f64(one, product, s1); \
-        s9 = vmafgpu__v_fma_f64(one, product, s9); \
-        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap2)); \
-        s2 = vmafgpu__v_add_f64(s2, product); \
-        s8 = vmafgpu__v_add_f64(s8, product); \
-        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap3)); \
-        s3 = vmafgpu__v_fma_f64(one, product, s3); \
-        s7 = vmafgpu__v_fma_f64(one, product, s7); \
-        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap4)); \
-        s4 = vmafgpu__v_fma_f64(one, product, s4); \
-        s6 = vmafgpu__v_add_f64(s6, product); \
-        product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap5)); \
-        s5 = vmafgpu__v_add_f64(s5, product); \
-    } while (0)
-
-static void vmafgpu__ssim_down(float *rows, int lanes, double *sums) {
-    enum { N = VMAFGPU__V_WORDS / 2 };
-    const vmafgpu__v tap0 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP0), tap1 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP1);
-    const vmafgpu__v tap2 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP2), tap3 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP3);
-    const vmafgpu__v tap4 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP4), tap5 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP5);
-    const vmafgpu__v one = vmafgpu__v_set_f64(1);
-    for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
-        for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__LANES; x += N) {
-            float *at = rows + x;
-            double *sum = sums + x * VMAFGPU__SSIM_TAPS;
-            vmafgpu__v a = vmafgpu__v_load(sum), b = vmafgpu__v_load(sum + N), c = vmafgpu__v_load(sum + 2 * N);
-            vmafgpu__v d = vmafgpu__v_load(sum + 3 * N), e = vmafgpu__v_load(sum + 4 * N), f = vmafgpu__v_load(sum + 5 * N);
-            vmafgpu__v g = vmafgpu__v_load(sum + 6 * N), h = vmafgpu__v_load(sum + 7 * N), i = vmafgpu__v_load(sum + 8 * N);
-            vmafgpu__v j = vmafgpu__v_load(sum + 9 * N), k = vmafgpu__v_load(sum + 10 * N);
-            VMAFGPU__SSIM_DOWN(0, a, k, j, i, h, g, f, e, d, c, b);
-            VMAFGPU__SSIM_DOWN(1, b, a, k, j, i, h, g, f, e, d, c);
-            VMAFGPU__SSIM_DOWN(2, c, b, a, k, j, i, h, g, f, e, d);
-            VMAFGPU__SSIM_DOWN(3, d, c, b, a, k, j, i, h, g, f, e);
-            VMAFGPU__SSIM_DOWN(4, e, d, c, b, a, k, j, i, h, g, f);
-            VMAFGPU__SSIM_DOWN(5, f, e, d, c, b, a, k, j, i, h, g);
-            VMAFGPU__SSIM_DOWN(6, g, f, e, d, c, b, a, k, j, i, h);
-            VMAFGPU__SSIM_DOWN(7, h, g, f, e, d, c, b, a, k, j, i);
-            VMAFGPU__SSIM_DOWN(8, i, h, g, f, e, d, c, b, a, k, j);
-            VMAFGPU__SSIM_DOWN(9, j, i, h, g, f, e, d, c, b, a, k);
-            VMAFGPU__SSIM_DOWN(10, k, j, i, h, g, f, e, d, c, b, a);
-            vmafgpu__v_store(sum, a);
-            vmafgpu__v_store(sum + N, b);
-            vmafgpu__v_store(sum + 2 * N, c);
-            vmafgpu__v_store(sum + 3 * N, d);
-            vmafgpu__v_store(sum + 4 * N, e);
-            vmafgpu__v_store(sum + 5 * N, f);
-            vmafgpu__v_store(sum + 6 * N, g);
-            vmafgpu__v_store(sum + 7 * N, h);
-            vmafgpu__v_store(sum + 8 * N, i);
-            vmafgpu__v_store(sum + 9 * N, j);
-            vmafgpu__v_store(sum + 10 * N, k);
-        }
-}
-
-static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
-    vmafgpu__ssim_import, vmafgpu__ssim_along, vmafgpu__ssim_down, vmafgpu__ssim_compare, vmafgpu__ssim_split,
-    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row
-};
-
-#endif /* !VMAFGPU_NO_SSIM */
-
-/* ================================================================================================
- * >>level floats                                 weighted sums of rows, and what a pixel adds
- * ================================================================================================
- * Each pixel sees the operations of the plain forms in >>floats in their order, but for sums that begin with their first term
- * and not with 0. Floats that are not negative compare as their bits do.
- */
-#ifndef VMAFGPU_NO_FLOAT
-
-static void vmafgpu__float_convert(const void *samples, int wide, float unit, int w, float *row) {
-    const vmafgpu__v centre = vmafgpu__v_set_f32(128), units = vmafgpu__v_set_f32(unit);
-    const uint8_t *from = (const uint8_t *)samples;
-    const int whole = w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
-    if (wide)
-        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
-            const vmafgpu__v words = vmafgpu__v_to_f32(vmafgpu__v_load_u16_as_32(from + 2 * x));
-            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_mul_f32(words, units), centre));
-        }
-    else
-        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS)
-            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(from + x)), centre));
-    vmafgpu__float_convert_scalar(from + (wide ? 2 * whole : whole), wide, unit, w - whole, row + whole);
-}
-
-/* CHUNK sums of taps[k] * line[x + k]. */
-VMAFGPU__INLINE void vmafgpu__float_along(const float *line, const float *taps, int count, float *out) {
-    enum { SIDE = VMAFGPU__CHUNK / VMAFGPU__V_WORDS };
-    vmafgpu__v sum[SIDE];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < SIDE; i++)
-        sum[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(taps[0]), vmafgpu__v_load(line + i * VMAFGPU__V_WORDS));
-    for (int k = 1; k < count; k++) {
-        const vmafgpu__v tap = vmafgpu__v_set_f32(taps[k]);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < SIDE; i++)
-            sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(tap, vmafgpu__v_load(line + k + i * VMAFGPU__V_WORDS)));
-    }
-    VMAFGPU__UNROLL
-    for (int i = 0; i < SIDE; i++)
-        vmafgpu__v_store(out + i * VMAFGPU__V_WORDS, sum[i]);
-}
-
-static void vmafgpu__float_weigh(const float *const *rows, const float *taps, int count, int w, float *out) {
-    enum { SIDE = VMAFGPU__CHUNK / VMAFGPU__V_WORDS };
-    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        vmafgpu__v sum[SIDE];
-        VMAFGPU__UNROLL
-        for (int i = 0; i < SIDE; i++)
-            sum[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(taps[0]), vmafgpu__v_load(rows[0] + x + i * VMAFGPU__V_WORDS));
-        for (int k = 1; k < count; k++) {
-            const float *row = rows[k] + x;
-            const vmafgpu__v tap = vmafgpu__v_set_f32(taps[k]);
-            VMAFGPU__UNROLL
-            for (int i = 0; i < SIDE; i++)
-                sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(tap, vmafgpu__v_load(row + i * VMAFGPU__V_WORDS)));
-        }
-        VMAFGPU__UNROLL
-        for (int i = 0; i < SIDE; i++)
-            vmafgpu__v_store(out + x + i * VMAFGPU__V_WORDS, sum[i]);
-    }
-}
-
-/* FLOAT_ROWS sums of FLOAT_SIDE registers from column x on. A row that counts for each of the sums is loaded once. */
-#define VMAFGPU__FLOAT_SIDE (VMAFGPU__V_REGISTERS / 8)
-VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps, int count,
-                                         int x, float *const *out, int multiplied) {
-    enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
-    /* Compilers must not find out that they are the same: they would keep taps in registers, and the sums in memory. */
-    const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
-    __asm__("" : "+r"(lag1), "+r"(lag2), "+r"(lag3));
-    vmafgpu__v sum[ROWS][SIDE], value[SIDE];
-#define VMAFGPU__FLOAT_VALUES(m) \
-    VMAFGPU__UNROLL \
-    for (int i = 0; i < SIDE; i++) { \
-        value[i] = vmafgpu__v_load(rows[m] + x + i * VMAFGPU__V_WORDS); \
-        if (multiplied) \
-            value[i] = vmafgpu__v_mul_f32(value[i], vmafgpu__v_load(others[m] + x + i * VMAFGPU__V_WORDS)); \
-    }
-#define VMAFGPU__FLOAT_ADD(r, k) \
-    do { \
-        const vmafgpu__v tap = vmafgpu__v_set_f32(lag##r[k]); \
-        VMAFGPU__UNROLL \
-        for (int i = 0; i < SIDE; i++) \
-            sum[r][i] = vmafgpu__v_add_f32(sum[r][i], vmafgpu__v_mul_f32(tap, value[i])); \
-    } while (0)
-    VMAFGPU__UNROLL
-    for (int r = 0; r < ROWS; r++)
-        VMAFGPU__UNROLL
-        for (int i = 0; i < SIDE; i++)
-            sum[r][i] = vmafgpu__v_zero();
-    /* Rows that do not count for the lower sums yet, those that count for all, those that do not count for the upper ones. */
-    VMAFGPU__FLOAT_VALUES(0)
-    VMAFGPU__FLOAT_ADD(0, 0);
-    VMAFGPU__FLOAT_VALUES(1)
-    VMAFGPU__FLOAT_ADD(0, 1);
-    VMAFGPU__FLOAT_ADD(1, 0);
-    VMAFGPU__FLOAT_VALUES(2)
-    VMAFGPU__FLOAT_ADD(0, 2);
-    VMAFGPU__FLOAT_ADD(1, 1);
-    VMAFGPU__FLOAT_ADD(2, 0);
-    for (int m = ROWS - 1; m < count; m++) {
-        VMAFGPU__FLOAT_VALUES(m)
-        VMAFGPU__FLOAT_ADD(0, m);
-        VMAFGPU__FLOAT_ADD(1, m - 1);
-        VMAFGPU__FLOAT_ADD(2, m - 2);
-        VMAFGPU__FLOAT_ADD(3, m - 3);
-    }
-    VMAFGPU__FLOAT_VALUES(count)
-    VMAFGPU__FLOAT_ADD(1, count - 1);
-    VMAFGPU__FLOAT_ADD(2, count - 2);
-    VMAFGPU__FLOAT_ADD(3, count - 3);
-    VMAFGPU__FLOAT_VALUES(count + 1)
-    VMAFGPU__FLOAT_ADD(2, count - 1);
-    VMAFGPU__FLOAT_ADD(3, count - 2);
-    VMAFGPU__FLOAT_VALUES(count + 2)
-    VMAFGPU__FLOAT_ADD(3, count - 1);
-#undef VMAFGPU__FLOAT_VALUES
-#undef VMAFGPU__FLOAT_ADD
-    VMAFGPU__UNROLL
-    for (int r = 0; r < ROWS; r++)
-        VMAFGPU__UNROLL
-        for (int i = 0; i < SIDE; i++)
-            vmafgpu__v_store(out[r] + x + i * VMAFGPU__V_WORDS, sum[r][i]);
-}
-
-static void vmafgpu__float_weigh_rows(const float *const *rows, const float *taps, int count, int w, float *const *out) {
-    for (int x = 0; x < w; x += VMAFGPU__FLOAT_SIDE * VMAFGPU__V_WORDS)
-        vmafgpu__float_down(rows, rows, taps, count, x, out, 0);
-}
-
-static void vmafgpu__float_vif_down(const float *const *r, const float *const *d, const float *taps, int count, int w,
-                                    float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
-    for (int x = 0; x < w; x += VMAFGPU__FLOAT_SIDE * VMAFGPU__V_WORDS) {
-        vmafgpu__float_down(r, r, taps, count, x, out[0], 0);
-        vmafgpu__float_down(d, d, taps, count, x, out[1], 0);
-        vmafgpu__float_down(r, r, taps, count, x, out[2], 1);
-        vmafgpu__float_down(d, d, taps, count, x, out[3], 1);
-        vmafgpu__float_down(r, d, taps, count, x, out[4], 1);
-    }
-}
-
-static void vmafgpu__float_differ(const float *a, const float *b, int w, float *out) {
-    const vmafgpu__v size = vmafgpu__v_set32(0x7fffffff);
-    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
-        vmafgpu__v_store(out + x, vmafgpu__v_and(vmafgpu__v_sub_f32(vmafgpu__v_load(a + x), vmafgpu__v_load(b + x)), size));
-}
-
-static void vmafgpu__float_ansnr_along(const float *line, int w, float *const *out) {
-    for (int k = 0; k < 3; k++) {
-        vmafgpu__v taps[3];
-        for (int i = 0; i < 3; i++)
-            taps[i] = vmafgpu__v_set_f32(vmafgpu__ansnr_taps[k][i]);
-        for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
-            vmafgpu__v sum = vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x - 2));
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x - 1)));
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[2], vmafgpu__v_load(line + x)));
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x + 1)));
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x + 2)));
-            vmafgpu__v_store(out[k] + x, sum);
-        }
-    }
-}
-
-static void vmafgpu__float_ansnr_terms(const float *const *reference, const float *const *distorted, int w, float *signal,
-                                       float *noise) {
-    const vmafgpu__v sixteenth = vmafgpu__v_set_f32(0.0625f);
-    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
-        const vmafgpu__v middle = vmafgpu__v_load(reference[1] + x);
-        vmafgpu__v a = vmafgpu__v_add_f32(vmafgpu__v_load(reference[0] + x), vmafgpu__v_add_f32(middle, middle));
-        vmafgpu__v b = vmafgpu__v_add_f32(vmafgpu__v_load(distorted[0] + x), vmafgpu__v_load(distorted[1] + x));
-        a = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(a, vmafgpu__v_load(reference[2] + x)), sixteenth);
-        b = vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[2] + x));
-        b = vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[3] + x));
-        b = vmafgpu__v_sub_f32(a, vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[4] + x)));
-        vmafgpu__v_store(signal + x, vmafgpu__v_mul_f32(a, a));
-        vmafgpu__v_store(noise + x, vmafgpu__v_mul_f32(b, b));
-    }
-}
-
-/* 1 + a / (b + c), in doubles. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
-    const vmafgpu__v one = vmafgpu__v_set_f64(1);
-    const vmafgpu__v low = vmafgpu__v_div_f64(vmafgpu__v_low_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(b), c));
-    const vmafgpu__v high = vmafgpu__v_div_f64(vmafgpu__v_high_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_high_to_f64(b), c));
-    return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
-}
-
-/* The logarithms of registers beside each other, together: each operation waits for the one before. */
-VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
-    const vmafgpu__v one = vmafgpu__v_set_f32(1);
-    vmafgpu__v z[VMAFGPU__FLOAT_SIDE], bits[VMAFGPU__FLOAT_SIDE];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++) {
-        bits[i] = vmafgpu__v_load(from + i * VMAFGPU__V_WORDS);
-        z[i] = vmafgpu__v_sub_f32(vmafgpu__v_or(vmafgpu__v_and(bits[i], vmafgpu__v_set32(0x7fffff)), one), one);
-        bits[i] = vmafgpu__v_sub32(vmafgpu__v_and(vmafgpu__v_srli32(bits[i], 23), vmafgpu__v_set32(255)),
-                                   vmafgpu__v_set32(127));
-        out[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(vmafgpu__float_log_factors[0]), z[i]);
-    }
-    VMAFGPU__UNROLL
-    for (int k = 1; k < 8; k++)
-        VMAFGPU__UNROLL
-        for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
-            out[i] = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(out[i], vmafgpu__v_set_f32(vmafgpu__float_log_factors[k])), z[i]);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
-        out[i] = vmafgpu__v_add_f32(vmafgpu__v_to_f32(bits[i]), out[i]);
-}
-
-/* `a` where the mask is set, else b. */
-#define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
-
-/* What a logarithm is to be taken of: for the numerator, where it is added to `plain`, 0 or all that there is, and for the
- * denominator. Where libvmaf takes none, the logarithm of these is 0 and 1. Returns whether it takes any. */
-static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
-                                     float (*ratio)[VMAFGPU__CHUNK], float *plain) {
-    const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
-    const vmafgpu__v epsilon = vmafgpu__v_set_f32(1.0e-10f), limit = vmafgpu__v_set_f32(limits->gain);
-    const vmafgpu__v noise = vmafgpu__v_set_f32(limits->noise), from_noise = vmafgpu__v_set_f32(limits->from_noise);
-    const vmafgpu__v variance = vmafgpu__v_set_f64(limits->noise_variance);
-    int any = 0;
-    for (int x = 0; x < VMAFGPU__CHUNK; x += VMAFGPU__V_WORDS) {
-        const vmafgpu__v m1 = vmafgpu__v_load(means[0] + x), m2 = vmafgpu__v_load(means[1] + x);
-        vmafgpu__v s1 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[2] + x), vmafgpu__v_mul_f32(m1, m1));
-        vmafgpu__v s2 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[3] + x), vmafgpu__v_mul_f32(m2, m2));
-        const vmafgpu__v s12 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[4] + x), vmafgpu__v_mul_f32(m1, m2));
-        s1 = vmafgpu__v_max32(s1, zero);
-        s2 = vmafgpu__v_max32(s2, zero);
-        const vmafgpu__v_mask is_flat = vmafgpu__v_greater32(epsilon, s1);
-        s1 = vmafgpu__v_drop32(is_flat, s1);
-        const vmafgpu__v_mask is_noise = vmafgpu__v_greater32(noise, s1);
-        vmafgpu__v top = one, bottom = vmafgpu__v_set_f32(2);
-        if (!vmafgpu__v_mask_all(is_noise)) {
-            const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2), is_against = vmafgpu__v_greater32(zero, s12);
-            /* Where the gain is negative, so is s12, and the numerator is 0. */
-            vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
-            vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
-            gain = vmafgpu__v_drop32(is_flat, gain);
-            rest = VMAFGPU__FLOAT_CHOOSE(is_flat, s2, rest);
-            gain = vmafgpu__v_drop32(is_flat_too, gain);
-            rest = vmafgpu__v_drop32(is_flat_too, rest);
-            rest = vmafgpu__v_max32(rest, epsilon);
-            gain = vmafgpu__v_min_u32(gain, limit);
-            top = vmafgpu__float_ratio(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(gain, gain), s1), rest, variance);
-            top = VMAFGPU__FLOAT_CHOOSE(is_against, one, VMAFGPU__FLOAT_CHOOSE(is_noise, one, top));
-            bottom = VMAFGPU__FLOAT_CHOOSE(is_noise, bottom,
-                                           limits->is_plain ? vmafgpu__v_add_f32(one, vmafgpu__v_mul_f32(s1, half))
-                                                            : vmafgpu__float_ratio(s1, zero, variance));
-            any = 1;
-        }
-        vmafgpu__v_store(ratio[0] + x, top);
-        vmafgpu__v_store(ratio[1] + x, bottom);
-        vmafgpu__v_store(plain + x,
-                         vmafgpu__v_keep32(is_noise, vmafgpu__v_sub_f32(one, vmafgpu__v_mul_f32(s2, from_noise))));
-    }
-    return any;
-}
-
-static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits,
-                                     int w, float *numerator, float *denominator) {
-    enum { SIDE = VMAFGPU__FLOAT_SIDE };
-    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK], ratio[2][VMAFGPU__CHUNK], plain[VMAFGPU__CHUNK];
-        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
-            vmafgpu__float_along(lines[m] + x - reach, taps, 2 * reach + 1, means[m]);
-        const int any = vmafgpu__float_vif_ratios((const float (*)[VMAFGPU__CHUNK])means, limits, ratio, plain);
-        for (int i = 0; i < VMAFGPU__CHUNK && any; i += SIDE * VMAFGPU__V_WORDS) {
-            vmafgpu__v top[SIDE], bottom[SIDE];
-            vmafgpu__float_logs(ratio[0] + i, top);
-            vmafgpu__float_logs(ratio[1] + i, bottom);
-            VMAFGPU__UNROLL
-            for (int k = 0; k < SIDE; k++) {
-                const int at = i + k * VMAFGPU__V_WORDS;
-                vmafgpu__v_store(numerator + x + at, vmafgpu__v_or(top[k], vmafgpu__v_load(plain + at)));
-                vmafgpu__v_store(denominator + x + at, bottom[k]);
-            }
-        }
-        for (int i = 0; i < VMAFGPU__CHUNK && !any; i += VMAFGPU__V_WORDS) {
-            vmafgpu__v_store(numerator + x + i, vmafgpu__v_load(plain + i));
-            vmafgpu__v_store(denominator + x + i, vmafgpu__v_set_f32(1));
-        }
-    }
-}
-
-static const vmafgpu__float_functions vmafgpu__float_level = {
-    vmafgpu__float_convert, vmafgpu__float_weigh, vmafgpu__float_weigh_rows, vmafgpu__float_differ,
-    vmafgpu__float_ansnr_along, vmafgpu__float_ansnr_terms, vmafgpu__float_vif_down, vmafgpu__float_vif_along
-};
-
-#endif /* !VMAFGPU_NO_FLOAT */
 
 #endif /* VMAFGPU__PASS_VECTORS */
 

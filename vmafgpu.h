@@ -370,9 +370,9 @@
  *   >>motion  >>adm  >>cambi  >>speed      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>vif  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede      chapters: all of a feature in five parts, which are shared with kernels, on the
+ *   >>vif  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>float ansnr  >>float motion
+ *   >>float vif         chapters: all of a feature in five parts, which are shared with kernels, on the
  *                       CPU, lanes or vectors, on a GPU, tables
- *   >>float ansnr  >>float motion  >>float vif      each: options, plan, plain C, columns
  *   >>cpu               the backend on the CPU, and the choice of a level
  *   >>kernels           features without a chapter on a GPU: kernels, device memory, launches
  *   >>lzma              kernels as they are packed
@@ -1985,63 +1985,6 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
     return (float)((upper * (rest * rest) + lower) * scale);
 }
 
-/* ---- VIF in floats ---- */
-
-typedef struct vmafgpu__float_vif_limits {
-    float noise, gain, from_noise;         /* the least variance with information; egl; what is left without, per variance */
-    double noise_variance;
-    int   is_plain;                        /* it is 2 */
-} vmafgpu__float_vif_limits;
-
-VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
-    -0.012671635276421f, 0.064841182402670f, -0.157048836463065f, 0.257167726303123f,
-    -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f
-};
-
-/* The logarithm of base 2, as the reference has it: of infinity and of no number it is what their bits are, on x86. */
-VMAFGPU__FN float vmafgpu__float_log2(float x) {
-    const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
-    const float exponent = (float)((int)(bits >> 23 & 255) - 127);
-    const float z = VMAFGPU__FLOAT_OF((bits & 0x7fffff) | 0x3f800000) - 1;
-    float value = vmafgpu__float_log_factors[0];
-    for (int i = 1; i < 8; i++)
-        value = value * z + vmafgpu__float_log_factors[i];
-    return exponent + value * z;
-}
-
-/* What a pixel adds to numerator and denominator, of the means around it of r, d, r r, d d and r d. */
-VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd, float rd,
-                                          const vmafgpu__float_vif_limits *limits, float *numerator, float *denominator) {
-    const float epsilon = 1.0e-10f;
-    const double noise = limits->noise_variance;
-    float s1 = rr - m1 * m1, s2 = dd - m2 * m2;
-    const float s12 = rd - m1 * m2;
-    s1 = s1 > 0 ? s1 : 0;
-    s2 = s2 > 0 ? s2 : 0;
-    float gain = VMAFGPU__QUOTIENT(s12, s1 + epsilon), rest = s2 - gain * s12;
-    if (s1 < epsilon) {
-        gain = 0;
-        rest = s2;
-        s1 = 0;
-    }
-    if (s2 < epsilon)
-        gain = rest = 0;
-    if (gain < 0) {
-        gain = 0;
-        rest = s2;
-    }
-    rest = rest > epsilon ? rest : epsilon;
-    gain = gain < limits->gain ? gain : limits->gain;
-    if (s1 < limits->noise) {
-        *numerator = 1 - s2 * limits->from_noise;
-        *denominator = 1;
-    } else {
-        const double share = VMAFGPU__QUOTIENT((double)(gain * gain * s1), (double)rest + noise);
-        *numerator = s12 < 0 ? 0 : vmafgpu__float_log2((float)(1.0 + share));
-        *denominator = vmafgpu__float_log2((float)(1.0 + VMAFGPU__QUOTIENT((double)s1, noise)));
-    }
-}
-
 /* ---- colour ----
  *
  * A sample of luma or chroma is floor(S (a . X) / (W M D) + offset + 1/2): X are the sums of R, G and B over pixels whose weights
@@ -2087,15 +2030,6 @@ enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
     return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
 }
-
-/* ---- ansnr ---- */
-
-/* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to the middle. */
-VMAFGPU__TABLE float vmafgpu__ansnr_taps[3][3] = {
-    { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
-    { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
-    { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) }
-};
 
 /* ---- SpEED ---- */
 
@@ -2725,73 +2659,6 @@ typedef struct vmafgpu__sequence_launch {
     int32_t   before;                       /* groups that are in the sum already; 0: it starts from 0 */
     struct { uint64_t terms; int32_t groups, pitch; } plane[3];   /* pitch: floats from a term to the next one of the group */
 } vmafgpu__sequence_launch;
-
-/* Pictures smoothed down their columns, then along the rows: a thread has a column with what is beside the block's output. */
-enum {
-    VMAFGPU__BLUR_THREADS = 256,
-    VMAFGPU__BLUR_ROWS = 8,                 /* of a block's output */
-    VMAFGPU__BLUR_REACH = 32,               /* taps on either side, at most */
-    VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
-    VMAFGPU__BLUR_MOTION_REACH = 2,
-    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4,   /* bytes of shared memory of one thing smoothed */
-    VMAFGPU__FVIF_SHARED = 5 * VMAFGPU__BLUR_LINE,
-    VMAFGPU__FMOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
-    VMAFGPU__FMOTION_SMALL_THREADS = 128,
-    VMAFGPU__FMOTION_SUMS = 2 * 3,          /* of each plane at both scales */
-    VMAFGPU__FANSNR_THREADS = 128, VMAFGPU__FANSNR_ROWS = 8,   /* a thread has a column of so many pixels */
-    VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 60, VMAFGPU__SHRINK_ROWS = 16, VMAFGPU__SHRINK_PARTS = 2,
-    VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
-    VMAFGPU__FADM_SHARED = (3 + 2) * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4
-};
-
-/* Columns of a block's output. */
-VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
-    return (VMAFGPU__BLUR_THREADS - 2 * reach) / 4 * 4;
-}
-
-/* Of a block of shrink: lines of even rows, after the pass down the columns. */
-VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
-    return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
-}
-
-VMAFGPU__FN int32_t vmafgpu__shrink_shared(int32_t reach) {
-    return VMAFGPU__SHRINK_ROWS * vmafgpu__shrink_line(reach) * 4;
-}
-
-typedef struct vmafgpu__blur_launch {
-    vmafgpu__batch batch;
-    unsigned char *scratch;                 /* of the first pair */
-    uint64_t scratch_size;
-    uint64_t input[2];                      /* planes of floats in there, where the pictures are not the frames */
-    uint64_t output[2];
-    int32_t  bytes;                         /* of a sample; 4: of a float */
-    float    unit;                          /* of samples that are integers */
-    int32_t  width, height, input_pitch, output_pitch;   /* pitches in floats */
-    int32_t  reach;
-    float    taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1];   /* zeros before and behind */
-    vmafgpu__float_vif_limits limits;
-    const uint64_t *columns, *rows;         /* of smaller pictures: two entries for each of their columns and rows, as in
-                                               vmafgpu__float_planes_launch... */
-    int32_t  small_width, small_height;     /* ...and their size */
-} vmafgpu__blur_launch;
-
-/* Pictures of floats from samples, of another size or from where features in floats do not look. Block y is a row, block z a
- * pair's picture. */
-enum { VMAFGPU__PLANES_THREADS = 256 };
-
-typedef struct vmafgpu__float_planes_launch {
-    unsigned char  *scratch;                /* of the first pair */
-    uint64_t        scratch_size;
-    uint64_t        output[2];              /* there */
-    const uint64_t *columns, *rows;         /* per sample `sources` entries: index, and the bits of a float above */
-    uint32_t       *illegal;                /* [pairs] */
-    int32_t  sources, has_weights;          /* has_weights: the weights do not sum to 1 */
-    int32_t  width, height, pitch;          /* of the output; in floats */
-    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
-    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one of the second picture */
-    float    unit;
-    struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* NULL: there is none */
-} vmafgpu__float_planes_launch;
 
 /* ---- of features with a chapter ---- */
 #define VMAFGPU__PASS VMAFGPU__PASS_SHARED
@@ -10178,7 +10045,7 @@ struct vmafgpu__cpu {
 #endif /* !VMAFGPU_KERNELS */
 #endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
 
-/* What follows until >>floats is read by passes. */
+/* The chapters. What follows until >>cpu is read once in each pass. */
 #ifdef VMAFGPU__PASS
 
 /* ================================================================================================
@@ -12098,6 +11965,68 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 
 #endif
 #ifndef VMAFGPU_NO_FLOAT
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+/* What float_vif makes of its options. */
+typedef struct vmafgpu__float_vif_limits {
+    float noise, gain, from_noise;         /* the least variance with information; egl; what is left without, per variance */
+    double noise_variance;
+    int   is_plain;                        /* it is 2 */
+} vmafgpu__float_vif_limits;
+
+/* Pictures smoothed down their columns, then along the rows: a thread has a column with what is beside the block's output. */
+enum {
+    VMAFGPU__BLUR_THREADS = 256,
+    VMAFGPU__BLUR_ROWS = 8,                 /* of a block's output */
+    VMAFGPU__BLUR_REACH = 32,               /* taps on either side, at most */
+    VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
+    VMAFGPU__BLUR_MOTION_REACH = 2,
+    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4    /* bytes of shared memory of one thing smoothed */
+};
+
+/* Columns of a block's output. */
+VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
+    return (VMAFGPU__BLUR_THREADS - 2 * reach) / 4 * 4;
+}
+
+typedef struct vmafgpu__blur_launch {
+    vmafgpu__batch batch;
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint64_t input[2];                      /* planes of floats in there, where the pictures are not the frames */
+    uint64_t output[2];
+    int32_t  bytes;                         /* of a sample; 4: of a float */
+    float    unit;                          /* of samples that are integers */
+    int32_t  width, height, input_pitch, output_pitch;   /* pitches in floats */
+    int32_t  reach;
+    float    taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1];   /* zeros before and behind */
+    vmafgpu__float_vif_limits limits;
+    const uint64_t *columns, *rows;         /* of smaller pictures: two entries for each of their columns and rows, as in
+                                               vmafgpu__float_planes_launch... */
+    int32_t  small_width, small_height;     /* ...and their size */
+} vmafgpu__blur_launch;
+
+/* Pictures of floats from samples, of another size or from where features in floats do not look. Block y is a row, block z a
+ * pair's picture. */
+enum { VMAFGPU__PLANES_THREADS = 256 };
+
+typedef struct vmafgpu__float_planes_launch {
+    unsigned char  *scratch;                /* of the first pair */
+    uint64_t        scratch_size;
+    uint64_t        output[2];              /* there */
+    const uint64_t *columns, *rows;         /* per sample `sources` entries: index, and the bits of a float above */
+    uint32_t       *illegal;                /* [pairs] */
+    int32_t  sources, has_weights;          /* has_weights: the weights do not sum to 1 */
+    int32_t  width, height, pitch;          /* of the output; in floats */
+    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
+    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one of the second picture */
+    float    unit;
+    struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* NULL: there is none */
+} vmafgpu__float_planes_launch;
+
+#endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ---- on the CPU ---- */
@@ -12589,6 +12518,50 @@ static const vmafgpu__float_functions vmafgpu__float_level = {
     vmafgpu__float_ansnr_along, vmafgpu__float_ansnr_terms, vmafgpu__float_vif_down, vmafgpu__float_vif_along
 };
 
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU ---- */
+
+static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, int reach) {
+    memset(launch->taps, 0, sizeof launch->taps);
+    memcpy(launch->taps + VMAFGPU__BLUR_ROWS - 1, taps, (size_t)(2 * reach + 1) * sizeof *taps);
+    launch->reach = reach;
+}
+
+/* A launch that makes pictures of w x h, whose samples come next: whether they are u or v, else canonical luma. `tables`: of the
+ * columns, then of the rows. */
+static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h, const uint64_t *tables,
+                                 uint64_t scratch_size, const uint64_t *output, vmafgpu__float_planes_launch *out) {
+    const vmafgpu_config *c = work->site->config;
+    memset(out, 0, sizeof *out);
+    out->scratch = work->scratch;
+    out->scratch_size = scratch_size;
+    memcpy(out->output, output, sizeof out->output);
+    out->columns = tables;
+    out->rows = tables + vmafgpu__source_table_size(method, w);
+    out->illegal = work->illegal;
+    out->sources = vmafgpu__source_entries(method);
+    out->has_weights = method == VMAFGPU__SPEED_LANCZOS4;
+    out->width = w;
+    out->height = h;
+    out->pitch = vmafgpu__chain_pitch(w);
+    out->bytes = is_chroma ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
+    out->step = is_chroma ? vmafgpu__chroma_step(c) : out->bytes;
+    out->shift = is_chroma ? vmafgpu__sample_shift(c) : 0;
+    out->mask = is_chroma && c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
+    out->unit = vmafgpu__float_unit(c);
+}
+
+static void vmafgpu__enqueue_planes(const vmafgpu__work *work, int kernel, vmafgpu__float_planes_launch *launch) {
+    vmafgpu__shape shape;
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, VMAFGPU__PLANES_THREADS), launch->height, 2 * work->batch->pairs,
+                       VMAFGPU__PLANES_THREADS, 0);
+    vmafgpu__enqueue(work, kernel, &shape, launch);
+}
+
+VMAFGPU__COLD_END
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -15144,6 +15117,11 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
 
+enum {
+    VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
+    VMAFGPU__FADM_SHARED = (3 + 2) * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4
+};
+
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
@@ -17171,21 +17149,40 @@ VMAFGPU__COLD_END
 #define VMAFGPU__CIEDE_LEVEL NULL
 #endif
 
-#endif /* VMAFGPU__PASS */
-
-#if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_HOST
-
 /* ================================================================================================
  * >>float ansnr                                  signal-to-noise ratio of smoothed pictures
  * ================================================================================================
  * After libvmaf's ansnr.c: the reference is smoothed by 3x3 taps, the distorted picture by 5x5. Each row of taps is summed by
  * itself. The sums for the reference are exact.
  */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
 static const vmafgpu__column vmafgpu__ansnr_columns[] = {
     { "float_ansnr", NULL, 0, 0, 0 }, { "float_anpsnr", NULL, 0, 0, 0 }, { NULL, NULL, 0, 0, 0 }
 };
 
+#endif
 #ifndef VMAFGPU_NO_FLOAT
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+/* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to the middle. */
+VMAFGPU__TABLE float vmafgpu__ansnr_taps[3][3] = {
+    { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
+    { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
+    { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) }
+};
+
+enum {
+    VMAFGPU__FANSNR_THREADS = 128, VMAFGPU__FANSNR_ROWS = 8    /* a thread has a column of so many pixels */
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
 enum { VMAFGPU__ANSNR_REACH = 2, VMAFGPU__ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__ANSNR_REACH };
 
 /* What a thread works with: rows after the sums along them, by row modulo ANSNR_RING. */
@@ -17309,7 +17306,92 @@ static const vmafgpu__measure vmafgpu__ansnr_measure = {
     2, 0, 0, NULL, vmafgpu__ansnr_scratch, NULL, vmafgpu__ansnr_measure_pair, NULL, NULL
 };
 
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: what pixels add to signal and noise, then the sums ---- */
+
+enum { VMAFGPU__FANSNR_TERMS, VMAFGPU__FANSNR_CHAINS };
+
+static const char *vmafgpu__gpu_fansnr_kernel(const vmafgpu__site *site, int kernel) {
+    (void)site;
+    return kernel == VMAFGPU__FANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FANSNR_CHAINS);
+}
+
+/* Device memory of one pair: terms of signal and noise, and their rows' sums. */
+static uint64_t vmafgpu__fansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
+    uint64_t size = 0;
+    for (int i = 0; i < 2; i++) {
+        terms[i] = vmafgpu__place_plane(&size, vmafgpu__chain_pitch(c->width), c->height);
+        sums[i] = vmafgpu__place_plane(&size, 1, c->height);
+    }
+    return size;
+}
+
+static uint64_t vmafgpu__gpu_fansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    uint64_t terms[2], sums[2];
+    (void)e;
+    return vmafgpu__fansnr_place(&v->config, terms, sums);
+}
+
+static void vmafgpu__gpu_fansnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const uint32_t pairs = vmafgpu__pairs_with(work->batch, 0);
+    vmafgpu__blur_launch launch;
+    vmafgpu__chains_launch chains;
+    vmafgpu__shape shape;
+    uint64_t sums[2];
+    int blocks = 0;
+    (void)e;
+    if (!pairs)
+        return;
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = vmafgpu__fansnr_place(c, launch.output, sums);
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.unit = vmafgpu__float_unit(c);
+    launch.width = c->width;
+    launch.height = c->height;
+    launch.output_pitch = vmafgpu__chain_pitch(c->width);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->width, VMAFGPU__FANSNR_THREADS),
+                       vmafgpu__divide_up(c->height, VMAFGPU__FANSNR_ROWS), work->batch->pairs, VMAFGPU__FANSNR_THREADS, 0);
+    vmafgpu__enqueue(work, VMAFGPU__FANSNR_TERMS, &shape, &launch);
+    vmafgpu__begin_chains(&chains, work, launch.scratch_size, pairs);
+    for (int i = 0; i < 2; i++)
+        vmafgpu__add_chain(&chains, &blocks, work->site->lanes, launch.output[i], sums[i], c->width, c->height);
+    vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FANSNR_CHAINS, blocks);
+}
+
+static void vmafgpu__gpu_fansnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                       vmafgpu__value *out) {
+    (void)v, (void)e;
+    memcpy(out, words, 2 * sizeof *out);
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_fansnr_measure = {
+    2, NULL, vmafgpu__gpu_fansnr_scratch, vmafgpu__gpu_fansnr_enqueue, vmafgpu__gpu_fansnr_settle, NULL
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_fansnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fansnr_measure
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__FLOAT_ANSNR_FEATURE \
+    { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish, \
+      NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fansnr), &vmafgpu__ansnr_measure, NULL }
+
+#endif
 #endif /* !VMAFGPU_NO_FLOAT */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
+#define VMAFGPU__FLOAT_ANSNR_FEATURE VMAFGPU__LEFT_OUT("float_ansnr", "VMAFGPU_NO_FLOAT", vmafgpu__ansnr_columns)
+#endif
 
 /* ================================================================================================
  * >>float motion                                 the difference of blurred references
@@ -17317,6 +17399,8 @@ static const vmafgpu__measure vmafgpu__ansnr_measure = {
  * After libvmaf's float_motion.c. References are blurred one by one, and what counts of two of them is a sum in floats. What is
  * kept of the reference before is its samples, which are blurred again: that is less memory than floats, and quick.
  */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
 static const vmafgpu__column vmafgpu__fmotion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
     { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 },   /* with motion_force_zero... */
@@ -17325,7 +17409,23 @@ static const vmafgpu__column vmafgpu__fmotion_columns[] = {
     { NULL, NULL, 0, 0, 0 }
 };
 
+#endif
 #ifndef VMAFGPU_NO_FLOAT
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+enum {
+    VMAFGPU__FMOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
+    VMAFGPU__FMOTION_SMALL_THREADS = 128,
+    VMAFGPU__FMOTION_SUMS = 2 * 3           /* of each plane at both scales */
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
 #define VMAFGPU__FMOTION_OPTIONS(X) \
     X(VMAFGPU__FMOTION_DEBUG, "debug", NULL, VMAFGPU__FLAG, 1, 0, 1, NULL) \
     X(VMAFGPU__FMOTION_SCALE1, "motion_add_scale1", "mdc", VMAFGPU__FLAG, 0, 0, 1, NULL) \
@@ -17673,7 +17773,192 @@ static const vmafgpu__measure vmafgpu__fmotion_measure = {
     NULL, NULL
 };
 
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: what pixels differ by, then the sums ---- */
+
+enum { VMAFGPU__FMOTION_DIFFERENCES, VMAFGPU__FMOTION_SMALL, VMAFGPU__FMOTION_MAKE_PLANES, VMAFGPU__FMOTION_CHECK,
+       VMAFGPU__FMOTION_CHAINS };
+
+static const char *vmafgpu__gpu_fmotion_kernel(const vmafgpu__site *site, int kernel) {
+    static const char *const names[] = { "vmafgpu_float_motion", "vmafgpu_float_motion_small", "vmafgpu_float_planes",
+                                         "vmafgpu_squares" };
+    int is_used = kernel == VMAFGPU__FMOTION_DIFFERENCES;
+    if (kernel >= VMAFGPU__FMOTION_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FMOTION_CHAINS);
+    for (int i = 0; i < site->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &site->v->extractors[i];
+        if (e->feature->measure != &vmafgpu__fmotion_measure)
+            continue;
+        is_used |= kernel == VMAFGPU__FMOTION_SMALL && e->option[VMAFGPU__FMOTION_SCALE1] != 0;
+        is_used |= kernel > VMAFGPU__FMOTION_SMALL && e->option[VMAFGPU__FMOTION_UV] != 0 &&
+                   (kernel != VMAFGPU__FMOTION_CHECK || site->config->bytes_per_sample == 2);
+    }
+    return is_used ? names[kernel] : NULL;
+}
+
+/* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats, before and
+ * now. */
+typedef struct vmafgpu__fmotion_places {
+    uint64_t size;
+    uint64_t picture[2], terms[3][2], sums[3][2];
+    int      w[3][2], h[3][2], scales, planes;
+} vmafgpu__fmotion_places;
+
+static vmafgpu__fmotion_places vmafgpu__fmotion_places_of(const vmafgpu_config *c, const vmafgpu__extractor *e) {
+    vmafgpu__fmotion_places out;
+    memset(&out, 0, sizeof out);
+    out.planes = vmafgpu__fmotion_planes(e);
+    out.scales = e->option[VMAFGPU__FMOTION_SCALE1] != 0 ? 2 : 1;
+    for (int plane = 0; plane < out.planes; plane++)
+        for (int s = 0; s < out.scales; s++) {
+            int w, h;
+            vmafgpu__fmotion_plane_size(c, plane, &w, &h);
+            out.w[plane][s] = s ? vmafgpu__fmotion_half(c->width) : w;
+            out.h[plane][s] = s ? vmafgpu__fmotion_half(c->height) : h;
+            out.terms[plane][s] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[plane][s]), out.h[plane][s]);
+            out.sums[plane][s] = vmafgpu__place_plane(&out.size, 1, out.h[plane][s]);
+        }
+    for (int i = 0; i < 2 && out.planes > 1; i++)
+        out.picture[i] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[1][0]), out.h[1][0]);
+    return out;
+}
+
+static uint64_t vmafgpu__gpu_fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    return vmafgpu__fmotion_is_zero(e) ? 0 : vmafgpu__fmotion_places_of(&v->config, e).size;
+}
+
+/* Tables of chroma's columns and rows, each made of itself, then of luma's at scale 1. `halved`: where these begin. */
+static size_t vmafgpu__fmotion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
+    const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
+    size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
+    used += vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, h, h, out ? out + used : NULL);
+    *halved = used;
+    used += vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->width, vmafgpu__fmotion_half(c->width), out ? out + used : NULL);
+    return used + vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->height, vmafgpu__fmotion_half(c->height), out ? out + used : NULL);
+}
+
+static size_t vmafgpu__gpu_fmotion_tables(const vmafgpu__site *site, unsigned char *out) {
+    size_t halved;
+    return sizeof(uint64_t) * vmafgpu__fmotion_tables(site->config, (uint64_t *)(void *)out, &halved);
+}
+
+/* A plane of chroma as floats, before and now. Of references that come alone, too, each sample must be legal. */
+static void vmafgpu__fmotion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__fmotion_places *layout, int plane) {
+    vmafgpu__float_planes_launch launch;
+    vmafgpu__fill_planes(work, 1, VMAFGPU__SPEED_NEAREST, layout->w[plane][0], layout->h[plane][0],
+                         (const uint64_t *)(const void *)work->tables, layout->size, layout->picture, &launch);
+    for (int i = 0; i < work->batch->pairs; i++) {
+        launch.source[i][0].data = work->past[i].chroma[plane - 1];
+        launch.source[i][0].pitch = work->past[i].chroma_pitch[plane - 1];
+        launch.source[i][1].data = work->chroma[i].plane[0][plane - 1];
+        launch.source[i][1].pitch = work->chroma[i].pitch[0][plane - 1];
+    }
+    vmafgpu__enqueue_planes(work, VMAFGPU__FMOTION_MAKE_PLANES, &launch);
+}
+
+static void vmafgpu__gpu_fmotion_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(c, e);
+    vmafgpu__blur_launch launch;
+    vmafgpu__chains_launch chains;
+    vmafgpu__shape shape;
+    size_t halved;
+    float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
+    int reach, blocks = 0;
+    const float *given = vmafgpu__fmotion_taps(e, &reach);
+    if (vmafgpu__fmotion_is_zero(e))
+        return;
+    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
+    vmafgpu__fmotion_tables(c, NULL, &halved);
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = layout.size;
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.unit = vmafgpu__float_unit(c);
+    launch.columns = (const uint64_t *)(const void *)work->tables + halved;
+    launch.rows = launch.columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__fmotion_half(c->width));
+    memcpy(launch.input, layout.picture, sizeof launch.input);
+    /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
+    taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
+    if (reach)
+        memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
+    vmafgpu__blur_taps(&launch, taps, VMAFGPU__BLUR_MOTION_REACH);
+    /* Distorted chroma must be legal as well: its squares are sums that nobody reads. */
+    if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
+        vmafgpu__work check = *work;
+        check.functions += VMAFGPU__FMOTION_CHECK;
+        check.words += VMAFGPU__FMOTION_SUMS;
+        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
+    }
+    for (int plane = 0; plane < layout.planes; plane++) {
+        if (plane)
+            vmafgpu__fmotion_enqueue_chroma(work, &layout, plane);
+        launch.bytes = plane ? 4 : launch.bytes;
+        launch.width = layout.w[plane][0];
+        launch.height = layout.h[plane][0];
+        launch.small_width = layout.w[plane][1];
+        launch.small_height = layout.h[plane][1];
+        launch.input_pitch = vmafgpu__chain_pitch(launch.width);
+        for (int s = 0; s < layout.scales && chains.pairs; s++) {
+            const int w = layout.w[plane][s], h = layout.h[plane][s];
+            launch.output[0] = layout.terms[plane][s];
+            launch.output_pitch = vmafgpu__chain_pitch(w);
+            if (s)
+                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, VMAFGPU__FMOTION_SMALL_THREADS), h, work->batch->pairs,
+                                   VMAFGPU__FMOTION_SMALL_THREADS, 0);
+            else
+                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, vmafgpu__blur_columns(VMAFGPU__BLUR_MOTION_REACH)),
+                                   vmafgpu__divide_up(h, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
+                                   VMAFGPU__FMOTION_SHARED);
+            vmafgpu__enqueue(work, s ? VMAFGPU__FMOTION_SMALL : VMAFGPU__FMOTION_DIFFERENCES, &shape, &launch);
+            vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[plane][s], layout.sums[plane][s], w, h);
+        }
+    }
+    if (chains.pairs)
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FMOTION_CHAINS, blocks);
+}
+
+static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                        vmafgpu__value *out) {
+    const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(&v->config, e);
+    out[0].real = 0;
+    for (int plane = 0; plane < layout.planes; plane++) {
+        float mean = 0;
+        for (int s = 0; s < layout.scales; s++)
+            mean += (float)(words++)->real / (float)(layout.w[plane][s] * layout.h[plane][s]);
+        out[0].real += (double)mean;
+    }
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
+    VMAFGPU__FMOTION_SUMS + 3, NULL, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue,
+    vmafgpu__gpu_fmotion_settle, NULL
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, vmafgpu__gpu_fmotion_tables, NULL, NULL, &vmafgpu__gpu_fmotion_measure
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__FLOAT_MOTION_FEATURE \
+    { "float_motion", NULL, vmafgpu__fmotion_columns, vmafgpu__fmotion_options, VMAFGPU__FMOTION_DEBUG, 0, \
+      vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_fmotion), \
+      &vmafgpu__fmotion_measure, vmafgpu__fmotion_has_column }
+
+#endif
 #endif /* !VMAFGPU_NO_FLOAT */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
+#define VMAFGPU__FLOAT_MOTION_FEATURE VMAFGPU__LEFT_OUT("float_motion", "VMAFGPU_NO_FLOAT", vmafgpu__fmotion_columns)
+#endif
 
 /* ================================================================================================
  * >>float vif                                    visual information fidelity in floats
@@ -17681,6 +17966,8 @@ static const vmafgpu__measure vmafgpu__fmotion_measure = {
  * After libvmaf's float_vif.c and vif_tools.c. Unlike in the integer form a scale's pictures are smoothed by the kernel of that
  * scale before they are halved. Scale 0 is read from the frames row by row, scaled before if that is asked for.
  */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
 static const vmafgpu__column vmafgpu__fvif_columns[] = {
     { "vif_scale0", "VMAF_feature_vif_scale0_score", 0, 0, 0 }, { "vif_scale1", "VMAF_feature_vif_scale1_score", 0, 0, 0 },
     { "vif_scale2", "VMAF_feature_vif_scale2_score", 0, 0, 0 }, { "vif_scale3", "VMAF_feature_vif_scale3_score", 0, 0, 0 },
@@ -17692,7 +17979,80 @@ static const vmafgpu__column vmafgpu__fvif_columns[] = {
     { NULL, NULL, 0, 0, 0 }
 };
 
+#endif
 #ifndef VMAFGPU_NO_FLOAT
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
+    -0.012671635276421f, 0.064841182402670f, -0.157048836463065f, 0.257167726303123f,
+    -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f
+};
+
+/* The logarithm of base 2, as the reference has it: of infinity and of no number it is what their bits are, on x86. */
+VMAFGPU__FN float vmafgpu__float_log2(float x) {
+    const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
+    const float exponent = (float)((int)(bits >> 23 & 255) - 127);
+    const float z = VMAFGPU__FLOAT_OF((bits & 0x7fffff) | 0x3f800000) - 1;
+    float value = vmafgpu__float_log_factors[0];
+    for (int i = 1; i < 8; i++)
+        value = value * z + vmafgpu__float_log_factors[i];
+    return exponent + value * z;
+}
+
+/* What a pixel adds to numerator and denominator, of the means around it of r, d, r r, d d and r d. */
+VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd, float rd,
+                                          const vmafgpu__float_vif_limits *limits, float *numerator, float *denominator) {
+    const float epsilon = 1.0e-10f;
+    const double noise = limits->noise_variance;
+    float s1 = rr - m1 * m1, s2 = dd - m2 * m2;
+    const float s12 = rd - m1 * m2;
+    s1 = s1 > 0 ? s1 : 0;
+    s2 = s2 > 0 ? s2 : 0;
+    float gain = VMAFGPU__QUOTIENT(s12, s1 + epsilon), rest = s2 - gain * s12;
+    if (s1 < epsilon) {
+        gain = 0;
+        rest = s2;
+        s1 = 0;
+    }
+    if (s2 < epsilon)
+        gain = rest = 0;
+    if (gain < 0) {
+        gain = 0;
+        rest = s2;
+    }
+    rest = rest > epsilon ? rest : epsilon;
+    gain = gain < limits->gain ? gain : limits->gain;
+    if (s1 < limits->noise) {
+        *numerator = 1 - s2 * limits->from_noise;
+        *denominator = 1;
+    } else {
+        const double share = VMAFGPU__QUOTIENT((double)(gain * gain * s1), (double)rest + noise);
+        *numerator = s12 < 0 ? 0 : vmafgpu__float_log2((float)(1.0 + share));
+        *denominator = vmafgpu__float_log2((float)(1.0 + VMAFGPU__QUOTIENT((double)s1, noise)));
+    }
+}
+
+enum {
+    VMAFGPU__FVIF_SHARED = 5 * VMAFGPU__BLUR_LINE,
+    VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 60, VMAFGPU__SHRINK_ROWS = 16, VMAFGPU__SHRINK_PARTS = 2
+};
+
+/* Of a block of shrink: lines of even rows, after the pass down the columns. */
+VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
+    return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
+}
+
+VMAFGPU__FN int32_t vmafgpu__shrink_shared(int32_t reach) {
+    return VMAFGPU__SHRINK_ROWS * vmafgpu__shrink_line(reach) * 4;
+}
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
 #define VMAFGPU__FVIF_OPTIONS(X) \
     X(VMAFGPU__FVIF_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
     X(VMAFGPU__FVIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
@@ -18018,7 +18378,207 @@ static const vmafgpu__measure vmafgpu__fvif_measure = {
     vmafgpu__fvif_measure_pair, NULL, NULL
 };
 
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: per scale what pixels add, and the next scale's pictures; then all sums ---- */
+
+enum { VMAFGPU__FVIF_8, VMAFGPU__FVIF_4, VMAFGPU__FVIF_ANY, VMAFGPU__FVIF_SHRINK, VMAFGPU__FVIF_PLANES, VMAFGPU__FVIF_CHAINS };
+
+/* Device memory of one pair: pictures of scales 1 to 3, and of scale 0 after a prescale, terms and their rows' sums, of numerator and denominator. */
+typedef struct vmafgpu__fvif_places {
+    uint64_t size;
+    uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
+} vmafgpu__fvif_places;
+
+static vmafgpu__fvif_places vmafgpu__fvif_places_of(const vmafgpu__fvif_state *x) {
+    vmafgpu__fvif_places out;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        for (int i = 0; i < 2; i++) {
+            const int32_t pitch = vmafgpu__chain_pitch(x->w[s]);
+            out.picture[s][i] = s || x->resampled ? vmafgpu__place_plane(&out.size, pitch, x->h[s]) : 0;
+            out.terms[s][i] = vmafgpu__place_plane(&out.size, pitch, x->h[s]);
+            out.sums[s][i] = vmafgpu__place_plane(&out.size, 1, x->h[s]);
+        }
+    return out;
+}
+
+static int vmafgpu__fvif_is_first(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FVIF_SKIP_SCALE0] != 0;
+}
+
+static int vmafgpu__fvif_kernel_of(int reach) {
+    return reach == 8 ? VMAFGPU__FVIF_8 : reach == 4 ? VMAFGPU__FVIF_4 : VMAFGPU__FVIF_ANY;
+}
+
+static const char *vmafgpu__gpu_fvif_kernel(const vmafgpu__site *site, int kernel) {
+    static const char *const names[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif", "vmafgpu_float_shrink",
+                                         "vmafgpu_float_planes" };
+    int is_used = kernel == VMAFGPU__FVIF_SHRINK;
+    if (kernel >= VMAFGPU__FVIF_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FVIF_CHAINS);
+    for (int i = 0; i < site->v->extractor_count && !is_used; i++) {
+        const vmafgpu__extractor *e = &site->v->extractors[i];
+        vmafgpu__fvif_state x;
+        if (e->feature->measure != &vmafgpu__fvif_measure)
+            continue;
+        vmafgpu__fvif_resolve(site->v, e, &x);
+        is_used |= kernel == VMAFGPU__FVIF_PLANES && x.resampled;
+        for (int s = vmafgpu__fvif_is_first(e); s < VMAFGPU__SCALES; s++)
+            is_used |= vmafgpu__fvif_kernel_of(x.reach[s]) == kernel;
+    }
+    return is_used ? names[kernel] : NULL;
+}
+
+/* Entries before the tables of extractor `e`'s prescale, the columns' and then the rows'; NULL: all. */
+static size_t vmafgpu__fvif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
+    size_t used = 0;
+    for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
+        vmafgpu__fvif_state x;
+        if (v->extractors[i].feature->measure != &vmafgpu__fvif_measure)
+            continue;
+        vmafgpu__fvif_resolve(v, &v->extractors[i], &x);
+        if (!x.resampled)
+            continue;
+        used += vmafgpu__source_table(x.method, v->config.width, x.w[0], out ? out + used : NULL);
+        used += vmafgpu__source_table(x.method, v->config.height, x.h[0], out ? out + used : NULL);
+    }
+    return used;
+}
+
+static size_t vmafgpu__gpu_fvif_tables(const vmafgpu__site *site, unsigned char *out) {
+    return sizeof(uint64_t) * vmafgpu__fvif_tables(site->v, NULL, (uint64_t *)(void *)out);
+}
+
+static uint64_t vmafgpu__gpu_fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__fvif_state x;
+    vmafgpu__fvif_resolve(v, e, &x);
+    return vmafgpu__fvif_places_of(&x).size;
+}
+
+/* Luma after the prescale. */
+static void vmafgpu__fvif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__fvif_state *x,
+                                         const vmafgpu__fvif_places *layout) {
+    vmafgpu__float_planes_launch launch;
+    const uint64_t *tables = (const uint64_t *)(const void *)work->tables + vmafgpu__fvif_tables(work->v, e, NULL);
+    vmafgpu__fill_planes(work, 0, x->method, x->w[0], x->h[0], tables, layout->size, layout->picture[0], &launch);
+    for (int i = 0; i < work->batch->pairs; i++) {
+        const vmafgpu__gpu_pair *pair = &work->batch->pair[i];
+        if (!pair->distorted)
+            continue;
+        launch.source[i][0].data = pair->reference;
+        launch.source[i][0].pitch = pair->reference_pitch;
+        launch.source[i][1].data = pair->distorted;
+        launch.source[i][1].pitch = pair->distorted_pitch;
+    }
+    vmafgpu__enqueue_planes(work, VMAFGPU__FVIF_PLANES, &launch);
+}
+
+/* What pixels of a scale add. */
+static void vmafgpu__fvif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
+    vmafgpu__shape shape;
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, vmafgpu__blur_columns(launch->reach)),
+                       vmafgpu__divide_up(launch->height, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
+                       VMAFGPU__FVIF_SHARED);
+    vmafgpu__enqueue(work, vmafgpu__fvif_kernel_of(launch->reach), &shape, launch);
+}
+
+static void vmafgpu__gpu_fvif_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__blur_launch launch;
+    vmafgpu__chains_launch chains;
+    vmafgpu__fvif_state x;
+    vmafgpu__shape shape;
+    int blocks = 0;
+    vmafgpu__fvif_resolve(work->v, e, &x);
+    const vmafgpu__fvif_places layout = vmafgpu__fvif_places_of(&x);
+    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 0));
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = layout.size;
+    launch.bytes = x.resampled ? 4 : c->bit_depth == 8 ? 1 : 2;
+    launch.unit = vmafgpu__float_unit(c);
+    launch.limits = x.limits;
+    if (x.resampled && chains.pairs)
+        vmafgpu__fvif_enqueue_scaled(work, e, &x, &layout);
+    for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
+        float taps[VMAFGPU__BLUR_TAPS];
+        launch.width = x.w[s];
+        launch.height = x.h[s];
+        launch.input_pitch = vmafgpu__chain_pitch(x.w[s]);
+        launch.output_pitch = launch.input_pitch;
+        for (int i = 0; i < 2; i++) {
+            launch.input[i] = layout.picture[s][i];
+            launch.output[i] = layout.terms[s][i];
+        }
+        vmafgpu__speed_gaussian(x.reach[s], (float)(2 * x.reach[s] + 1) / 5.0f, taps);
+        vmafgpu__blur_taps(&launch, taps, x.reach[s]);
+        if (s >= vmafgpu__fvif_is_first(e)) {
+            vmafgpu__fvif_enqueue_terms(work, &launch);
+            for (int i = 0; i < 2; i++)
+                vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[s][i], layout.sums[s][i], x.w[s], x.h[s]);
+        }
+        if (s + 1 == VMAFGPU__SCALES)
+            break;
+        vmafgpu__speed_gaussian(x.reach[s + 1], (float)(2 * x.reach[s + 1] + 1) / 5.0f, taps);
+        vmafgpu__blur_taps(&launch, taps, x.reach[s + 1]);
+        launch.output_pitch = vmafgpu__chain_pitch(x.w[s + 1]);
+        for (int i = 0; i < 2; i++)
+            launch.output[i] = layout.picture[s + 1][i];
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(x.w[s + 1], VMAFGPU__SHRINK_COLUMNS),
+                           vmafgpu__divide_up(x.h[s + 1], VMAFGPU__SHRINK_ROWS), 2 * work->batch->pairs, VMAFGPU__SHRINK_THREADS,
+                           vmafgpu__shrink_shared(launch.reach));
+        vmafgpu__enqueue(work, VMAFGPU__FVIF_SHRINK, &shape, &launch);
+        launch.bytes = 4;
+    }
+    if (chains.pairs)
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FVIF_CHAINS, blocks);
+}
+
+static void vmafgpu__gpu_fvif_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                     vmafgpu__value *out) {
+    const int first = 2 * vmafgpu__fvif_is_first(e);
+    (void)v;
+    for (int i = 0; i < 2 * VMAFGPU__SCALES; i++)
+        out[i].real = i < first ? (double)-i : words[i - first].real;
+}
+
+/* A row of the prescaled picture is a row of the grid. */
+static const char *vmafgpu__gpu_fvif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__fvif_state x;
+    vmafgpu__fvif_resolve(v, e, &x);
+    return x.resampled && x.h[0] > 65535 ? "vif_prescale to more than 65535 rows" : NULL;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
+    2 * VMAFGPU__SCALES, vmafgpu__gpu_fvif_lacks, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
+    { 0, 0 }, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, vmafgpu__gpu_fvif_tables, NULL, NULL, &vmafgpu__gpu_fvif_measure
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__FLOAT_VIF_FEATURE \
+    { "float_vif", NULL, vmafgpu__fvif_columns, vmafgpu__fvif_options, VMAFGPU__FVIF_DEBUG, 0, vmafgpu__fvif_plan, \
+      vmafgpu__fvif_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fvif), &vmafgpu__fvif_measure, NULL }
+
+#endif
 #endif /* !VMAFGPU_NO_FLOAT */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
+#define VMAFGPU__FLOAT_VIF_FEATURE VMAFGPU__LEFT_OUT("float_vif", "VMAFGPU_NO_FLOAT", vmafgpu__fvif_columns)
+#endif
+
+#endif /* VMAFGPU__PASS */
+
+#if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ================================================================================================
  * >>cpu                                          the backend in plain C, and what chooses vector code instead
@@ -20000,459 +20560,6 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
     { 2, 2 }, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
 };
 #endif /* !VMAFGPU_NO_SPEED */
-
-/* ---- what is measured by itself ---- */
-
-#ifndef VMAFGPU_NO_FLOAT
-
-/* ---- float_vif: per scale what pixels add, and the next scale's pictures; then all sums ---- */
-
-enum { VMAFGPU__FVIF_8, VMAFGPU__FVIF_4, VMAFGPU__FVIF_ANY, VMAFGPU__FVIF_SHRINK, VMAFGPU__FVIF_PLANES, VMAFGPU__FVIF_CHAINS };
-
-/* Device memory of one pair: pictures of scales 1 to 3, and of scale 0 after a prescale, terms and their rows' sums, of numerator and denominator. */
-typedef struct vmafgpu__fvif_places {
-    uint64_t size;
-    uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
-} vmafgpu__fvif_places;
-
-static vmafgpu__fvif_places vmafgpu__fvif_places_of(const vmafgpu__fvif_state *x) {
-    vmafgpu__fvif_places out;
-    memset(&out, 0, sizeof out);
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        for (int i = 0; i < 2; i++) {
-            const int32_t pitch = vmafgpu__chain_pitch(x->w[s]);
-            out.picture[s][i] = s || x->resampled ? vmafgpu__place_plane(&out.size, pitch, x->h[s]) : 0;
-            out.terms[s][i] = vmafgpu__place_plane(&out.size, pitch, x->h[s]);
-            out.sums[s][i] = vmafgpu__place_plane(&out.size, 1, x->h[s]);
-        }
-    return out;
-}
-
-static int vmafgpu__fvif_is_first(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__FVIF_SKIP_SCALE0] != 0;
-}
-
-static int vmafgpu__fvif_kernel_of(int reach) {
-    return reach == 8 ? VMAFGPU__FVIF_8 : reach == 4 ? VMAFGPU__FVIF_4 : VMAFGPU__FVIF_ANY;
-}
-
-static const char *vmafgpu__gpu_fvif_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif", "vmafgpu_float_shrink",
-                                         "vmafgpu_float_planes" };
-    int is_used = kernel == VMAFGPU__FVIF_SHRINK;
-    if (kernel >= VMAFGPU__FVIF_CHAINS)
-        return vmafgpu__chain_kernel(kernel - VMAFGPU__FVIF_CHAINS);
-    for (int i = 0; i < site->v->extractor_count && !is_used; i++) {
-        const vmafgpu__extractor *e = &site->v->extractors[i];
-        vmafgpu__fvif_state x;
-        if (e->feature->measure != &vmafgpu__fvif_measure)
-            continue;
-        vmafgpu__fvif_resolve(site->v, e, &x);
-        is_used |= kernel == VMAFGPU__FVIF_PLANES && x.resampled;
-        for (int s = vmafgpu__fvif_is_first(e); s < VMAFGPU__SCALES; s++)
-            is_used |= vmafgpu__fvif_kernel_of(x.reach[s]) == kernel;
-    }
-    return is_used ? names[kernel] : NULL;
-}
-
-/* Entries before the tables of extractor `e`'s prescale, the columns' and then the rows'; NULL: all. */
-static size_t vmafgpu__fvif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
-    size_t used = 0;
-    for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
-        vmafgpu__fvif_state x;
-        if (v->extractors[i].feature->measure != &vmafgpu__fvif_measure)
-            continue;
-        vmafgpu__fvif_resolve(v, &v->extractors[i], &x);
-        if (!x.resampled)
-            continue;
-        used += vmafgpu__source_table(x.method, v->config.width, x.w[0], out ? out + used : NULL);
-        used += vmafgpu__source_table(x.method, v->config.height, x.h[0], out ? out + used : NULL);
-    }
-    return used;
-}
-
-static size_t vmafgpu__gpu_fvif_tables(const vmafgpu__site *site, unsigned char *out) {
-    return sizeof(uint64_t) * vmafgpu__fvif_tables(site->v, NULL, (uint64_t *)(void *)out);
-}
-
-static uint64_t vmafgpu__gpu_fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__fvif_state x;
-    vmafgpu__fvif_resolve(v, e, &x);
-    return vmafgpu__fvif_places_of(&x).size;
-}
-
-static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, int reach) {
-    memset(launch->taps, 0, sizeof launch->taps);
-    memcpy(launch->taps + VMAFGPU__BLUR_ROWS - 1, taps, (size_t)(2 * reach + 1) * sizeof *taps);
-    launch->reach = reach;
-}
-
-/* A launch that makes pictures of w x h, whose samples come next: whether they are u or v, else canonical luma. `tables`: of the
- * columns, then of the rows. */
-static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h, const uint64_t *tables,
-                                 uint64_t scratch_size, const uint64_t *output, vmafgpu__float_planes_launch *out) {
-    const vmafgpu_config *c = work->site->config;
-    memset(out, 0, sizeof *out);
-    out->scratch = work->scratch;
-    out->scratch_size = scratch_size;
-    memcpy(out->output, output, sizeof out->output);
-    out->columns = tables;
-    out->rows = tables + vmafgpu__source_table_size(method, w);
-    out->illegal = work->illegal;
-    out->sources = vmafgpu__source_entries(method);
-    out->has_weights = method == VMAFGPU__SPEED_LANCZOS4;
-    out->width = w;
-    out->height = h;
-    out->pitch = vmafgpu__chain_pitch(w);
-    out->bytes = is_chroma ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
-    out->step = is_chroma ? vmafgpu__chroma_step(c) : out->bytes;
-    out->shift = is_chroma ? vmafgpu__sample_shift(c) : 0;
-    out->mask = is_chroma && c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
-    out->unit = vmafgpu__float_unit(c);
-}
-
-static void vmafgpu__enqueue_planes(const vmafgpu__work *work, int kernel, vmafgpu__float_planes_launch *launch) {
-    vmafgpu__shape shape;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, VMAFGPU__PLANES_THREADS), launch->height, 2 * work->batch->pairs,
-                       VMAFGPU__PLANES_THREADS, 0);
-    vmafgpu__enqueue(work, kernel, &shape, launch);
-}
-
-/* Luma after the prescale. */
-static void vmafgpu__fvif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__fvif_state *x,
-                                         const vmafgpu__fvif_places *layout) {
-    vmafgpu__float_planes_launch launch;
-    const uint64_t *tables = (const uint64_t *)(const void *)work->tables + vmafgpu__fvif_tables(work->v, e, NULL);
-    vmafgpu__fill_planes(work, 0, x->method, x->w[0], x->h[0], tables, layout->size, layout->picture[0], &launch);
-    for (int i = 0; i < work->batch->pairs; i++) {
-        const vmafgpu__gpu_pair *pair = &work->batch->pair[i];
-        if (!pair->distorted)
-            continue;
-        launch.source[i][0].data = pair->reference;
-        launch.source[i][0].pitch = pair->reference_pitch;
-        launch.source[i][1].data = pair->distorted;
-        launch.source[i][1].pitch = pair->distorted_pitch;
-    }
-    vmafgpu__enqueue_planes(work, VMAFGPU__FVIF_PLANES, &launch);
-}
-
-/* What pixels of a scale add. */
-static void vmafgpu__fvif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
-    vmafgpu__shape shape;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, vmafgpu__blur_columns(launch->reach)),
-                       vmafgpu__divide_up(launch->height, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
-                       VMAFGPU__FVIF_SHARED);
-    vmafgpu__enqueue(work, vmafgpu__fvif_kernel_of(launch->reach), &shape, launch);
-}
-
-static void vmafgpu__gpu_fvif_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    vmafgpu__blur_launch launch;
-    vmafgpu__chains_launch chains;
-    vmafgpu__fvif_state x;
-    vmafgpu__shape shape;
-    int blocks = 0;
-    vmafgpu__fvif_resolve(work->v, e, &x);
-    const vmafgpu__fvif_places layout = vmafgpu__fvif_places_of(&x);
-    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 0));
-    memset(&launch, 0, sizeof launch);
-    launch.batch = *work->batch;
-    launch.scratch = work->scratch;
-    launch.scratch_size = layout.size;
-    launch.bytes = x.resampled ? 4 : c->bit_depth == 8 ? 1 : 2;
-    launch.unit = vmafgpu__float_unit(c);
-    launch.limits = x.limits;
-    if (x.resampled && chains.pairs)
-        vmafgpu__fvif_enqueue_scaled(work, e, &x, &layout);
-    for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
-        float taps[VMAFGPU__BLUR_TAPS];
-        launch.width = x.w[s];
-        launch.height = x.h[s];
-        launch.input_pitch = vmafgpu__chain_pitch(x.w[s]);
-        launch.output_pitch = launch.input_pitch;
-        for (int i = 0; i < 2; i++) {
-            launch.input[i] = layout.picture[s][i];
-            launch.output[i] = layout.terms[s][i];
-        }
-        vmafgpu__speed_gaussian(x.reach[s], (float)(2 * x.reach[s] + 1) / 5.0f, taps);
-        vmafgpu__blur_taps(&launch, taps, x.reach[s]);
-        if (s >= vmafgpu__fvif_is_first(e)) {
-            vmafgpu__fvif_enqueue_terms(work, &launch);
-            for (int i = 0; i < 2; i++)
-                vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[s][i], layout.sums[s][i], x.w[s], x.h[s]);
-        }
-        if (s + 1 == VMAFGPU__SCALES)
-            break;
-        vmafgpu__speed_gaussian(x.reach[s + 1], (float)(2 * x.reach[s + 1] + 1) / 5.0f, taps);
-        vmafgpu__blur_taps(&launch, taps, x.reach[s + 1]);
-        launch.output_pitch = vmafgpu__chain_pitch(x.w[s + 1]);
-        for (int i = 0; i < 2; i++)
-            launch.output[i] = layout.picture[s + 1][i];
-        vmafgpu__set_shape(&shape, vmafgpu__divide_up(x.w[s + 1], VMAFGPU__SHRINK_COLUMNS),
-                           vmafgpu__divide_up(x.h[s + 1], VMAFGPU__SHRINK_ROWS), 2 * work->batch->pairs, VMAFGPU__SHRINK_THREADS,
-                           vmafgpu__shrink_shared(launch.reach));
-        vmafgpu__enqueue(work, VMAFGPU__FVIF_SHRINK, &shape, &launch);
-        launch.bytes = 4;
-    }
-    if (chains.pairs)
-        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FVIF_CHAINS, blocks);
-}
-
-static void vmafgpu__gpu_fvif_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                     vmafgpu__value *out) {
-    const int first = 2 * vmafgpu__fvif_is_first(e);
-    (void)v;
-    for (int i = 0; i < 2 * VMAFGPU__SCALES; i++)
-        out[i].real = i < first ? (double)-i : words[i - first].real;
-}
-
-/* A row of the prescaled picture is a row of the grid. */
-static const char *vmafgpu__gpu_fvif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__fvif_state x;
-    vmafgpu__fvif_resolve(v, e, &x);
-    return x.resampled && x.h[0] > 65535 ? "vif_prescale to more than 65535 rows" : NULL;
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
-    2 * VMAFGPU__SCALES, vmafgpu__gpu_fvif_lacks, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
-    { 0, 0 }, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, vmafgpu__gpu_fvif_tables, NULL, NULL, &vmafgpu__gpu_fvif_measure
-};
-
-/* ---- float_motion: what pixels differ by, then the sums ---- */
-
-enum { VMAFGPU__FMOTION_DIFFERENCES, VMAFGPU__FMOTION_SMALL, VMAFGPU__FMOTION_MAKE_PLANES, VMAFGPU__FMOTION_CHECK,
-       VMAFGPU__FMOTION_CHAINS };
-
-static const char *vmafgpu__gpu_fmotion_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_float_motion", "vmafgpu_float_motion_small", "vmafgpu_float_planes",
-                                         "vmafgpu_squares" };
-    int is_used = kernel == VMAFGPU__FMOTION_DIFFERENCES;
-    if (kernel >= VMAFGPU__FMOTION_CHAINS)
-        return vmafgpu__chain_kernel(kernel - VMAFGPU__FMOTION_CHAINS);
-    for (int i = 0; i < site->v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &site->v->extractors[i];
-        if (e->feature->measure != &vmafgpu__fmotion_measure)
-            continue;
-        is_used |= kernel == VMAFGPU__FMOTION_SMALL && e->option[VMAFGPU__FMOTION_SCALE1] != 0;
-        is_used |= kernel > VMAFGPU__FMOTION_SMALL && e->option[VMAFGPU__FMOTION_UV] != 0 &&
-                   (kernel != VMAFGPU__FMOTION_CHECK || site->config->bytes_per_sample == 2);
-    }
-    return is_used ? names[kernel] : NULL;
-}
-
-/* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats, before and
- * now. */
-typedef struct vmafgpu__fmotion_places {
-    uint64_t size;
-    uint64_t picture[2], terms[3][2], sums[3][2];
-    int      w[3][2], h[3][2], scales, planes;
-} vmafgpu__fmotion_places;
-
-static vmafgpu__fmotion_places vmafgpu__fmotion_places_of(const vmafgpu_config *c, const vmafgpu__extractor *e) {
-    vmafgpu__fmotion_places out;
-    memset(&out, 0, sizeof out);
-    out.planes = vmafgpu__fmotion_planes(e);
-    out.scales = e->option[VMAFGPU__FMOTION_SCALE1] != 0 ? 2 : 1;
-    for (int plane = 0; plane < out.planes; plane++)
-        for (int s = 0; s < out.scales; s++) {
-            int w, h;
-            vmafgpu__fmotion_plane_size(c, plane, &w, &h);
-            out.w[plane][s] = s ? vmafgpu__fmotion_half(c->width) : w;
-            out.h[plane][s] = s ? vmafgpu__fmotion_half(c->height) : h;
-            out.terms[plane][s] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[plane][s]), out.h[plane][s]);
-            out.sums[plane][s] = vmafgpu__place_plane(&out.size, 1, out.h[plane][s]);
-        }
-    for (int i = 0; i < 2 && out.planes > 1; i++)
-        out.picture[i] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[1][0]), out.h[1][0]);
-    return out;
-}
-
-static uint64_t vmafgpu__gpu_fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    return vmafgpu__fmotion_is_zero(e) ? 0 : vmafgpu__fmotion_places_of(&v->config, e).size;
-}
-
-/* Tables of chroma's columns and rows, each made of itself, then of luma's at scale 1. `halved`: where these begin. */
-static size_t vmafgpu__fmotion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
-    const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
-    size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
-    used += vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, h, h, out ? out + used : NULL);
-    *halved = used;
-    used += vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->width, vmafgpu__fmotion_half(c->width), out ? out + used : NULL);
-    return used + vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->height, vmafgpu__fmotion_half(c->height), out ? out + used : NULL);
-}
-
-static size_t vmafgpu__gpu_fmotion_tables(const vmafgpu__site *site, unsigned char *out) {
-    size_t halved;
-    return sizeof(uint64_t) * vmafgpu__fmotion_tables(site->config, (uint64_t *)(void *)out, &halved);
-}
-
-/* A plane of chroma as floats, before and now. Of references that come alone, too, each sample must be legal. */
-static void vmafgpu__fmotion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__fmotion_places *layout, int plane) {
-    vmafgpu__float_planes_launch launch;
-    vmafgpu__fill_planes(work, 1, VMAFGPU__SPEED_NEAREST, layout->w[plane][0], layout->h[plane][0],
-                         (const uint64_t *)(const void *)work->tables, layout->size, layout->picture, &launch);
-    for (int i = 0; i < work->batch->pairs; i++) {
-        launch.source[i][0].data = work->past[i].chroma[plane - 1];
-        launch.source[i][0].pitch = work->past[i].chroma_pitch[plane - 1];
-        launch.source[i][1].data = work->chroma[i].plane[0][plane - 1];
-        launch.source[i][1].pitch = work->chroma[i].pitch[0][plane - 1];
-    }
-    vmafgpu__enqueue_planes(work, VMAFGPU__FMOTION_MAKE_PLANES, &launch);
-}
-
-static void vmafgpu__gpu_fmotion_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(c, e);
-    vmafgpu__blur_launch launch;
-    vmafgpu__chains_launch chains;
-    vmafgpu__shape shape;
-    size_t halved;
-    float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
-    int reach, blocks = 0;
-    const float *given = vmafgpu__fmotion_taps(e, &reach);
-    if (vmafgpu__fmotion_is_zero(e))
-        return;
-    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
-    vmafgpu__fmotion_tables(c, NULL, &halved);
-    memset(&launch, 0, sizeof launch);
-    launch.batch = *work->batch;
-    launch.scratch = work->scratch;
-    launch.scratch_size = layout.size;
-    launch.bytes = c->bit_depth == 8 ? 1 : 2;
-    launch.unit = vmafgpu__float_unit(c);
-    launch.columns = (const uint64_t *)(const void *)work->tables + halved;
-    launch.rows = launch.columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__fmotion_half(c->width));
-    memcpy(launch.input, layout.picture, sizeof launch.input);
-    /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
-    taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
-    if (reach)
-        memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
-    vmafgpu__blur_taps(&launch, taps, VMAFGPU__BLUR_MOTION_REACH);
-    /* Distorted chroma must be legal as well: its squares are sums that nobody reads. */
-    if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
-        vmafgpu__work check = *work;
-        check.functions += VMAFGPU__FMOTION_CHECK;
-        check.words += VMAFGPU__FMOTION_SUMS;
-        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
-    }
-    for (int plane = 0; plane < layout.planes; plane++) {
-        if (plane)
-            vmafgpu__fmotion_enqueue_chroma(work, &layout, plane);
-        launch.bytes = plane ? 4 : launch.bytes;
-        launch.width = layout.w[plane][0];
-        launch.height = layout.h[plane][0];
-        launch.small_width = layout.w[plane][1];
-        launch.small_height = layout.h[plane][1];
-        launch.input_pitch = vmafgpu__chain_pitch(launch.width);
-        for (int s = 0; s < layout.scales && chains.pairs; s++) {
-            const int w = layout.w[plane][s], h = layout.h[plane][s];
-            launch.output[0] = layout.terms[plane][s];
-            launch.output_pitch = vmafgpu__chain_pitch(w);
-            if (s)
-                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, VMAFGPU__FMOTION_SMALL_THREADS), h, work->batch->pairs,
-                                   VMAFGPU__FMOTION_SMALL_THREADS, 0);
-            else
-                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, vmafgpu__blur_columns(VMAFGPU__BLUR_MOTION_REACH)),
-                                   vmafgpu__divide_up(h, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
-                                   VMAFGPU__FMOTION_SHARED);
-            vmafgpu__enqueue(work, s ? VMAFGPU__FMOTION_SMALL : VMAFGPU__FMOTION_DIFFERENCES, &shape, &launch);
-            vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[plane][s], layout.sums[plane][s], w, h);
-        }
-    }
-    if (chains.pairs)
-        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FMOTION_CHAINS, blocks);
-}
-
-static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                        vmafgpu__value *out) {
-    const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(&v->config, e);
-    out[0].real = 0;
-    for (int plane = 0; plane < layout.planes; plane++) {
-        float mean = 0;
-        for (int s = 0; s < layout.scales; s++)
-            mean += (float)(words++)->real / (float)(layout.w[plane][s] * layout.h[plane][s]);
-        out[0].real += (double)mean;
-    }
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
-    VMAFGPU__FMOTION_SUMS + 3, NULL, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue,
-    vmafgpu__gpu_fmotion_settle, NULL
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, vmafgpu__gpu_fmotion_tables, NULL, NULL, &vmafgpu__gpu_fmotion_measure
-};
-
-/* ---- float_ansnr: what pixels add to signal and noise, then the sums ---- */
-
-enum { VMAFGPU__FANSNR_TERMS, VMAFGPU__FANSNR_CHAINS };
-
-static const char *vmafgpu__gpu_fansnr_kernel(const vmafgpu__site *site, int kernel) {
-    (void)site;
-    return kernel == VMAFGPU__FANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FANSNR_CHAINS);
-}
-
-/* Device memory of one pair: terms of signal and noise, and their rows' sums. */
-static uint64_t vmafgpu__fansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
-    uint64_t size = 0;
-    for (int i = 0; i < 2; i++) {
-        terms[i] = vmafgpu__place_plane(&size, vmafgpu__chain_pitch(c->width), c->height);
-        sums[i] = vmafgpu__place_plane(&size, 1, c->height);
-    }
-    return size;
-}
-
-static uint64_t vmafgpu__gpu_fansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    uint64_t terms[2], sums[2];
-    (void)e;
-    return vmafgpu__fansnr_place(&v->config, terms, sums);
-}
-
-static void vmafgpu__gpu_fansnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    const uint32_t pairs = vmafgpu__pairs_with(work->batch, 0);
-    vmafgpu__blur_launch launch;
-    vmafgpu__chains_launch chains;
-    vmafgpu__shape shape;
-    uint64_t sums[2];
-    int blocks = 0;
-    (void)e;
-    if (!pairs)
-        return;
-    memset(&launch, 0, sizeof launch);
-    launch.batch = *work->batch;
-    launch.scratch = work->scratch;
-    launch.scratch_size = vmafgpu__fansnr_place(c, launch.output, sums);
-    launch.bytes = c->bit_depth == 8 ? 1 : 2;
-    launch.unit = vmafgpu__float_unit(c);
-    launch.width = c->width;
-    launch.height = c->height;
-    launch.output_pitch = vmafgpu__chain_pitch(c->width);
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->width, VMAFGPU__FANSNR_THREADS),
-                       vmafgpu__divide_up(c->height, VMAFGPU__FANSNR_ROWS), work->batch->pairs, VMAFGPU__FANSNR_THREADS, 0);
-    vmafgpu__enqueue(work, VMAFGPU__FANSNR_TERMS, &shape, &launch);
-    vmafgpu__begin_chains(&chains, work, launch.scratch_size, pairs);
-    for (int i = 0; i < 2; i++)
-        vmafgpu__add_chain(&chains, &blocks, work->site->lanes, launch.output[i], sums[i], c->width, c->height);
-    vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FANSNR_CHAINS, blocks);
-}
-
-static void vmafgpu__gpu_fansnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                       vmafgpu__value *out) {
-    (void)v, (void)e;
-    memcpy(out, words, 2 * sizeof *out);
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_fansnr_measure = {
-    2, NULL, vmafgpu__gpu_fansnr_scratch, vmafgpu__gpu_fansnr_enqueue, vmafgpu__gpu_fansnr_settle, NULL
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_fansnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fansnr_measure
-};
-
-#endif /* !VMAFGPU_NO_FLOAT */
 
 /* ---- all of them ---- */
 
@@ -25011,20 +25118,9 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__HVS_FEATURE,
     VMAFGPU__FLOAT_ADM_FEATURE,
     VMAFGPU__CIEDE_FEATURE,
-#ifndef VMAFGPU_NO_FLOAT
-    { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish,
-      NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fansnr), &vmafgpu__ansnr_measure, NULL },
-    { "float_motion", NULL, vmafgpu__fmotion_columns, vmafgpu__fmotion_options, VMAFGPU__FMOTION_DEBUG, 0,
-      vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu,
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_fmotion),
-      &vmafgpu__fmotion_measure, vmafgpu__fmotion_has_column },
-    { "float_vif", NULL, vmafgpu__fvif_columns, vmafgpu__fvif_options, VMAFGPU__FVIF_DEBUG, 0, vmafgpu__fvif_plan,
-      vmafgpu__fvif_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fvif), &vmafgpu__fvif_measure, NULL },
-#else
-    VMAFGPU__LEFT_OUT("float_ansnr", "VMAFGPU_NO_FLOAT", vmafgpu__ansnr_columns),
-    VMAFGPU__LEFT_OUT("float_motion", "VMAFGPU_NO_FLOAT", vmafgpu__fmotion_columns),
-    VMAFGPU__LEFT_OUT("float_vif", "VMAFGPU_NO_FLOAT", vmafgpu__fvif_columns),
-#endif
+    VMAFGPU__FLOAT_ANSNR_FEATURE,
+    VMAFGPU__FLOAT_MOTION_FEATURE,
+    VMAFGPU__FLOAT_VIF_FEATURE,
 };
 enum { VMAFGPU__FEATURES = sizeof vmafgpu__features / sizeof *vmafgpu__features };
 typedef char vmafgpu__features_fit[(int)VMAFGPU__FEATURES <= (int)VMAFGPU__MAX_FEATURES ? 1 : -1];

@@ -367,10 +367,10 @@
  *   >>threads           a frame's work in parts
  *   >>pixels            frames in RGB become planes
  *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion share
- *   >>motion  >>adm  >>cambi  >>speed      each: options, plan, plain C, columns
+ *   >>adm  >>cambi  >>speed      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>vif  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>float ansnr  >>float motion
+ *   >>vif  >>motion  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>float ansnr  >>float motion
  *   >>float vif         chapters: all of a feature in five parts, which are shared with kernels, on the
  *                       CPU, lanes or vectors, on a GPU, tables
  *   >>cpu               the backend on the CPU, and the choice of a level
@@ -388,7 +388,7 @@
  *   >>levels            names of vector code
  *   >>level operations  an instruction set, one row per operation
  *   >>level pixels      luma and chroma of RGB
- *   >>level motion  >>level adm  >>level cambi  >>level speed
+ *   >>level adm  >>level cambi  >>level speed
  *                       features in vector code
  *
  * HOW A PAIR FLOWS
@@ -1478,11 +1478,6 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #else
 #  define VMAFGPU__IF_VIF(x) x
 #endif
-#ifdef VMAFGPU_NO_MOTION
-#  define VMAFGPU__IF_MOTION(x) NULL
-#else
-#  define VMAFGPU__IF_MOTION(x) x
-#endif
 #ifdef VMAFGPU_NO_CAMBI
 #  define VMAFGPU__IF_CAMBI(x) NULL
 #else
@@ -1593,16 +1588,6 @@ VMAFGPU__FN int vmafgpu__reflect(int k, int n) {
 VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     const int i = k < 0 ? -k : k >= n ? 2 * n - 1 - k : k;
     return i < n ? i : n - 1;
-}
-
-/* ---- Motion: the difference of two frames is blurred, then summed by absolute value ---- */
-
-VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
-
-/* A tap sum of values y, |y| <= 65535, rounded and shifted right, given the tap sums of y >> 8 and of y & 255: each fits 32
- * bits, their whole would not. The shift is the bit depth down the columns, then 16 along the rows. */
-VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
-    return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
 }
 
 VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
@@ -2275,32 +2260,6 @@ typedef struct vmafgpu__surfaces_launch {
     int32_t luma_count, chroma_count;
     vmafgpu__surface_item items[3 * VMAFGPU__MAX_IMPORTS];
 } vmafgpu__surfaces_launch;
-
-/* ---- motion ---- */
-
-enum {
-    VMAFGPU__MOTION_THREADS = 256,       /* plain form */
-    VMAFGPU__MOTION_TILE_WIDTH = 128, VMAFGPU__MOTION_TILE_HEIGHT = 32,
-    VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
-    VMAFGPU__MOTION_MATRIX_WARPS_8 = 8, VMAFGPU__MOTION_MATRIX_WARPS_12 = 4,   /* each has 8 rows */
-    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed; 128 are read */
-    VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes that part the rows in shared memory */
-    VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
-    VMAFGPU__MOTION_MATRIX_ROW_12 = 2 * (VMAFGPU__MOTION_MATRIX_WIDTH + 16) + VMAFGPU__MOTION_MATRIX_MARGIN,
-    /* The tile, or in matrix form that of two frames with what is around it; then a word for each warp. */
-    VMAFGPU__MOTION_PLAIN_SHARED =
-        (VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE + VMAFGPU__MOTION_THREADS / 32) * 4,
-    VMAFGPU__MOTION_MATRIX_SHARED_8 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_8 + 8) * VMAFGPU__MOTION_MATRIX_ROW_8 +
-                                      VMAFGPU__MOTION_MATRIX_WARPS_8 * 4,
-    VMAFGPU__MOTION_MATRIX_SHARED_12 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_12 + 8) * VMAFGPU__MOTION_MATRIX_ROW_12 +
-                                       VMAFGPU__MOTION_MATRIX_WARPS_12 * 4
-};
-
-typedef struct vmafgpu__motion_launch {
-    vmafgpu__batch batch;
-    const void    *fragments;            /* matrix form: tap matrices */
-    int32_t both, only; /* whether both of pair.before are wanted (block z is 2 * pair + which), else the wanted one */
-} vmafgpu__motion_launch;
 
 /* ---- ADM ---- */
 
@@ -6928,201 +6887,6 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_GPU */
 
 #endif
-
-/* ================================================================================================
- * >>motion                                       the blurred reference against those before it
- * ================================================================================================ */
-/* ---- options and columns ---- */
-
-static const vmafgpu__column vmafgpu__motion_columns[] = {
-    { "VMAF_integer_feature_motion_sad_score", NULL, 0, 0, 0 },
-    { "integer_motion", "VMAF_integer_feature_motion_score", 1, 0, 0 },
-    { "integer_motion2", "VMAF_integer_feature_motion2_score", 0, 2, 0 },
-    { "integer_motion3", "VMAF_integer_feature_motion3_score", 0, 2, 0 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_MOTION
-VMAFGPU__COLD
-
-#define VMAFGPU__MOTION_OPTIONS(X) \
-    X(VMAFGPU__MOTION_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__MOTION_BLEND_FACTOR, "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1, NULL) \
-    X(VMAFGPU__MOTION_BLEND_OFFSET, "motion_blend_offset", "mbo", VMAFGPU__REAL, 40, 0, 1000, NULL) \
-    X(VMAFGPU__MOTION_FIVE_FRAME, "motion_five_frame_window", "mffw", VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__MOTION_FORCE_ZERO, "motion_force_zero", "force_0", VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__MOTION_FPS_WEIGHT, "motion_fps_weight", "mfw", VMAFGPU__REAL, 1, 0, 5, NULL) \
-    X(VMAFGPU__MOTION_MAX_VAL, "motion_max_val", "mmxv", VMAFGPU__REAL, 10000, 0, 10000, NULL) \
-    X(VMAFGPU__MOTION_AVERAGE, "motion_moving_average", "mma", VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum { VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__motion_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-/* ---- what the options mean ---- */
-
-static int vmafgpu__motion_window(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__MOTION_FIVE_FRAME] != 0 ? 2 : 1;
-}
-
-static vmafgpu_result vmafgpu__motion_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int window = vmafgpu__motion_window(e), average = e->option[VMAFGPU__MOTION_AVERAGE] != 0;
-    const int seeds = (window == 1 ? 1 : 3) + average;
-    if (e->option[VMAFGPU__MOTION_FORCE_ZERO] == 0) {
-        v->plan.motion[window - 1] = 1;
-        if (seeds > v->seed_count)
-            v->seed_count = seeds;
-    }
-    return VMAFGPU_OK;
-}
-
-/* ---- from sums to columns ---- */
-
-static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                  int64_t position) {
-    const int window = vmafgpu__motion_window(e);
-    if (position < window || e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0)
-        return 0;
-    const double area = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
-    return vmafgpu__lesser_double((double)sums->motion[window - 1] / 256. / area * e->option[VMAFGPU__MOTION_FPS_WEIGHT],
-                        e->option[VMAFGPU__MOTION_MAX_VAL]);
-}
-
-/* Whether it is one of its columns: the SAD, as motion or not, or motion2 or motion3. */
-static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
-    const int early = column - e->columns[0], late = column - e->columns[2];
-    return e->feature->columns == vmafgpu__motion_columns &&
-           ((early >= 0 && early <= (e->option[VMAFGPU__MOTION_DEBUG] != 0)) || late == 0 || late == 1);
-}
-
-static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
-    return vmafgpu__blend_motion(x, e->option[VMAFGPU__MOTION_BLEND_FACTOR], e->option[VMAFGPU__MOTION_BLEND_OFFSET],
-                                 e->option[VMAFGPU__MOTION_MAX_VAL]);
-}
-
-/* Whether the next position can be given: it needs its successor, the first ones need the first that has a SAD. */
-static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__course *m, int ended) {
-    const int window = vmafgpu__motion_window(e);
-    const int64_t needed = m->emitted < window ? window : m->emitted + 1;
-    return m->emitted < m->count && (ended || needed < m->count);
-}
-
-/* Gives motion2 and motion3 of the next position. The course has the SAD scores, and the previous motion3 without the
- * moving average. */
-static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__course *m, double *row) {
-    double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
-    const int window = vmafgpu__motion_window(e);
-    const int64_t i = m->emitted++;
-    if (i < window) {
-        *motion2 = 0;
-        *motion3 = m->count > window ? vmafgpu__motion_blend(e, m->value[window]) : 0;
-        m->previous = *motion3;
-        return;
-    }
-    const int64_t earlier = i - (window - 1);
-    if (i + 1 == m->count)
-        *motion2 = m->value[i & 7];
-    else if (earlier >= window)
-        *motion2 = vmafgpu__lesser_double(m->value[earlier & 7], m->value[(i + 1) & 7]);
-    else
-        *motion2 = m->value[(i + 1) & 7];
-    const double blended = vmafgpu__motion_blend(e, *motion2);
-    *motion3 = e->option[VMAFGPU__MOTION_AVERAGE] != 0 ? (blended + m->previous) / 2.0 : blended;
-    m->previous = blended;
-}
-
-static void vmafgpu__motion_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                   int64_t position, double *out) {
-    out[0] = vmafgpu__motion_sad(v, e, sums, position);
-    if (e->option[VMAFGPU__MOTION_DEBUG] != 0)
-        out[1] = out[0];
-}
-
-static const vmafgpu__temporal vmafgpu__motion_temporal = {
-    vmafgpu__motion_sad, vmafgpu__motion_is_ready, vmafgpu__motion_emit
-};
-
-VMAFGPU__COLD_END
-
-/* ---- in plain C ---- */
-
-typedef struct vmafgpu__motion_lines {
-    int32_t *whole;                        /* plain code: after the vertical pass */
-    int16_t *pair[3];                      /* vector code: differences of two rows each */
-    int16_t *row[2][2];                    /* after the vertical pass, of two rows: whole, or halves and last bits */
-} vmafgpu__motion_lines;
-
-/* Rows are bytes or 16-bit words (`wide`). Lines have margins on both sides. */
-typedef struct vmafgpu__motion_job {
-    const vmafgpu__view         *before, *now;
-    int                          wide, w, h, bit_depth;
-    const vmafgpu__motion_lines *lines;
-} vmafgpu__motion_job;
-
-static void vmafgpu__carve_motion_lines(vmafgpu__carver *c, int w, vmafgpu__motion_lines *lines) {
-    const size_t count = vmafgpu__padded(w), margin = VMAFGPU__MARGIN;
-    lines->whole = (int32_t *)vmafgpu__carve_line(c, count, margin, sizeof(int32_t));
-    for (int i = 0; i < 3; i++)
-        lines->pair[i] = (int16_t *)vmafgpu__carve_line(c, count, margin, 2 * sizeof(int16_t));
-    for (int i = 0; i < 4; i++)
-        lines->row[i / 2][i % 2] = (int16_t *)vmafgpu__carve_line(c, count, margin, sizeof(int16_t));
-}
-
-static void vmafgpu__motion_vertical(const void *const *before, const void *const *now, int wide, ptrdiff_t x, int w,
-                                     int bit_depth, int32_t *line) {
-    int32_t high[VMAFGPU__CHUNK] = { 0 }, low[VMAFGPU__CHUNK] = { 0 };
-    for (int k = 0; k < 5; k++) {
-        const int32_t tap = vmafgpu__motion_taps[k];
-        uint16_t a[VMAFGPU__CHUNK], b[VMAFGPU__CHUNK];
-        vmafgpu__read_chunk(before[k], wide, x, w, a);
-        vmafgpu__read_chunk(now[k], wide, x, w, b);
-        for (int i = 0; i < VMAFGPU__CHUNK; i++) {
-            const int32_t d = (int32_t)a[i] - (int32_t)b[i];
-            high[i] += tap * (d >> 8);
-            low[i] += tap * (d & 255);
-        }
-    }
-    for (int i = 0; i < VMAFGPU__CHUNK; i++)
-        line[x + i] = vmafgpu__motion_round(high[i], low[i], bit_depth);
-}
-
-static int64_t vmafgpu__motion_row(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                                   int32_t *line) {
-    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
-        vmafgpu__motion_vertical(before, now, wide, x, w, bit_depth, line);
-    for (int k = 1; k <= 2; k++) {
-        line[-k] = line[k];
-        line[w - 1 + k] = line[w - 1 - k];
-    }
-    int64_t sum = 0;
-    for (int x = 0; x < w; x++) {
-        int32_t high = 0, low = 0;
-        for (int k = 0; k < 5; k++) {
-            const int32_t d = line[x + k - 2];
-            high += vmafgpu__motion_taps[k] * (d >> 8);
-            low += vmafgpu__motion_taps[k] * (d & 255);
-        }
-        const int32_t z = vmafgpu__motion_round(high, low, 16);
-        sum += z < 0 ? -z : z;
-    }
-    return sum;
-}
-
-static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int first, int end) {
-    int64_t sum = 0;
-    for (int y = first; y < end; y++) {
-        const void *before[5], *now[5];
-        for (int k = 0; k < 5; k++) {
-            const int row = vmafgpu__reflect(y + k - 2, job->h);
-            before[k] = vmafgpu__view_row(job->before, row);
-            now[k] = vmafgpu__view_row(job->now, row);
-        }
-        sum += vmafgpu__motion_row(before, now, job->wide, job->w, job->bit_depth, job->lines->whole);
-    }
-    return sum;
-}
-
-#endif /* !VMAFGPU_NO_MOTION */
 
 /* ================================================================================================
  * >>adm                                          detail lost and added, in wavelet bands
@@ -11947,6 +11711,590 @@ static VMAFGPU__UNUSED void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafg
 
 #endif /* !VMAFGPU_NO_VIF */
 
+#endif
+
+/* ================================================================================================
+ * >>motion                                       the blurred reference against those before it
+ * ================================================================================================ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__motion_columns[] = {
+    { "VMAF_integer_feature_motion_sad_score", NULL, 0, 0, 0 },
+    { "integer_motion", "VMAF_integer_feature_motion_score", 1, 0, 0 },
+    { "integer_motion2", "VMAF_integer_feature_motion2_score", 0, 2, 0 },
+    { "integer_motion3", "VMAF_integer_feature_motion3_score", 0, 2, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_MOTION
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
+
+/* A tap sum of values y, |y| <= 65535, rounded and shifted right, given the tap sums of y >> 8 and of y & 255: each fits 32
+ * bits, their whole would not. The shift is the bit depth down the columns, then 16 along the rows. */
+VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
+    return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
+}
+
+enum {
+    VMAFGPU__MOTION_THREADS = 256,       /* plain form */
+    VMAFGPU__MOTION_TILE_WIDTH = 128, VMAFGPU__MOTION_TILE_HEIGHT = 32,
+    VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
+    VMAFGPU__MOTION_MATRIX_WARPS_8 = 8, VMAFGPU__MOTION_MATRIX_WARPS_12 = 4,   /* each has 8 rows */
+    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed; 128 are read */
+    VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes that part the rows in shared memory */
+    VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
+    VMAFGPU__MOTION_MATRIX_ROW_12 = 2 * (VMAFGPU__MOTION_MATRIX_WIDTH + 16) + VMAFGPU__MOTION_MATRIX_MARGIN,
+    /* The tile, or in matrix form that of two frames with what is around it; then a word for each warp. */
+    VMAFGPU__MOTION_PLAIN_SHARED =
+        (VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE + VMAFGPU__MOTION_THREADS / 32) * 4,
+    VMAFGPU__MOTION_MATRIX_SHARED_8 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_8 + 8) * VMAFGPU__MOTION_MATRIX_ROW_8 +
+                                      VMAFGPU__MOTION_MATRIX_WARPS_8 * 4,
+    VMAFGPU__MOTION_MATRIX_SHARED_12 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_12 + 8) * VMAFGPU__MOTION_MATRIX_ROW_12 +
+                                       VMAFGPU__MOTION_MATRIX_WARPS_12 * 4
+};
+
+typedef struct vmafgpu__motion_launch {
+    vmafgpu__batch batch;
+    const void    *fragments;            /* matrix form: tap matrices */
+    int32_t both, only; /* whether both of pair.before are wanted (block z is 2 * pair + which), else the wanted one */
+} vmafgpu__motion_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+VMAFGPU__COLD
+
+#define VMAFGPU__MOTION_OPTIONS(X) \
+    X(VMAFGPU__MOTION_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__MOTION_BLEND_FACTOR, "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1, NULL) \
+    X(VMAFGPU__MOTION_BLEND_OFFSET, "motion_blend_offset", "mbo", VMAFGPU__REAL, 40, 0, 1000, NULL) \
+    X(VMAFGPU__MOTION_FIVE_FRAME, "motion_five_frame_window", "mffw", VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__MOTION_FORCE_ZERO, "motion_force_zero", "force_0", VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__MOTION_FPS_WEIGHT, "motion_fps_weight", "mfw", VMAFGPU__REAL, 1, 0, 5, NULL) \
+    X(VMAFGPU__MOTION_MAX_VAL, "motion_max_val", "mmxv", VMAFGPU__REAL, 10000, 0, 10000, NULL) \
+    X(VMAFGPU__MOTION_AVERAGE, "motion_moving_average", "mma", VMAFGPU__FLAG, 0, 0, 1, NULL)
+enum { VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__motion_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+
+/* ---- what the options mean ---- */
+
+static int vmafgpu__motion_window(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__MOTION_FIVE_FRAME] != 0 ? 2 : 1;
+}
+
+static vmafgpu_result vmafgpu__motion_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    const int window = vmafgpu__motion_window(e), average = e->option[VMAFGPU__MOTION_AVERAGE] != 0;
+    const int seeds = (window == 1 ? 1 : 3) + average;
+    if (e->option[VMAFGPU__MOTION_FORCE_ZERO] == 0) {
+        v->plan.motion[window - 1] = 1;
+        if (seeds > v->seed_count)
+            v->seed_count = seeds;
+    }
+    return VMAFGPU_OK;
+}
+
+/* ---- from sums to columns ---- */
+
+static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                  int64_t position) {
+    const int window = vmafgpu__motion_window(e);
+    if (position < window || e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0)
+        return 0;
+    const double area = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
+    return vmafgpu__lesser_double((double)sums->motion[window - 1] / 256. / area * e->option[VMAFGPU__MOTION_FPS_WEIGHT],
+                        e->option[VMAFGPU__MOTION_MAX_VAL]);
+}
+
+/* Whether it is one of its columns: the SAD, as motion or not, or motion2 or motion3. */
+static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
+    const int early = column - e->columns[0], late = column - e->columns[2];
+    return e->feature->columns == vmafgpu__motion_columns &&
+           ((early >= 0 && early <= (e->option[VMAFGPU__MOTION_DEBUG] != 0)) || late == 0 || late == 1);
+}
+
+static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
+    return vmafgpu__blend_motion(x, e->option[VMAFGPU__MOTION_BLEND_FACTOR], e->option[VMAFGPU__MOTION_BLEND_OFFSET],
+                                 e->option[VMAFGPU__MOTION_MAX_VAL]);
+}
+
+/* Whether the next position can be given: it needs its successor, the first ones need the first that has a SAD. */
+static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__course *m, int ended) {
+    const int window = vmafgpu__motion_window(e);
+    const int64_t needed = m->emitted < window ? window : m->emitted + 1;
+    return m->emitted < m->count && (ended || needed < m->count);
+}
+
+/* Gives motion2 and motion3 of the next position. The course has the SAD scores, and the previous motion3 without the
+ * moving average. */
+static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__course *m, double *row) {
+    double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
+    const int window = vmafgpu__motion_window(e);
+    const int64_t i = m->emitted++;
+    if (i < window) {
+        *motion2 = 0;
+        *motion3 = m->count > window ? vmafgpu__motion_blend(e, m->value[window]) : 0;
+        m->previous = *motion3;
+        return;
+    }
+    const int64_t earlier = i - (window - 1);
+    if (i + 1 == m->count)
+        *motion2 = m->value[i & 7];
+    else if (earlier >= window)
+        *motion2 = vmafgpu__lesser_double(m->value[earlier & 7], m->value[(i + 1) & 7]);
+    else
+        *motion2 = m->value[(i + 1) & 7];
+    const double blended = vmafgpu__motion_blend(e, *motion2);
+    *motion3 = e->option[VMAFGPU__MOTION_AVERAGE] != 0 ? (blended + m->previous) / 2.0 : blended;
+    m->previous = blended;
+}
+
+static void vmafgpu__motion_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                   int64_t position, double *out) {
+    out[0] = vmafgpu__motion_sad(v, e, sums, position);
+    if (e->option[VMAFGPU__MOTION_DEBUG] != 0)
+        out[1] = out[0];
+}
+
+static const vmafgpu__temporal vmafgpu__motion_temporal = {
+    vmafgpu__motion_sad, vmafgpu__motion_is_ready, vmafgpu__motion_emit
+};
+
+VMAFGPU__COLD_END
+
+/* ---- in plain C ---- */
+
+typedef struct vmafgpu__motion_lines {
+    int32_t *whole;                        /* plain code: after the vertical pass */
+    int16_t *pair[3];                      /* vector code: differences of two rows each */
+    int16_t *row[2][2];                    /* after the vertical pass, of two rows: whole, or halves and last bits */
+} vmafgpu__motion_lines;
+
+/* Rows are bytes or 16-bit words (`wide`). Lines have margins on both sides. */
+typedef struct vmafgpu__motion_job {
+    const vmafgpu__view         *before, *now;
+    int                          wide, w, h, bit_depth;
+    const vmafgpu__motion_lines *lines;
+} vmafgpu__motion_job;
+
+static void vmafgpu__carve_motion_lines(vmafgpu__carver *c, int w, vmafgpu__motion_lines *lines) {
+    const size_t count = vmafgpu__padded(w), margin = VMAFGPU__MARGIN;
+    lines->whole = (int32_t *)vmafgpu__carve_line(c, count, margin, sizeof(int32_t));
+    for (int i = 0; i < 3; i++)
+        lines->pair[i] = (int16_t *)vmafgpu__carve_line(c, count, margin, 2 * sizeof(int16_t));
+    for (int i = 0; i < 4; i++)
+        lines->row[i / 2][i % 2] = (int16_t *)vmafgpu__carve_line(c, count, margin, sizeof(int16_t));
+}
+
+static void vmafgpu__motion_vertical(const void *const *before, const void *const *now, int wide, ptrdiff_t x, int w,
+                                     int bit_depth, int32_t *line) {
+    int32_t high[VMAFGPU__CHUNK] = { 0 }, low[VMAFGPU__CHUNK] = { 0 };
+    for (int k = 0; k < 5; k++) {
+        const int32_t tap = vmafgpu__motion_taps[k];
+        uint16_t a[VMAFGPU__CHUNK], b[VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(before[k], wide, x, w, a);
+        vmafgpu__read_chunk(now[k], wide, x, w, b);
+        for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+            const int32_t d = (int32_t)a[i] - (int32_t)b[i];
+            high[i] += tap * (d >> 8);
+            low[i] += tap * (d & 255);
+        }
+    }
+    for (int i = 0; i < VMAFGPU__CHUNK; i++)
+        line[x + i] = vmafgpu__motion_round(high[i], low[i], bit_depth);
+}
+
+static int64_t vmafgpu__motion_row(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                                   int32_t *line) {
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__motion_vertical(before, now, wide, x, w, bit_depth, line);
+    for (int k = 1; k <= 2; k++) {
+        line[-k] = line[k];
+        line[w - 1 + k] = line[w - 1 - k];
+    }
+    int64_t sum = 0;
+    for (int x = 0; x < w; x++) {
+        int32_t high = 0, low = 0;
+        for (int k = 0; k < 5; k++) {
+            const int32_t d = line[x + k - 2];
+            high += vmafgpu__motion_taps[k] * (d >> 8);
+            low += vmafgpu__motion_taps[k] * (d & 255);
+        }
+        const int32_t z = vmafgpu__motion_round(high, low, 16);
+        sum += z < 0 ? -z : z;
+    }
+    return sum;
+}
+
+static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int first, int end) {
+    int64_t sum = 0;
+    for (int y = first; y < end; y++) {
+        const void *before[5], *now[5];
+        for (int k = 0; k < 5; k++) {
+            const int row = vmafgpu__reflect(y + k - 2, job->h);
+            before[k] = vmafgpu__view_row(job->before, row);
+            now[k] = vmafgpu__view_row(job->now, row);
+        }
+        sum += vmafgpu__motion_row(before, now, job->wide, job->w, job->bit_depth, job->lines->whole);
+    }
+    return sum;
+}
+
+static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__worker *worker = &cpu->workers[thread];
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__motion_lines lines;
+    vmafgpu__motion_job job = { NULL, &cpu->pair[0], cpu->wide, v->config.width, v->config.height, v->config.bit_depth,
+                                &lines };
+    (void)room, (void)scale;
+    carver.base = (unsigned char *)worker->scratch;
+    vmafgpu__carve_motion_lines(&carver, v->config.width, &lines);
+    for (int i = 0; i < 2; i++)
+        if (cpu->before[i].data) {
+            job.before = &cpu->before[i];
+            worker->sums.motion[i] += cpu->functions->motion_rows(&job, first, end);
+        }
+}
+
+static uint64_t vmafgpu__motion_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__motion_lines lines;
+    (void)functions, (void)together, (void)threads;
+    vmafgpu__carve_motion_lines(&carver, v->config.width, &lines);
+    return carver.used;
+}
+
+static void vmafgpu__motion_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums) {
+    (void)v;
+    for (int i = 0; i < 2; i++)
+        to->motion[i] += sums->motion[i];
+}
+
+static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
+    vmafgpu__motion_cpu_scratch, NULL, vmafgpu__motion_cpu_add, NULL, NULL, NULL
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__motion_pairs_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_pairs_of)
+#define vmafgpu__motion_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_taps_of)
+#define vmafgpu__motion_sum VMAFGPU__LEVEL_NAME(vmafgpu__motion_sum)
+#define vmafgpu__motion_difference VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)
+#define vmafgpu__motion_pair VMAFGPU__LEVEL_NAME(vmafgpu__motion_pair)
+#define vmafgpu__motion_down VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)
+#define vmafgpu__motion_along VMAFGPU__LEVEL_NAME(vmafgpu__motion_along)
+#define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
+#define vmafgpu__motion_rows_at VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
+
+/* Two rows at a time. Rows of differences are kept in pairs, the upper row's samples in the even, the lower one's in the odd
+ * lanes of 16 bits, as sums of pairs of products need them: three pairs are the windows of two rows. Along a row the pairs
+ * are neighbours, and three loads are the windows of an even and of an odd column.
+ *
+ * A sum down the columns has 17 bits. Where one does not fit 16, the two rows are done again with halves and last bits apart:
+ * sum(t (2 a + b)) + 2^15 >> 16 is sum(t a) + (sum(t b) + 2^15 >> 1) >> 15, and all of that fits 32 bits.
+ */
+
+typedef struct vmafgpu__motion_pairs_of {
+    vmafgpu__v of[2][3];                     /* of the window's pairs, for the even and the odd row or column */
+} vmafgpu__motion_pairs_of;
+
+VMAFGPU__INLINE vmafgpu__motion_pairs_of vmafgpu__motion_taps_of(void) {
+    vmafgpu__motion_pairs_of t;
+    uint32_t tap[7] = { 0 };
+    for (int k = 0; k < 5; k++)
+        tap[1 + k] = (uint32_t)vmafgpu__motion_taps[k];
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 3; k++) {
+        t.of[0][k] = vmafgpu__v_set32((int32_t)(tap[2 + 2 * k] << 16 | tap[1 + 2 * k]));
+        t.of[1][k] = vmafgpu__v_set32((int32_t)(tap[1 + 2 * k] << 16 | tap[2 * k]));
+    }
+    return t;
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_sum(vmafgpu__v start, const vmafgpu__v *pairs, const vmafgpu__v *taps) {
+    start = vmafgpu__v_add_pairs16(start, pairs[0], taps[0]);
+    start = vmafgpu__v_add_pairs16(start, pairs[1], taps[1]);
+    return vmafgpu__v_add_pairs16(start, pairs[2], taps[2]);
+}
+
+/* before - now, at as many columns from x on as there are 16-bit lanes. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_difference(const void *before, const void *now, int wide, int x, int w) {
+    return vmafgpu__v_sub16(vmafgpu__v_samples(before, wide, x, w), vmafgpu__v_samples(now, wide, x, w));
+}
+
+/* A pair of rows: those of `before`, then those of `now`. */
+VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int x, int w, int16_t *out,
+                                          vmafgpu__v *pair) {
+    const vmafgpu__v a = vmafgpu__motion_difference(rows[0], rows[2], wide, x, w);
+    const vmafgpu__v b = vmafgpu__motion_difference(rows[1], rows[3], wide, x, w);
+    pair[0] = vmafgpu__v_unpack_low16(a, b);
+    pair[1] = vmafgpu__v_unpack_high16(a, b);
+    vmafgpu__v_store(out + 2 * x, pair[0]);
+    vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
+}
+
+/* The vertical pass of two rows. Makes the third pair, and asks memory for the rows of the fourth; or if `split` takes it as
+ * it is. Returns whether sums did not fit. */
+VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
+                                         int wide, int split) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    const vmafgpu__motion_pairs_of t = vmafgpu__motion_taps_of();
+    const vmafgpu__v half = vmafgpu__v_set32(1 << (job->bit_depth - 1)), shift = vmafgpu__v_set32(job->bit_depth);
+    const vmafgpu__v one = vmafgpu__v_set32(1);
+    vmafgpu__v least = vmafgpu__v_zero(), most = least;
+    for (int x = 0; x < job->w; x += LANES) {
+        vmafgpu__v p[2][3], third[2];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2 + split; k++) {
+            p[0][k] = vmafgpu__v_load(pair[k] + 2 * x);
+            p[1][k] = vmafgpu__v_load(pair[k] + 2 * x + LANES);
+        }
+        if (!split) {
+            for (int k = 4; k < 8; k++)
+                vmafgpu__v_prefetch((const uint8_t *)rows[k] + (x << wide));
+            vmafgpu__motion_pair(rows, wide, x, job->w, pair[2], third);
+            p[0][2] = third[0];
+            p[1][2] = third[1];
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 2; row++) {
+            vmafgpu__v a = vmafgpu__v_srav32(vmafgpu__motion_sum(half, p[0], t.of[row]), shift);
+            vmafgpu__v b = vmafgpu__v_srav32(vmafgpu__motion_sum(half, p[1], t.of[row]), shift);
+            if (split) {
+                vmafgpu__v_store(job->lines->row[row][1] + x,
+                                 vmafgpu__v_pack32(vmafgpu__v_and(a, one), vmafgpu__v_and(b, one)));
+                a = vmafgpu__v_srai32(a, 1);
+                b = vmafgpu__v_srai32(b, 1);
+            }
+            const vmafgpu__v words = vmafgpu__v_pack32(a, b);
+            vmafgpu__v_store(job->lines->row[row][0] + x, words);
+            least = vmafgpu__v_min16(least, words);
+            most = vmafgpu__v_max16(most, words);
+        }
+    }
+    most = vmafgpu__v_max16(most, vmafgpu__v_xor(least, vmafgpu__v_set32(-1)));
+    return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
+}
+
+/* A row's sum is below 2^30 per lane: 65536 for each of 16384 columns, over four lanes or more. */
+VMAFGPU__INLINE int64_t vmafgpu__motion_along(int16_t *const *line, int w, int split) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    const vmafgpu__motion_pairs_of t = vmafgpu__motion_taps_of();
+    const vmafgpu__v half = vmafgpu__v_set32(32768), ones = vmafgpu__v_set16(1);
+    vmafgpu__v sum = vmafgpu__v_zero();
+    for (int part = 0; part <= split; part++)
+        for (int k = 1; k <= 2; k++) {
+            line[part][-k] = line[part][k];
+            line[part][w - 1 + k] = line[part][w - 1 - k];
+        }
+    for (int x = 0; x < w; x += LANES) {
+        vmafgpu__v pairs[2][3], s[2];
+        vmafgpu__v inside = vmafgpu__v_set32(-1);
+        if (x + LANES > w)
+            inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
+        VMAFGPU__UNROLL
+        for (int part = 0; part <= split; part++)
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 3; k++)
+                pairs[part][k] = vmafgpu__v_load(line[part] + x - 2 + 2 * k);
+        VMAFGPU__UNROLL
+        for (int odd = 0; odd < 2; odd++) {
+            s[odd] = vmafgpu__motion_sum(half, pairs[split], t.of[odd]);
+            if (split) {
+                s[odd] = vmafgpu__motion_sum(vmafgpu__v_srai32(s[odd], 1), pairs[0], t.of[odd]);
+                s[odd] = vmafgpu__v_abs32(vmafgpu__v_srai32(s[odd], 15));
+                const vmafgpu__v lanes = odd ? inside : vmafgpu__v_slli32(inside, 16);
+                sum = vmafgpu__v_add32(sum, vmafgpu__v_and(s[odd], vmafgpu__v_srai32(lanes, 16)));
+            }
+        }
+        if (!split) {
+            vmafgpu__v words = vmafgpu__v_abs16(vmafgpu__v_even_odd16(vmafgpu__v_srli32(s[0], 16), s[1]));
+            if (x + LANES > w)
+                words = vmafgpu__v_and(words, inside);
+            sum = vmafgpu__v_add_pairs16(sum, words, ones);
+        }
+    }
+    uint32_t lanes[VMAFGPU__V_WORDS];
+    int64_t total = 0;
+    vmafgpu__v_store(lanes, sum);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        total += lanes[i];
+    return total;
+}
+
+static int64_t vmafgpu__motion_split_rows(const vmafgpu__motion_job *job, int16_t *const *pair, int count) {
+    int64_t total = 0;
+    (void)vmafgpu__motion_down(job, pair, NULL, 0, 1);
+    for (int row = 0; row < count; row++)
+        total += vmafgpu__motion_along(job->lines->row[row], job->w, 1);
+    return total;
+}
+
+static void vmafgpu__motion_rows_at(const vmafgpu__motion_job *job, int y, const void **rows) {
+    for (int k = 0; k < 2; k++) {
+        rows[k] = vmafgpu__view_row(job->before, vmafgpu__reflect(y + k, job->h));
+        rows[2 + k] = vmafgpu__view_row(job->now, vmafgpu__reflect(y + k, job->h));
+    }
+}
+
+static int64_t vmafgpu__motion_rows(const vmafgpu__motion_job *job, int first, int end) {
+    int16_t *pair[3] = { job->lines->pair[0], job->lines->pair[1], job->lines->pair[2] };
+    const void *rows[8];
+    int64_t total = 0;
+    if (job->bit_depth > 15)
+        return vmafgpu__motion_rows_scalar(job, first, end);
+    for (int k = 0; k < 2; k++) {
+        vmafgpu__v unused[2];
+        vmafgpu__motion_rows_at(job, first - 2 + 2 * k, rows);
+        for (int x = 0; x < job->w; x += VMAFGPU__V_BYTES / 2)
+            vmafgpu__motion_pair(rows, job->wide, x, job->w, pair[k], unused);
+    }
+    for (int y = first; y < end; y += 2) {
+        const int count = y + 1 < end ? 2 : 1;
+        vmafgpu__motion_rows_at(job, y + 2, rows);
+        vmafgpu__motion_rows_at(job, y + 4, rows + 4);
+        if (job->wide ? vmafgpu__motion_down(job, pair, rows, 1, 0) : vmafgpu__motion_down(job, pair, rows, 0, 0))
+            total += vmafgpu__motion_split_rows(job, pair, count);
+        else
+            for (int row = 0; row < count; row++)
+                total += vmafgpu__motion_along(job->lines->row[row], job->w, 0);
+        int16_t *const oldest = pair[0];
+        pair[0] = pair[1];
+        pair[1] = pair[2];
+        pair[2] = oldest;
+    }
+    return total;
+}
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: one launch ---- */
+
+/* Forms are as VIF's; above 12 bits, and on AMD, there is the plain form only. */
+
+static const char *vmafgpu__motion_kernel(vmafgpu__vif_form form, int bit_depth) {
+    static const char *const names[VMAFGPU__VIF_FORMS][3] = {
+        { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" },
+        { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" },
+        { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" }
+    };
+    return names[form][vmafgpu__vif_input(0, bit_depth)];
+}
+
+/* Motion has scale 2's taps, five of them. Down the columns: 8 outputs from 12 rows of the earlier frame (k < 16)
+ * less those of the present one, in signed digits. */
+static int vmafgpu__motion_low(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 6) & 255;
+}
+static int vmafgpu__motion_high(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 6) >> 8;
+}
+static int vmafgpu__motion_difference_tap(int scale, int row, int k) {
+    const int tap = vmafgpu__vif_tap_or_0(scale, (k & 15) - (row & 7)), high = (tap + 128) >> 8;
+    const int digit = row < 8 ? high : tap - 256 * high;
+    return k < 16 ? digit : -digit;
+}
+
+/* Horizontal for odd and for even steps, then vertical. */
+static void vmafgpu__motion_matrices(uint32_t *out) {
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_KEPT);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_KEPT);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_ALL);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_ALL);
+    (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference_tap, 2, VMAFGPU__HALVES_KEPT);
+}
+
+/* Fills the launch of motion, the batch apart, and its shape. */
+static void vmafgpu__motion_fill(vmafgpu__motion_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan,
+                                 vmafgpu__vif_form form, const unsigned char *tables) {
+    const int is_8 = out->batch.bit_depth == 8, is_matrix = form == VMAFGPU__VIF_MATRIX && out->batch.bit_depth <= 12;
+    int width = VMAFGPU__MOTION_TILE_WIDTH, height = VMAFGPU__MOTION_TILE_HEIGHT;
+    out->fragments = tables;
+    out->both = plan->motion[0] && plan->motion[1];
+    out->only = !plan->motion[0];
+    shape->threads = VMAFGPU__MOTION_THREADS;
+    shape->shared = VMAFGPU__MOTION_PLAIN_SHARED;
+    if (is_matrix) {
+        const int warps = is_8 ? VMAFGPU__MOTION_MATRIX_WARPS_8 : VMAFGPU__MOTION_MATRIX_WARPS_12;
+        width = VMAFGPU__MOTION_MATRIX_WIDTH;
+        height = 8 * warps;
+        shape->threads = (uint32_t)warps * 32;
+        shape->shared = is_8 ? VMAFGPU__MOTION_MATRIX_SHARED_8 : VMAFGPU__MOTION_MATRIX_SHARED_12;
+    }
+    shape->grid[0] = (uint32_t)((out->batch.width + width - 1) / width);
+    shape->grid[1] = (uint32_t)((out->batch.height + height - 1) / height);
+    shape->grid[2] = (uint32_t)(out->batch.pairs * (out->both ? 2 : 1));
+}
+
+static int vmafgpu__gpu_motion_is_planned(const vmafgpu__plan *plan) {
+    return plan->motion[0] || plan->motion[1];
+}
+
+static const char *vmafgpu__gpu_motion_kernel(const vmafgpu__site *site, int function) {
+    return function ? NULL : vmafgpu__motion_kernel(site->form, site->config->bit_depth);
+}
+
+static size_t vmafgpu__gpu_motion_tables(const vmafgpu__site *site, unsigned char *out) {
+    (void)site;
+    if (out)
+        vmafgpu__motion_matrices((uint32_t *)(void *)out);
+    return (int)VMAFGPU__MOTION_FRAGMENTS * 4;
+}
+
+static void vmafgpu__gpu_motion_enqueue(const vmafgpu__work *work) {
+    vmafgpu__motion_launch launch;
+    vmafgpu__shape shape;
+    launch.batch = *work->batch;
+    vmafgpu__motion_fill(&launch, &shape, work->site->plan, work->site->form, work->tables);
+    vmafgpu__enqueue(work, 0, &shape, &launch);
+}
+
+static int vmafgpu__gpu_motion_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    int differs = 0;
+    for (int k = 0; k < 2; k++)
+        differs |= site->plan->motion[k] && a->motion[k] != b->motion[k];
+    return differs ? 0 : -1;
+}
+
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_motion = {
+    { 0, 1 }, 0, vmafgpu__gpu_motion_is_planned, vmafgpu__gpu_motion_kernel, NULL, NULL, vmafgpu__gpu_motion_tables,
+    vmafgpu__gpu_motion_enqueue, vmafgpu__gpu_motion_differs, NULL
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__MOTION_FEATURE \
+    { "motion", NULL, vmafgpu__motion_columns, vmafgpu__motion_options, VMAFGPU__MOTION_DEBUG, 0, vmafgpu__motion_plan, \
+      vmafgpu__motion_finish, &vmafgpu__motion_temporal, &vmafgpu__motion_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_motion), NULL, NULL }
+#define vmafgpu__motion_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows)
+#define VMAFGPU__MOTION_LEVEL vmafgpu__motion_rows
+#define VMAFGPU__MOTION_PIECE vmafgpu__motion_piece, &vmafgpu__motion_cpu
+
+#endif
+#endif /* !VMAFGPU_NO_MOTION */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_MOTION)
+#define VMAFGPU__MOTION_FEATURE VMAFGPU__LEFT_OUT("motion", "VMAFGPU_NO_MOTION", vmafgpu__motion_columns)
+#define VMAFGPU__MOTION_LEVEL NULL
+#define VMAFGPU__MOTION_PIECE NULL, NULL
 #endif
 
 /* ================================================================================================
@@ -18750,42 +19098,6 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int room, int scal
     vmafgpu__keep_rows(v, first, end);
 }
 
-#ifndef VMAFGPU_NO_MOTION
-static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
-    const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__worker *worker = &cpu->workers[thread];
-    vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__motion_lines lines;
-    vmafgpu__motion_job job = { NULL, &cpu->pair[0], cpu->wide, v->config.width, v->config.height, v->config.bit_depth,
-                                &lines };
-    (void)room, (void)scale;
-    carver.base = (unsigned char *)worker->scratch;
-    vmafgpu__carve_motion_lines(&carver, v->config.width, &lines);
-    for (int i = 0; i < 2; i++)
-        if (cpu->before[i].data) {
-            job.before = &cpu->before[i];
-            worker->sums.motion[i] += cpu->functions->motion_rows(&job, first, end);
-        }
-}
-
-static uint64_t vmafgpu__motion_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
-    vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__motion_lines lines;
-    (void)functions, (void)together, (void)threads;
-    vmafgpu__carve_motion_lines(&carver, v->config.width, &lines);
-    return carver.used;
-}
-
-static void vmafgpu__motion_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums) {
-    (void)v;
-    for (int i = 0; i < 2; i++)
-        to->motion[i] += sums->motion[i];
-}
-
-static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
-    vmafgpu__motion_cpu_scratch, NULL, vmafgpu__motion_cpu_add, NULL, NULL, NULL
-};
-#endif /* !VMAFGPU_NO_MOTION */
 
 #ifndef VMAFGPU_NO_ADM
 static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
@@ -18899,7 +19211,7 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       { { VMAFGPU__ADM_CHAIN + 1, 2, 4, 5 }, { 0, 0, 0, 0 } } },
     { VMAFGPU__IF_ADM(vmafgpu__adm_piece), VMAFGPU__IF_ADM(&vmafgpu__adm_cpu), 3, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
       { { VMAFGPU__ADM_CHAIN + 2, 2, 4, 5 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__IF_MOTION(vmafgpu__motion_piece), VMAFGPU__IF_MOTION(&vmafgpu__motion_cpu), 0, 0, VMAFGPU__LEAST_PIECE, 0, 0, 0,
+    { VMAFGPU__MOTION_PIECE, 0, 0, VMAFGPU__LEAST_PIECE, 0, 0, 0,
       { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } } }
 };
 
@@ -19595,99 +19907,6 @@ VMAFGPU__COLD
  * A block per feature: its kernels, tables and device memory, how its launches are filled, and the table of functions by
  * which the room >>gpu has it all done. What a driver does is not known here.
  */
-/* ---- motion on a GPU: one launch ----
- *
- * Forms are as VIF's; above 12 bits, and on AMD, there is the plain form only. */
-
-static const char *vmafgpu__motion_kernel(vmafgpu__vif_form form, int bit_depth) {
-    static const char *const names[VMAFGPU__VIF_FORMS][3] = {
-        { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" },
-        { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" },
-        { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" }
-    };
-    return names[form][vmafgpu__vif_input(0, bit_depth)];
-}
-
-/* Motion has scale 2's taps, five of them. Down the columns: 8 outputs from 12 rows of the earlier frame (k < 16)
- * less those of the present one, in signed digits. */
-static int vmafgpu__motion_low(int scale, int row, int k) {
-    return vmafgpu__vif_tap_or_0(scale, k - row - 6) & 255;
-}
-static int vmafgpu__motion_high(int scale, int row, int k) {
-    return vmafgpu__vif_tap_or_0(scale, k - row - 6) >> 8;
-}
-static int vmafgpu__motion_difference_tap(int scale, int row, int k) {
-    const int tap = vmafgpu__vif_tap_or_0(scale, (k & 15) - (row & 7)), high = (tap + 128) >> 8;
-    const int digit = row < 8 ? high : tap - 256 * high;
-    return k < 16 ? digit : -digit;
-}
-
-/* Horizontal for odd and for even steps, then vertical. */
-static void vmafgpu__motion_matrices(uint32_t *out) {
-    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_KEPT);
-    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_KEPT);
-    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_ALL);
-    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_ALL);
-    (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference_tap, 2, VMAFGPU__HALVES_KEPT);
-}
-
-/* Fills the launch of motion, the batch apart, and its shape. */
-static void vmafgpu__motion_fill(vmafgpu__motion_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan,
-                                 vmafgpu__vif_form form, const unsigned char *tables) {
-    const int is_8 = out->batch.bit_depth == 8, is_matrix = form == VMAFGPU__VIF_MATRIX && out->batch.bit_depth <= 12;
-    int width = VMAFGPU__MOTION_TILE_WIDTH, height = VMAFGPU__MOTION_TILE_HEIGHT;
-    out->fragments = tables;
-    out->both = plan->motion[0] && plan->motion[1];
-    out->only = !plan->motion[0];
-    shape->threads = VMAFGPU__MOTION_THREADS;
-    shape->shared = VMAFGPU__MOTION_PLAIN_SHARED;
-    if (is_matrix) {
-        const int warps = is_8 ? VMAFGPU__MOTION_MATRIX_WARPS_8 : VMAFGPU__MOTION_MATRIX_WARPS_12;
-        width = VMAFGPU__MOTION_MATRIX_WIDTH;
-        height = 8 * warps;
-        shape->threads = (uint32_t)warps * 32;
-        shape->shared = is_8 ? VMAFGPU__MOTION_MATRIX_SHARED_8 : VMAFGPU__MOTION_MATRIX_SHARED_12;
-    }
-    shape->grid[0] = (uint32_t)((out->batch.width + width - 1) / width);
-    shape->grid[1] = (uint32_t)((out->batch.height + height - 1) / height);
-    shape->grid[2] = (uint32_t)(out->batch.pairs * (out->both ? 2 : 1));
-}
-
-static int vmafgpu__gpu_motion_is_planned(const vmafgpu__plan *plan) {
-    return plan->motion[0] || plan->motion[1];
-}
-
-static const char *vmafgpu__gpu_motion_kernel(const vmafgpu__site *site, int function) {
-    return function ? NULL : vmafgpu__motion_kernel(site->form, site->config->bit_depth);
-}
-
-static size_t vmafgpu__gpu_motion_tables(const vmafgpu__site *site, unsigned char *out) {
-    (void)site;
-    if (out)
-        vmafgpu__motion_matrices((uint32_t *)(void *)out);
-    return (int)VMAFGPU__MOTION_FRAGMENTS * 4;
-}
-
-static void vmafgpu__gpu_motion_enqueue(const vmafgpu__work *work) {
-    vmafgpu__motion_launch launch;
-    vmafgpu__shape shape;
-    launch.batch = *work->batch;
-    vmafgpu__motion_fill(&launch, &shape, work->site->plan, work->site->form, work->tables);
-    vmafgpu__enqueue(work, 0, &shape, &launch);
-}
-
-static int vmafgpu__gpu_motion_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    int differs = 0;
-    for (int k = 0; k < 2; k++)
-        differs |= site->plan->motion[k] && a->motion[k] != b->motion[k];
-    return differs ? 0 : -1;
-}
-
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_motion = {
-    { 0, 1 }, 0, vmafgpu__gpu_motion_is_planned, vmafgpu__gpu_motion_kernel, NULL, NULL, vmafgpu__gpu_motion_tables,
-    vmafgpu__gpu_motion_enqueue, vmafgpu__gpu_motion_differs, NULL
-};
-
 /* ---- ADM on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
 
 typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
@@ -25084,13 +25303,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("adm", "VMAFGPU_NO_ADM", vmafgpu__adm_columns),
 #endif
     VMAFGPU__VIF_FEATURE,
-#ifndef VMAFGPU_NO_MOTION
-    { "motion", NULL, vmafgpu__motion_columns, vmafgpu__motion_options, VMAFGPU__MOTION_DEBUG, 0, vmafgpu__motion_plan,
-      vmafgpu__motion_finish, &vmafgpu__motion_temporal, &vmafgpu__motion_cpu,
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_motion), NULL, NULL },
-#else
-    VMAFGPU__LEFT_OUT("motion", "VMAFGPU_NO_MOTION", vmafgpu__motion_columns),
-#endif
+    VMAFGPU__MOTION_FEATURE,
 #ifndef VMAFGPU_NO_CAMBI
     { "cambi", NULL, vmafgpu__cambi_columns, vmafgpu__cambi_options, VMAFGPU__CAMBI_FULL_REF, 0, vmafgpu__cambi_plan,
       vmafgpu__cambi_finish, NULL, &vmafgpu__cambi_cpu,
@@ -29500,16 +29713,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
 #define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
-#define vmafgpu__motion_pairs_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_pairs_of)
-#define vmafgpu__motion_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_taps_of)
-#define vmafgpu__motion_sum VMAFGPU__LEVEL_NAME(vmafgpu__motion_sum)
-#define vmafgpu__motion_difference VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)
-#define vmafgpu__motion_pair VMAFGPU__LEVEL_NAME(vmafgpu__motion_pair)
-#define vmafgpu__motion_down VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)
-#define vmafgpu__motion_along VMAFGPU__LEVEL_NAME(vmafgpu__motion_along)
-#define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
-#define vmafgpu__motion_rows_at VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
-#define vmafgpu__motion_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows)
 #define vmafgpu__adm_taps VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps)
 #define vmafgpu__adm_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_pair)
 #define vmafgpu__adm_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps_of)
@@ -30193,7 +30396,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     "scalar", 0,
 #endif
     vmafgpu__or_words,
-    VMAFGPU__IF_MOTION(vmafgpu__motion_rows),
+    VMAFGPU__MOTION_LEVEL,
     VMAFGPU__VIF_LEVEL,
     VMAFGPU__IF_ADM(vmafgpu__adm_rows),
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
@@ -30528,192 +30731,6 @@ static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *c
 }
 
 #endif /* !VMAFGPU_NO_PIXELS */
-
-/* ================================================================================================
- * >>level motion                                 rows of the blurred difference of two frames
- * ================================================================================================
- * Two rows at a time. Rows of differences are kept in pairs, the upper row's samples in the even, the lower one's in the odd
- * lanes of 16 bits, as sums of pairs of products need them: three pairs are the windows of two rows. Along a row the pairs
- * are neighbours, and three loads are the windows of an even and of an odd column.
- *
- * A sum down the columns has 17 bits. Where one does not fit 16, the two rows are done again with halves and last bits apart:
- * sum(t (2 a + b)) + 2^15 >> 16 is sum(t a) + (sum(t b) + 2^15 >> 1) >> 15, and all of that fits 32 bits.
- */
-#ifndef VMAFGPU_NO_MOTION
-
-typedef struct vmafgpu__motion_pairs_of {
-    vmafgpu__v of[2][3];                     /* of the window's pairs, for the even and the odd row or column */
-} vmafgpu__motion_pairs_of;
-
-VMAFGPU__INLINE vmafgpu__motion_pairs_of vmafgpu__motion_taps_of(void) {
-    vmafgpu__motion_pairs_of t;
-    uint32_t tap[7] = { 0 };
-    for (int k = 0; k < 5; k++)
-        tap[1 + k] = (uint32_t)vmafgpu__motion_taps[k];
-    VMAFGPU__UNROLL
-    for (int k = 0; k < 3; k++) {
-        t.of[0][k] = vmafgpu__v_set32((int32_t)(tap[2 + 2 * k] << 16 | tap[1 + 2 * k]));
-        t.of[1][k] = vmafgpu__v_set32((int32_t)(tap[1 + 2 * k] << 16 | tap[2 * k]));
-    }
-    return t;
-}
-
-VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_sum(vmafgpu__v start, const vmafgpu__v *pairs, const vmafgpu__v *taps) {
-    start = vmafgpu__v_add_pairs16(start, pairs[0], taps[0]);
-    start = vmafgpu__v_add_pairs16(start, pairs[1], taps[1]);
-    return vmafgpu__v_add_pairs16(start, pairs[2], taps[2]);
-}
-
-/* before - now, at as many columns from x on as there are 16-bit lanes. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_difference(const void *before, const void *now, int wide, int x, int w) {
-    return vmafgpu__v_sub16(vmafgpu__v_samples(before, wide, x, w), vmafgpu__v_samples(now, wide, x, w));
-}
-
-/* A pair of rows: those of `before`, then those of `now`. */
-VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int x, int w, int16_t *out,
-                                          vmafgpu__v *pair) {
-    const vmafgpu__v a = vmafgpu__motion_difference(rows[0], rows[2], wide, x, w);
-    const vmafgpu__v b = vmafgpu__motion_difference(rows[1], rows[3], wide, x, w);
-    pair[0] = vmafgpu__v_unpack_low16(a, b);
-    pair[1] = vmafgpu__v_unpack_high16(a, b);
-    vmafgpu__v_store(out + 2 * x, pair[0]);
-    vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
-}
-
-/* The vertical pass of two rows. Makes the third pair, and asks memory for the rows of the fourth; or if `split` takes it as
- * it is. Returns whether sums did not fit. */
-VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
-                                         int wide, int split) {
-    enum { LANES = VMAFGPU__V_BYTES / 2 };
-    const vmafgpu__motion_pairs_of t = vmafgpu__motion_taps_of();
-    const vmafgpu__v half = vmafgpu__v_set32(1 << (job->bit_depth - 1)), shift = vmafgpu__v_set32(job->bit_depth);
-    const vmafgpu__v one = vmafgpu__v_set32(1);
-    vmafgpu__v least = vmafgpu__v_zero(), most = least;
-    for (int x = 0; x < job->w; x += LANES) {
-        vmafgpu__v p[2][3], third[2];
-        VMAFGPU__UNROLL
-        for (int k = 0; k < 2 + split; k++) {
-            p[0][k] = vmafgpu__v_load(pair[k] + 2 * x);
-            p[1][k] = vmafgpu__v_load(pair[k] + 2 * x + LANES);
-        }
-        if (!split) {
-            for (int k = 4; k < 8; k++)
-                vmafgpu__v_prefetch((const uint8_t *)rows[k] + (x << wide));
-            vmafgpu__motion_pair(rows, wide, x, job->w, pair[2], third);
-            p[0][2] = third[0];
-            p[1][2] = third[1];
-        }
-        VMAFGPU__UNROLL
-        for (int row = 0; row < 2; row++) {
-            vmafgpu__v a = vmafgpu__v_srav32(vmafgpu__motion_sum(half, p[0], t.of[row]), shift);
-            vmafgpu__v b = vmafgpu__v_srav32(vmafgpu__motion_sum(half, p[1], t.of[row]), shift);
-            if (split) {
-                vmafgpu__v_store(job->lines->row[row][1] + x,
-                                 vmafgpu__v_pack32(vmafgpu__v_and(a, one), vmafgpu__v_and(b, one)));
-                a = vmafgpu__v_srai32(a, 1);
-                b = vmafgpu__v_srai32(b, 1);
-            }
-            const vmafgpu__v words = vmafgpu__v_pack32(a, b);
-            vmafgpu__v_store(job->lines->row[row][0] + x, words);
-            least = vmafgpu__v_min16(least, words);
-            most = vmafgpu__v_max16(most, words);
-        }
-    }
-    most = vmafgpu__v_max16(most, vmafgpu__v_xor(least, vmafgpu__v_set32(-1)));
-    return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
-}
-
-/* A row's sum is below 2^30 per lane: 65536 for each of 16384 columns, over four lanes or more. */
-VMAFGPU__INLINE int64_t vmafgpu__motion_along(int16_t *const *line, int w, int split) {
-    enum { LANES = VMAFGPU__V_BYTES / 2 };
-    const vmafgpu__motion_pairs_of t = vmafgpu__motion_taps_of();
-    const vmafgpu__v half = vmafgpu__v_set32(32768), ones = vmafgpu__v_set16(1);
-    vmafgpu__v sum = vmafgpu__v_zero();
-    for (int part = 0; part <= split; part++)
-        for (int k = 1; k <= 2; k++) {
-            line[part][-k] = line[part][k];
-            line[part][w - 1 + k] = line[part][w - 1 - k];
-        }
-    for (int x = 0; x < w; x += LANES) {
-        vmafgpu__v pairs[2][3], s[2];
-        vmafgpu__v inside = vmafgpu__v_set32(-1);
-        if (x + LANES > w)
-            inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
-        VMAFGPU__UNROLL
-        for (int part = 0; part <= split; part++)
-            VMAFGPU__UNROLL
-            for (int k = 0; k < 3; k++)
-                pairs[part][k] = vmafgpu__v_load(line[part] + x - 2 + 2 * k);
-        VMAFGPU__UNROLL
-        for (int odd = 0; odd < 2; odd++) {
-            s[odd] = vmafgpu__motion_sum(half, pairs[split], t.of[odd]);
-            if (split) {
-                s[odd] = vmafgpu__motion_sum(vmafgpu__v_srai32(s[odd], 1), pairs[0], t.of[odd]);
-                s[odd] = vmafgpu__v_abs32(vmafgpu__v_srai32(s[odd], 15));
-                const vmafgpu__v lanes = odd ? inside : vmafgpu__v_slli32(inside, 16);
-                sum = vmafgpu__v_add32(sum, vmafgpu__v_and(s[odd], vmafgpu__v_srai32(lanes, 16)));
-            }
-        }
-        if (!split) {
-            vmafgpu__v words = vmafgpu__v_abs16(vmafgpu__v_even_odd16(vmafgpu__v_srli32(s[0], 16), s[1]));
-            if (x + LANES > w)
-                words = vmafgpu__v_and(words, inside);
-            sum = vmafgpu__v_add_pairs16(sum, words, ones);
-        }
-    }
-    uint32_t lanes[VMAFGPU__V_WORDS];
-    int64_t total = 0;
-    vmafgpu__v_store(lanes, sum);
-    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-        total += lanes[i];
-    return total;
-}
-
-static int64_t vmafgpu__motion_split_rows(const vmafgpu__motion_job *job, int16_t *const *pair, int count) {
-    int64_t total = 0;
-    (void)vmafgpu__motion_down(job, pair, NULL, 0, 1);
-    for (int row = 0; row < count; row++)
-        total += vmafgpu__motion_along(job->lines->row[row], job->w, 1);
-    return total;
-}
-
-static void vmafgpu__motion_rows_at(const vmafgpu__motion_job *job, int y, const void **rows) {
-    for (int k = 0; k < 2; k++) {
-        rows[k] = vmafgpu__view_row(job->before, vmafgpu__reflect(y + k, job->h));
-        rows[2 + k] = vmafgpu__view_row(job->now, vmafgpu__reflect(y + k, job->h));
-    }
-}
-
-static int64_t vmafgpu__motion_rows(const vmafgpu__motion_job *job, int first, int end) {
-    int16_t *pair[3] = { job->lines->pair[0], job->lines->pair[1], job->lines->pair[2] };
-    const void *rows[8];
-    int64_t total = 0;
-    if (job->bit_depth > 15)
-        return vmafgpu__motion_rows_scalar(job, first, end);
-    for (int k = 0; k < 2; k++) {
-        vmafgpu__v unused[2];
-        vmafgpu__motion_rows_at(job, first - 2 + 2 * k, rows);
-        for (int x = 0; x < job->w; x += VMAFGPU__V_BYTES / 2)
-            vmafgpu__motion_pair(rows, job->wide, x, job->w, pair[k], unused);
-    }
-    for (int y = first; y < end; y += 2) {
-        const int count = y + 1 < end ? 2 : 1;
-        vmafgpu__motion_rows_at(job, y + 2, rows);
-        vmafgpu__motion_rows_at(job, y + 4, rows + 4);
-        if (job->wide ? vmafgpu__motion_down(job, pair, rows, 1, 0) : vmafgpu__motion_down(job, pair, rows, 0, 0))
-            total += vmafgpu__motion_split_rows(job, pair, count);
-        else
-            for (int row = 0; row < count; row++)
-                total += vmafgpu__motion_along(job->lines->row[row], job->w, 0);
-        int16_t *const oldest = pair[0];
-        pair[0] = pair[1];
-        pair[1] = pair[2];
-        pair[2] = oldest;
-    }
-    return total;
-}
-
-#endif /* !VMAFGPU_NO_MOTION */
 
 /* ================================================================================================
  * >>level adm                                    bands of a scale: wavelet, decoupling, masked cubes

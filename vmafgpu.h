@@ -367,10 +367,10 @@
  *   >>threads           a frame's work in parts
  *   >>pixels            frames in RGB become planes
  *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion share
- *   >>adm  >>cambi  >>speed      each: options, plan, plain C, columns
+ *   >>cambi  >>speed      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>vif  >>motion  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>float ansnr  >>float motion
+ *   >>vif  >>motion  >>adm  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>float ansnr  >>float motion
  *   >>float vif         chapters: all of a feature in five parts, which are shared with kernels, on the
  *                       CPU, lanes or vectors, on a GPU, tables
  *   >>cpu               the backend on the CPU, and the choice of a level
@@ -388,7 +388,7 @@
  *   >>levels            names of vector code
  *   >>level operations  an instruction set, one row per operation
  *   >>level pixels      luma and chroma of RGB
- *   >>level adm  >>level cambi  >>level speed
+ *   >>level cambi  >>level speed
  *                       features in vector code
  *
  * HOW A PAIR FLOWS
@@ -1468,11 +1468,6 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #else
 #  define VMAFGPU__IF_GPU(x) x
 #endif
-#ifdef VMAFGPU_NO_ADM
-#  define VMAFGPU__IF_ADM(x) NULL
-#else
-#  define VMAFGPU__IF_ADM(x) x
-#endif
 #ifdef VMAFGPU_NO_VIF
 #  define VMAFGPU__IF_VIF(x) NULL
 #else
@@ -1539,6 +1534,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 enum {
     VMAFGPU__SCALES = 4,
+    VMAFGPU__BANDS = 3,                  /* of ADM's wavelet: h, v, d */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
@@ -1597,210 +1593,13 @@ VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset,
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
-/* ---- ADM: four levels of a db2 wavelet, decoupling, contrast masking ---- */
-
-VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
-VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
-
-/* Four samples through one filter. 32 bits do for the luma and, down the columns, for the low-pass band of scale 0. */
-VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
-    return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
-}
-
-VMAFGPU__FN int32_t vmafgpu__dwt64(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
-    const int64_t sum = (int64_t)taps[0] * a + (int64_t)taps[1] * b + (int64_t)taps[2] * c + (int64_t)taps[3] * d;
-    return (int32_t)((sum + vmafgpu__half(shift)) >> shift);
-}
-
-VMAFGPU__FN int vmafgpu__dwt_vertical_shift(int scale, int bit_depth) {
-    return scale == 0 ? bit_depth : scale == 1 ? 0 : 16;
-}
-VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
-    return scale & 1 ? 15 : 16;
-}
-
-enum { VMAFGPU__BANDS = 3 };   /* h, v, d */
-
-/* What the sizes of a band decide. */
-typedef struct vmafgpu__adm_geometry {
-    int w, h;                 /* of the bands of this scale                                          */
-    int left, top;            /* border left out of every sum, on each side                          */
-    int mask_shift[VMAFGPU__BANDS];   /* per sample of the numerators                                */
-    int mask_row_shift;       /* per row of the numerators                                           */
-    int den_shift;            /* per sample of the denominator (scales 1..3)                         */
-    int den_row_shift;        /* per row of the denominator                                          */
-} vmafgpu__adm_geometry;
-
-/* Width or height of the bands, given those of the frame. */
+/* Width or height of the bands of a wavelet's scale, given those of the frame. */
 VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     int n = frame_size;
     for (int s = 0; s <= scale; s++)
         n = (n + 1) / 2;
     return n;
 }
-
-/* A tenth of the size, as the reference rounds it. */
-VMAFGPU__FN int vmafgpu__adm_border(int n) {
-    return n < 5 ? 0 : (n - 5) / 10;
-}
-
-VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height, int scale) {
-    vmafgpu__adm_geometry g;
-    g.w = vmafgpu__adm_size(width, scale);
-    g.h = vmafgpu__adm_size(height, scale);
-    g.left = vmafgpu__adm_border(g.w);
-    g.top = vmafgpu__adm_border(g.h);
-    const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
-    const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        /* Negative only for bands of 8 columns at scale 0, where the reference is undefined. */
-        const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
-        g.mask_shift[band] = shift > 0 ? shift : 0;
-    }
-    g.mask_row_shift = vmafgpu__ceil_log2((uint32_t)g.h);
-    if (scale) {
-        g.den_shift = vmafgpu__ceil_log2((uint32_t)region_w);
-        g.den_row_shift = vmafgpu__ceil_log2((uint32_t)region_h);
-    } else {
-        const int excess = vmafgpu__ceil_log2((uint32_t)region_w * (uint32_t)region_h) - 20;
-        g.den_shift = 0;
-        g.den_row_shift = excess > 0 ? excess : 0;
-    }
-    return g;
-}
-
-/* Whether the distorted coefficients (th, tv) point within one degree of the reference's (oh, ov). The comparison is on
- * float-rounded products, as in the reference. */
-VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv) {
-    const double cos_1deg_squared = 33544212.0 / 33554432.0;
-    const int64_t dot = (int64_t)oh * th + (int64_t)ov * tv;
-    if (dot < 0)
-        return 0;
-    const double d = (double)(float)dot;
-    const double o = (double)(float)((int64_t)oh * oh + (int64_t)ov * ov);
-    const double t = (double)(float)((int64_t)th * th + (int64_t)tv * tv);
-    return d * d >= cos_1deg_squared * o * t;
-}
-
-/* The part of t that is o scaled by a factor in 0..1 (before the gain): 0 when the signs differ. The sign of the result
- * is that of o. */
-VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
-    if (o == 0 || t == 0 || (o ^ t) < 0)
-        return 0;
-    const uint32_t u = (uint32_t)(o < 0 ? -o : o), magnitude = (uint32_t)(t < 0 ? -t : t);
-    const int excess = vmafgpu__bit_length(u) - 15;
-    const int shift = excess > 0 ? excess : 0;
-    const uint32_t divisor = shift ? (u + (1u << (shift - 1))) >> shift : u;
-    const int64_t reciprocal = (int64_t)((1u << 30) / divisor);
-    const int64_t quotient = (reciprocal * magnitude + ((int64_t)1 << (14 + shift))) >> (15 + shift);
-    const int64_t k = quotient < 32768 ? quotient : 32768;
-    return (int32_t)((k * o + 16384) >> 15);
-}
-
-/* Applies the enhancement gain where the angle flag is set. */
-VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
-    const double gained = (double)r * gain_limit, limit = (double)t;
-    return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
-}
-
-/* |v|; the most negative number stays as it is. */
-VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
-    return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
-}
-
-/* One coefficient weighted by the contrast sensitivity: its magnitude, and what it adds to the masking threshold as one of
- * eight neighbours and, beyond that, as the centre; the latter two are summed modulo 2^32. */
-typedef struct vmafgpu__adm_weighted {
-    int32_t  signal;
-    uint32_t side, centre;
-} vmafgpu__adm_weighted;
-
-VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32_t factor, int32_t value) {
-    vmafgpu__adm_weighted out;
-    int32_t side, centre;
-    if (scale == 0) {
-        const int32_t product = (int32_t)factor * value;
-        const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
-        const int32_t magnitude = vmafgpu__magnitude(weighted);
-        side = (int16_t)((4369 * magnitude + 2048) >> 12);
-        centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as the reference does */
-        out.signal = vmafgpu__magnitude(product);
-    } else {
-        /* The reference's rounding constant overflowed to -2^31; it is part of the definition now. */
-        const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
-        side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
-        centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
-        out.signal = magnitude;
-    }
-    out.side = (uint32_t)side;
-    out.centre = (uint32_t)centre - (uint32_t)side;
-    return out;
-}
-
-/* Cube of the masked signal, scaled down. `signal` is |product| at scale 0 and the weighted magnitude at scales 1..3. Strong
- * adm_csf_scale wraps the threshold and the square to 32 bits; so it does in the reference. */
-VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal, uint32_t threshold, int shift) {
-    const int threshold_shift = scale ? 0 : band < 2 ? 10 : 12;
-    const int square_shift = scale || band == 2 ? 30 : 29;
-    const int32_t x = (int32_t)((uint32_t)signal - (threshold << threshold_shift));
-    if (x <= 0)
-        return 0;
-    const int64_t z = (int32_t)(((int64_t)x * x + vmafgpu__half(square_shift)) >> square_shift);
-    return (z * x + vmafgpu__half(shift)) >> shift;
-}
-
-/* Cube of a reference coefficient, for the denominator. The rounding constant of the square is a whole unit. */
-VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
-    const int64_t magnitude = o < 0 ? -(int64_t)o : o;
-    if (scale == 0)
-        return magnitude * magnitude * magnitude;
-    const int square_shift = scale == 2 ? 30 : 31;
-    const int64_t z = (magnitude * magnitude + ((int64_t)1 << square_shift)) >> square_shift;
-    return (z * magnitude + vmafgpu__half(shift)) >> shift;
-}
-
-#ifndef VMAFGPU_KERNELS
-/* ---- ADM's bounds: where vector code and the fast form on GPUs, which the host chooses, give what is defined above ---- */
-
-/* Whether integers hold all that becomes of the largest coefficients, given a variant's factors (of h and v, of d) and its
- * gain limit: this has to be an integer, and those of ordinary size, as in adm_csf_mode 0, 2 and 3. Anything else takes
- * general forms; both give the same sums where both apply. */
-static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
-    /* The largest absolute values of the bands h, v and d: from the absolute sums of the filters, mirrored borders included. */
-    static const double bounds[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
-    const double bound = bounds[scale], f = (double)factor[0], d = (double)factor[1];
-    if (!(gain_limit >= 1 && gain_limit <= 100) || gain_limit != (double)(int)gain_limit)
-        return 0;
-    if (scale) {
-        /* A weighted value stays below 2^30, and so does a threshold, which is at most the mean of weighted values:
-         * nothing wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
-        const double limit = 288230376151711744.0;   /* 2^58: the product before its shift by 28 */
-        return f * bound < limit && d * bound < limit;
-    }
-    /* The products are the signals: (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit 31 bits. */
-    if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
-        return 0;
-    /* The threshold, shifted left by 12 for d, must not wrap: it has to stay below 2^19. A side is 16/15 of a
-     * weighted value, and nine of them are summed per band; the centre adds at most 16384 in each band. |h| + |v| +
-     * |d| * share is at most 41764 for a share of 0, 44562 for one half, and convex in between. */
-    const double share = d / (4 * f);
-    const double weighted = f / 32768 * (41768 + 5596 * share);
-    return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
-}
-
-/* The largest coefficient of scale 0 for which these hold: what is restored is the smaller magnitude (up to 16383); a
- * weighted value does not wrap at the centre (from 15360 on it does); none lies half way between integers, where rounding
- * would depend on the sign: the smallest one that does is half the unit over the factor's power of two. */
-static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
-    const uint32_t unit = band == 2 ? 131072 : 32768, power = factor & (0u - factor);
-    uint32_t limit = 16383;
-    if (factor && 15359 * (uint64_t)unit / factor < limit)
-        limit = 15359 * unit / factor;
-    if (factor && power <= unit / 2 && unit / 2 / power - 1 < limit)
-        limit = unit / 2 / power - 1;
-    return (int)limit;
-}
-#endif
 
 /* ---- log2 of a double, the same on every backend: +, - and * only, none of them fused; within 0.51 ulp ---- */
 
@@ -2260,91 +2059,6 @@ typedef struct vmafgpu__surfaces_launch {
     int32_t luma_count, chroma_count;
     vmafgpu__surface_item items[3 * VMAFGPU__MAX_IMPORTS];
 } vmafgpu__surfaces_launch;
-
-/* ---- ADM ---- */
-
-/* Band columns of a tile: what a warp walks along. A tile has as many band rows as the warp has lanes, two of them
- * only for their neighbours. Wider tiles repeat less work at their sides, narrower ones are more in number and need
- * less shared memory; with 64 lanes a column of the tile takes twice the memory. Multiples of four; above 12 columns
- * the kernels carry more sums. */
-enum {
-    VMAFGPU__ADM_THREADS = 128,          /* of a block; each warp has its own tile */
-    VMAFGPU__ADM_ROW_THREADS = 256,      /* of a block of the row kernel */
-    VMAFGPU__ADM_ROW_SUMS = 9,           /* of a row: numerator, impairment, denominator, three bands each */
-    VMAFGPU__ADM_WIDTH_0_8 = 28, VMAFGPU__ADM_WIDTH_0_16 = 12, VMAFGPU__ADM_WIDTH_1 = 12, VMAFGPU__ADM_WIDTH_2 = 4,
-    VMAFGPU__ADM_WIDTH_3 = 4,
-    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12   /* instead of 28 with 64 lanes */
-};
-
-/* Shared memory of a warp: words of a row of its tile, an odd number so that lanes meet different banks; and of all rows
- * of both frames. `word_columns`: input columns that a word holds. */
-#define VMAFGPU__ADM_STRIDE(width, word_columns) ((2 * (width) + 8) / (word_columns) | 1)
-#define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
-    (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
-
-/* The tiles of a scale. Those with pixels inside the border come first: they take four times as long as the others,
- * which only pass the low-pass band on. */
-typedef struct vmafgpu__adm_tiles {
-    int32_t x, y;                        /* band position of the first tile; may be negative */
-    int32_t columns, rows;
-    int32_t inner_x, inner_y;            /* in tiles: the rectangle that comes first */
-    int32_t inner_columns, inner_rows;
-    int32_t count;                       /* of tiles to do: all, or those inside only */
-} vmafgpu__adm_tiles;
-
-/* What 64-bit multiplications start from. As literals they would cost an addition of their zero half at each use. */
-typedef struct vmafgpu__adm_addends {
-    int64_t  vertical, horizontal;       /* half units of the wavelet's shifts at scales 2 and 3, and 1 to 3 */
-    uint64_t square[2],
-        den_square; /* of the masked square (at scale 0 one for h and v, one for d), and the denominator's */
-    uint64_t weight, side;               /* scales 1 to 3: of the weighted value, and its shares of the threshold */
-} vmafgpu__adm_addends;
-
-/* Constants of the fast form; both forms use the addends of the wavelet. The pairs are for the bands h and v, and
- * for d. */
-typedef struct vmafgpu__adm_fast {
-    float    gain;                       /* the gain limit, an integer */
-    uint32_t whole_gain;
-    uint32_t gain_reach;                 /* the largest number that times the gain limit fits 32 bits */
-    float    factor[2];                  /* scale 0: contrast sensitivity in units of the weighted value */
-    uint32_t factor_bias[2];             /* scale 0: minus factor times the bits of 2^23 as a float */
-    float    plain_limit;                /* scale 0: squared length of the coefficients up to which floats are exact */
-    float    upper;                      /* scale 0: 2^23 + 2^15 */
-    uint32_t mask[2];                    /* the bits that the shift per sample drops, in both halves of the word */
-    uint32_t half[2];                    /* half the unit of that shift */
-    uint32_t den_mask, den_half;
-    vmafgpu__adm_addends addends;
-} vmafgpu__adm_fast;
-
-/* One scale of one variant. */
-typedef struct vmafgpu__adm_launch {
-    vmafgpu__batch        batch;
-    unsigned char        *scratch;       /* of the first pair; those of the others follow */
-    uint64_t              scratch_size;  /* per pair */
-    uint64_t input[2]; /* in the scratch: low-pass band of the scale before, reference and distorted */
-    uint64_t              output[2];     /* in the scratch: low-pass band of this scale */
-    uint64_t              row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
-    double                gain_limit;
-    int32_t               first;         /* the first variant also makes denominators and low-pass bands */
-    int32_t               input_pitch, output_pitch;
-    int32_t               input_width, input_height;
-    uint32_t              factor[2];
-    vmafgpu__adm_geometry geometry;
-    vmafgpu__adm_tiles    tiles;
-    vmafgpu__adm_fast     fast;
-} vmafgpu__adm_launch;
-
-/* The row sums of all scales of one variant. */
-typedef struct vmafgpu__adm_rows_launch {
-    vmafgpu__batch batch;
-    unsigned char *scratch;
-    uint64_t       scratch_size;
-    uint64_t       row_sums[VMAFGPU__SCALES];
-    int32_t        rows[VMAFGPU__SCALES];
-    int32_t        row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
-    int32_t        variant, first;
-    unsigned char *kept;                 /* where the sums go as they are, laid out as row_sums; NULL: nowhere */
-} vmafgpu__adm_rows_launch;
 
 /* ---- CAMBI ---- */
 
@@ -3059,6 +2773,7 @@ typedef struct vmafgpu__map_blocks {
     int32_t  size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
+#ifndef VMAFGPU_NO_EDITS
 /* One scale of one variant: what edits change, or what a sample of the base gives to the sums, which is stored, or summed by
  * blocks. */
 typedef struct vmafgpu__edit_vif_launch {
@@ -3081,6 +2796,7 @@ typedef struct vmafgpu__edit_adm_launch {
     int32_t  lanes;                         /* a power of two */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_adm_launch;
+#endif /* !VMAFGPU_NO_EDITS */
 
 typedef struct vmafgpu__edit_change_launch {
     vmafgpu__edit_batch edits;
@@ -6889,549 +6605,6 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>adm                                          detail lost and added, in wavelet bands
- * ================================================================================================ */
-/* ---- options and columns ---- */
-
-static const vmafgpu__column vmafgpu__adm_columns[] = {
-    { "integer_adm2", "VMAF_integer_feature_adm2_score", 0, 0, 0 },
-    { "integer_aim", "VMAF_integer_feature_aim_score", 0, 0, 0 },
-    { "integer_adm3", "VMAF_integer_feature_adm3_score", 0, 0, 0 },
-    { "integer_adm_scale0", NULL, 0, 0, 0 }, { "integer_adm_scale1", NULL, 0, 0, 0 },
-    { "integer_adm_scale2", NULL, 0, 0, 0 }, { "integer_adm_scale3", NULL, 0, 0, 0 },
-    { "integer_adm", NULL, 1, 0, 0 }, { "integer_adm_num", NULL, 1, 0, 0 }, { "integer_adm_den", NULL, 1, 0, 0 },
-    { "integer_adm_num_scale0", NULL, 1, 0, 0 }, { "integer_adm_den_scale0", NULL, 1, 0, 0 },
-    { "integer_adm_num_scale1", NULL, 1, 0, 0 }, { "integer_adm_den_scale1", NULL, 1, 0, 0 },
-    { "integer_adm_num_scale2", NULL, 1, 0, 0 }, { "integer_adm_den_scale2", NULL, 1, 0, 0 },
-    { "integer_adm_num_scale3", NULL, 1, 0, 0 }, { "integer_adm_den_scale3", NULL, 1, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_ADM
-VMAFGPU__COLD
-
-#define VMAFGPU__ADM_OPTIONS(X) \
-    X(VMAFGPU__ADM_CSF_DIAG_SCALE, "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50, NULL) \
-    X(VMAFGPU__ADM_CSF_MODE, "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 3, NULL) \
-    X(VMAFGPU__ADM_CSF_SCALE, "adm_csf_scale", "scf", VMAFGPU__REAL, 1, 0, 50, NULL) \
-    X(VMAFGPU__ADM_DLM_WEIGHT, "adm_dlm_weight", "dlmw", VMAFGPU__REAL, 0.5, 0, 1, NULL) \
-    X(VMAFGPU__ADM_GAIN_LIMIT, "adm_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
-    X(VMAFGPU__ADM_MIN_VAL, "adm_min_val", "min", VMAFGPU__REAL, 0, 0, 1, NULL) \
-    X(VMAFGPU__ADM_NOISE_WEIGHT, "adm_noise_weight", "nw", VMAFGPU__REAL, 0.03125, 0, 1500, NULL) \
-    X(VMAFGPU__ADM_VIEW_DIST, "adm_norm_view_dist", "nvd", VMAFGPU__REAL, 3, 0.75, 24, NULL) \
-    X(VMAFGPU__ADM_DISPLAY_HEIGHT, "adm_ref_display_height", "rdh", VMAFGPU__INTEGER, 1080, 1, 4320, NULL) \
-    X(VMAFGPU__ADM_SKIP_AIM, "adm_skip_aim", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__ADM_SKIP_SCALE0, "adm_skip_scale0", "ssz", VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__ADM_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum { VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-/* ---- what the options mean ---- */
-
-/* Contrast sensitivities that were fitted for given viewing conditions (adm_csf_mode 2 and 3). */
-typedef struct vmafgpu__csf_row {
-    int display_height;
-    double view_dist;
-    float value[2][2][VMAFGPU__SCALES];   /* mode 2, mode 3; h and v, d; scale */
-} vmafgpu__csf_row;
-
-static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
-    { 1080, 3, { { { .01183f, .025026f, .04295f, .058621f }, { .004302f, .011778f, .023918f, .035901f } },
-                 { { .011249f, .022606f, .035930f, .045673f }, { .004097f, .010921f, .021430f, .031313f } } } },
-    { 2160, 1.5, { { { .01183f, .025026f, .04295f, .058621f }, { .004302f, .011778f, .023918f, .035901f } },
-                   { { .011249f, .022606f, .035930f, .045673f }, { .004097f, .010921f, .021430f, .031313f } } } },
-    { 1080, 5, { { { .004212f, .014809f, .029642f, .047464f }, { .000984f, .005852f, .0146f, .027574f } },
-                 { { .004052f, .013939f, .026298f, .038833f }, { .000927f, .005544f, .013415f, .024515f } } } },
-    { 2160, 3, { { { .00226f, .01183f, .025026f, .04295f }, { .000479f, .004302f, .011778f, .023918f } },
-                 { { .002166f, .011249f, .022606f, .035930f }, { .000447f, .004097f, .010921f, .021430f } } } },
-    { 2160, 5, { { { .000092f, .004212f, .014809f, .029642f }, { .00005f, .000984f, .005852f, .0146f } },
-                 { { .000077f, .004052f, .013939f, .026298f }, { .000045f, .000927f, .005544f, .013415f } } } },
-    { 720, 5, { { { .010144f, .022561f, .040309f, .05672f }, { .003463f, .010282f, .021839f, .034641f } },
-                { { .009689f, .020577f, .034162f, .044523f }, { .003302f, .009579f, .019661f, .030318f } } } }
-};
-
-/* What a sensitivity is multiplied by to become a fixed-point number: of 16 bits at scale 0, of 32 at the others. */
-static double vmafgpu__csf_unit(int scale, int diagonal) {
-    return scale ? 4294967296.0 : diagonal ? 8388608.0 : 2097152.0;
-}
-
-static double vmafgpu__csf_limit(int scale, int diagonal) {
-    return (scale ? 4294967295.0 : 65535.0) / vmafgpu__csf_unit(scale, diagonal);
-}
-
-/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two digits. Only
- * this mode has sensitivities beyond the limit. */
-static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
-    double largest = 50;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const double weight = vmafgpu__csf_limit(s, diagonal) / (double)vmafgpu__csf_barten(s, view_dist, display_height, 1);
-        largest = weight < largest ? weight : largest;
-    }
-    const double digit = pow(10.0, floor(log10(largest)) - 1);
-    return floor(largest * 0.9999 / digit) * digit;
-}
-
-/* Fills the sensitivities of an ADM extractor and their fixed-point forms. */
-static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e, vmafgpu__adm_variant *variant) {
-    const double view_dist = e->option[VMAFGPU__ADM_VIEW_DIST];
-    const int display_height = (int)e->option[VMAFGPU__ADM_DISPLAY_HEIGHT],
-              mode = (int)e->option[VMAFGPU__ADM_CSF_MODE];
-    const vmafgpu__csf_row *row = NULL;
-    if (view_dist * display_height < 3240)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "adm_norm_view_dist * adm_ref_display_height must be 3240 or more, not %.6g",
-                             view_dist * display_height);
-    for (size_t i = 0; i < sizeof vmafgpu__csf_rows / sizeof *vmafgpu__csf_rows; i++)
-        if (vmafgpu__csf_rows[i].display_height == display_height && vmafgpu__csf_rows[i].view_dist == view_dist)
-            row = &vmafgpu__csf_rows[i];
-    if (mode >= 2 && !row)
-        return vmafgpu__fail(
-            v, VMAFGPU_ERROR_FEATURE,
-            "adm_csf_mode %d has no figures for adm_norm_view_dist %.6g with "
-            "adm_ref_display_height %d; there are (3, 1080), (5, 1080), (1.5, 2160), (3, 2160), (5, 2160) and (5, 720)",
-            mode, view_dist, display_height);
-    const int standard_view = mode == 0 && fabs(view_dist * display_height - 3240) < 1e-8;
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        for (int d = 0; d < 2; d++) {
-            const double weight = e->option[d ? VMAFGPU__ADM_CSF_DIAG_SCALE : VMAFGPU__ADM_CSF_SCALE];
-            const float f = mode == 0   ? vmafgpu__csf_watson(s, d, view_dist, display_height)
-                            : mode == 1 ? vmafgpu__csf_barten(s, view_dist, display_height, weight)
-                                        : row->value[mode - 2][d][s];
-            e->csf[s][d] = f;
-            if (!((double)f <= vmafgpu__csf_limit(s, d)))
-                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                     "adm_csf_mode %d: the contrast sensitivity at scale %d does not fit fixed-point numbers (%.6g); "
-                                     "adm_csf_scale can be up to %.2g here and adm_csf_diag_scale up to %.2g",
-                                     mode, s, (double)f, vmafgpu__csf_largest_weight(0, view_dist, display_height),
-                                     vmafgpu__csf_largest_weight(1, view_dist, display_height));
-            variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
-        }
-    if (standard_view) {
-        /* Not quite the formula's 36451 and 49414: the reference has these constants for the usual viewing distance. */
-        variant->factor[0][0] = 36453;
-        variant->factor[0][1] = 49417;
-    }
-    return VMAFGPU_OK;
-}
-
-static vmafgpu_result vmafgpu__adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__adm_variant variant;
-    memset(&variant, 0, sizeof variant);
-    variant.gain_limit = e->option[VMAFGPU__ADM_GAIN_LIMIT];
-    const vmafgpu_result result = vmafgpu__adm_sensitivity(v, e, &variant);
-    return result != VMAFGPU_OK ? result
-                                : vmafgpu__find_variant(v, v->plan.adm, &v->plan.adm_variants, &variant, sizeof variant,
-                                                        "gain limits or contrast sensitivities of adm", &e->variant);
-}
-
-/* ---- from sums to columns ---- */
-
-/* Cube root as the reference takes it. */
-static float vmafgpu__root3(float x) {
-    return powf(x, 1.0f / 3.0f);
-}
-
-/* Numerator or impairment of one scale from the masked cubes. */
-static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
-                                      double noise_weight) {
-    static const int exponent[VMAFGPU__SCALES] = { 0, 45, 39, 36 };
-    const double area = (double)((g->w - 2 * g->left) * (g->h - 2 * g->top));
-    const float noise = vmafgpu__root3((float)(area * noise_weight));
-    float term[VMAFGPU__BANDS];
-    for (int b = 0; b < VMAFGPU__BANDS; b++) {
-        const int shift = g->mask_shift[b] + g->mask_row_shift;
-        const float mean = scale ? (float)sums[b] / (float)ldexp(1.0, exponent[scale] - shift)
-                                 : (float)((double)sums[b] / ldexp(1.0, (b < 2 ? 52 : 57) - shift));
-        term[b] = vmafgpu__root3(mean) + noise;
-    }
-    return term[0] + term[1] + term[2];
-}
-
-static float vmafgpu__adm_pool_denominator(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
-                                           const float *csf, double noise_weight) {
-    static const int exponent[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
-    const double area = (double)((g->w - 2 * g->left) * (g->h - 2 * g->top));
-    const float noise = vmafgpu__root3((float)(area * noise_weight));
-    float term[VMAFGPU__BANDS];
-    for (int b = 0; b < VMAFGPU__BANDS; b++) {
-        const double mean = (double)sums[b] / ldexp(1.0, exponent[scale] - g->den_shift - g->den_row_shift);
-        term[b] = vmafgpu__root3((float)(mean * pow((double)csf[b == 2], 3.0))) + noise;
-    }
-    return term[0] + term[1] + term[2];
-}
-
-static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                int64_t position, double *out) {
-    const double noise_weight = e->option[VMAFGPU__ADM_NOISE_WEIGHT], weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
-    const double min_val = e->option[VMAFGPU__ADM_MIN_VAL];
-    double num = 0, den = 0, impairment = 0, scale_num[VMAFGPU__SCALES], scale_den[VMAFGPU__SCALES];
-    (void)position;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
-        float n = 0, i = 0, d = (float)1e-10;
-        if (s > 0 || e->option[VMAFGPU__ADM_SKIP_SCALE0] == 0) {
-            n = vmafgpu__adm_pool_masked(&g, s, sums->adm[s].numerator[e->variant], noise_weight);
-            d = vmafgpu__adm_pool_denominator(&g, s, sums->adm[s].denominator, e->csf[s], noise_weight);
-            if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
-                i = vmafgpu__adm_pool_masked(&g, s, sums->adm[s].impairment[e->variant], 0);
-        }
-        scale_num[s] = (double)n;
-        scale_den[s] = (double)d;
-        num += (double)n;
-        den += (double)d;
-        impairment += (double)i;
-    }
-    const double limit = 1e-10 * ((double)v->config.width * v->config.height) / (1920.0 * 1080.0);
-    num = num < limit ? 0 : num;
-    den = den < limit ? 0 : den;
-    /* Without any reference detail (only possible with adm_noise_weight=0) the reference leaves aim undefined; ours is 0. */
-    const double adm2 = den > 0 ? num / den : 1.0, aim = den > 0 ? impairment / den : 0.0;
-    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
-    *out++ = adm2;
-    *out++ = aim;
-    *out++ = adm3 > min_val ? adm3 : min_val;
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        *out++ = scale_num[s] / scale_den[s];
-    if (e->option[VMAFGPU__ADM_DEBUG] == 0)
-        return;
-    *out++ = adm2;
-    *out++ = num;
-    *out++ = den;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        *out++ = scale_num[s];
-        *out++ = scale_den[s];
-    }
-}
-
-VMAFGPU__COLD_END
-
-/* ---- in plain C ---- */
-
-/* One picture of a scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
-typedef struct vmafgpu__adm_image {
-    const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
-    ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
-    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none. NULL: not wanted */
-    ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
-} vmafgpu__adm_image;
-
-typedef struct vmafgpu__adm_task {
-    int scale, bit_depth, bytes;             /* bytes per sample of scale 0's input */
-    int in_width, in_height;
-    vmafgpu__adm_geometry geometry;
-    const vmafgpu__adm_variant *variants;
-    int variant_count;
-    int distorted;                           /* how many pictures are compared with the one reference */
-    int apart;                               /* sums of row y are added `apart * y` places on: 0, all to the same */
-    vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
-    void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; a thread's */
-} vmafgpu__adm_task;
-
-/* Lines of one row. */
-typedef struct vmafgpu__adm_lines {
-    int32_t *low[2], *high[2];             /* after the vertical pass: reference, distorted; where vector code has its lines */
-    int32_t *band[2][VMAFGPU__BANDS];      /* h, v, d of both */
-    int32_t *restored[VMAFGPU__BANDS];
-    uint8_t *same_angle;
-    uint32_t *column_sum;
-} vmafgpu__adm_lines;
-
-/* Per variant and row, kept for three rows: mask sums and signals of the numerator [0] and of the impairment [1]. */
-typedef struct vmafgpu__adm_row {
-    uint32_t *side[2], *centre[2];         /* centre: what the centre adds beyond its side; modulo 2^32 */
-    int32_t *signal[2][VMAFGPU__BANDS];
-} vmafgpu__adm_row;
-
-/* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
-typedef struct vmafgpu__adm_work {
-    int16_t *line[2][2][2];                  /* frame; low, high filter; samples (scale 0), or l, h of 65536 h + l */
-    uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
-    uint32_t *column_sum;
-    uint32_t *rest[VMAFGPU__BANDS];          /* of a row, what is above the threshold, one after the other */
-    void *narrow[4];                         /* input rows of a frame narrower than a chunk */
-    vmafgpu__adm_lines general;              /* of the plain code, which does some variants for the vector code, too */
-    vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
-} vmafgpu__adm_work;
-
-enum { VMAFGPU__ADM_MARGIN = 128 };          /* columns before and after a line, a chunk of scale 0 and more */
-
-static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element) {
-    return vmafgpu__carve_line(c, count, VMAFGPU__ADM_MARGIN, element);
-}
-
-/* Lays out the lines for an input of `width`, or with a null base only counts. Shares of the threshold lie `skew` columns
- * further on than the others: so that no register of them crosses a cache line. */
-static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants, int distorted,
-                                  int skew) {
-    const size_t w = (size_t)width, half = (w + 1) / 2;
-    vmafgpu__carver carver = { NULL, 0 }, *c = &carver;
-    c->base = base;
-    for (int f = 0; f < 2; f++)
-        for (int filter = 0; filter < 2; filter++)
-            for (int part = 0; part < 2; part++)
-                work->line[f][filter][part] = (int16_t *)vmafgpu__adm_line(c, w, sizeof(int16_t));
-    /* The plain code's lines of 32 bits lie where the two parts do. */
-    for (int f = 0; f < 2 && base; f++) {
-        work->general.low[f] = (int32_t *)(void *)work->line[f][0][0] + VMAFGPU__ADM_MARGIN / 2;
-        work->general.high[f] = (int32_t *)(void *)work->line[f][1][0] + VMAFGPU__ADM_MARGIN / 2;
-    }
-    work->inside = (uint16_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
-    work->column_sum = (uint32_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
-    for (int b = 0; b < VMAFGPU__BANDS; b++)
-        work->rest[b] = (uint32_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
-    for (int k = 0; k < 4; k++)
-        work->narrow[k] = vmafgpu__carve(c, 64 * sizeof(int16_t));
-    for (int b = 0; b < VMAFGPU__BANDS; b++) {
-        for (int f = 0; f < 2; f++)
-            work->general.band[f][b] = (int32_t *)vmafgpu__adm_line(c, half, sizeof(int32_t));
-        work->general.restored[b] = (int32_t *)vmafgpu__adm_line(c, half, sizeof(int32_t));
-    }
-    work->general.same_angle = (uint8_t *)vmafgpu__adm_line(c, half, sizeof(uint8_t));
-    work->general.column_sum = work->column_sum;
-    if (base)
-        work->column_sum += skew;
-    work->rows = (vmafgpu__adm_row *)vmafgpu__carve(c, (size_t)(3 * variants * distorted) * sizeof *work->rows);
-    for (int i = 0; i < 3 * variants * distorted; i++) {
-        vmafgpu__adm_row row;
-        for (int which = 0; which < 2; which++) {
-            row.side[which] = (uint32_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
-            row.centre[which] = (uint32_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
-            for (int b = 0; b < VMAFGPU__BANDS; b++)
-                row.signal[which][b] = (int32_t *)vmafgpu__adm_line(c, half, sizeof(int32_t));
-        }
-        if (!base)
-            continue;
-        for (int which = 0; which < 2; which++) {
-            row.side[which] += skew;
-            row.centre[which] += skew;
-        }
-        work->rows[i] = row;
-    }
-    return c->used;
-}
-
-static uint64_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
-    vmafgpu__adm_work work;
-    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
-}
-
-/* Vertical pass of the wavelet: row y of low and high. The input of scale 0 is luma, that of scale 1 the 16-bit low-pass
- * band of scale 0, then 32 bits. */
-static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y, int32_t *low,
-                                  int32_t *high) {
-    const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
-    const int scale = task->scale, w = task->in_width, shift = vmafgpu__dwt_vertical_shift(scale, task->bit_depth);
-    const void *rows[4];
-    for (int k = 0; k < 4; k++)
-        rows[k] = (const uint8_t *)image->in + vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_pitch;
-    if (scale == 0) {
-        const int32_t zero = (int32_t)1 << (task->bit_depth - 1);   /* mid grey */
-        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
-            uint16_t in[4][VMAFGPU__CHUNK];
-            for (int k = 0; k < 4; k++)
-                vmafgpu__read_chunk(rows[k], task->bytes == 2, x, w, in[k]);
-            for (int i = 0; i < VMAFGPU__CHUNK; i++) {
-                const int32_t a = in[0][i] - zero, b = in[1][i] - zero, c = in[2][i] - zero, d = in[3][i] - zero;
-                low[x + i] = vmafgpu__dwt32(lo, a, b, c, d, shift);
-                high[x + i] = vmafgpu__dwt32(hi, a, b, c, d, shift);
-            }
-        }
-    } else if (scale == 1) {
-        const int16_t *in[4];
-        for (int k = 0; k < 4; k++)
-            in[k] = (const int16_t *)rows[k];
-        for (int x = 0; x < w; x++) {
-            low[x] = vmafgpu__dwt32(lo, in[0][x], in[1][x], in[2][x], in[3][x], 0);
-            high[x] = vmafgpu__dwt32(hi, in[0][x], in[1][x], in[2][x], in[3][x], 0);
-        }
-    } else {
-        const int32_t *in[4];
-        for (int k = 0; k < 4; k++)
-            in[k] = (const int32_t *)rows[k];
-        for (int x = 0; x < w; x++) {
-            low[x] = vmafgpu__dwt64(lo, in[0][x], in[1][x], in[2][x], in[3][x], shift);
-            high[x] = vmafgpu__dwt64(hi, in[0][x], in[1][x], in[2][x], in[3][x], shift);
-        }
-    }
-    low[-1] = low[1];
-    high[-1] = high[1];
-    for (int k = 0; k < 2; k++) {
-        low[w + k] = low[vmafgpu__reflect_repeat(w + k, w)];
-        high[w + k] = high[vmafgpu__reflect_repeat(w + k, w)];
-    }
-}
-
-/* Horizontal pass at output columns first..end-1. */
-static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, int scale, int first, int end,
-                                    int32_t *out) {
-    const int shift = vmafgpu__dwt_horizontal_shift(scale);
-    const int32_t *in = line - 1;
-    if (scale == 0) {
-        for (int x = first; x < end; x++)
-            out[x] = vmafgpu__dwt32(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
-        return;
-    }
-    for (int x = first; x < end; x++)
-        out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
-}
-
-/* Parts the distorted bands of one row into what is restored of the reference and whether the gain applies. */
-static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
-        int32_t *r = lines->restored[band];
-        for (int x = first; x < end; x++)
-            r[x] = vmafgpu__adm_restore(o[x], t[x]);
-    }
-    for (int x = first; x < end; x++)
-        lines->same_angle[x] = (uint8_t)vmafgpu__adm_same_angle(lines->band[0][0][x], lines->band[0][1][x],
-                                                                lines->band[1][0][x], lines->band[1][1][x]);
-}
-
-/* Signals and mask sums of one row for one variant. The numerator's signal is what is restored and its mask what is
- * added; for the impairment it is the other way round. */
-static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
-                                   int first, int end, const vmafgpu__adm_row *out) {
-    for (int i = 0; i < 2; i++) {
-        const size_t size = (size_t)(end - first) * sizeof(uint32_t);
-        memset(out->side[i] + first, 0, size);
-        memset(out->centre[i] + first, 0, size);
-    }
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        const int32_t *o = lines->band[0][band], *t = lines->band[1][band], *restored = lines->restored[band];
-        const uint32_t factor = variant->factor[scale][band == 2];
-        for (int x = first; x < end; x++) {
-            int32_t value[2];
-            value[0] = restored[x];
-            if (value[0] && lines->same_angle[x])
-                value[0] = vmafgpu__adm_enhance(value[0], o[x], t[x], variant->gain_limit);
-            value[1] = t[x] - value[0];
-            for (int i = 0; i < 2; i++) {
-                const vmafgpu__adm_weighted weighted = vmafgpu__adm_weigh(scale, band, factor, value[i]);
-                out->signal[i][band][x] = weighted.signal;
-                out->side[!i][x] += weighted.side;
-                out->centre[!i][x] += weighted.centre;
-            }
-        }
-    }
-}
-
-/* Shares of the thresholds in three rows; those above and below are given by the caller's border rule. */
-static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
-                                   const vmafgpu__adm_row *below, uint32_t *column_sum, int which) {
-    const int first = g->left, end = g->w - g->left;
-    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which];
-    const int from = first > 0 ? first - 1 : 0, to = end < g->w ? end + 1 : g->w;
-    for (int x = from; x < to; x++)
-        column_sum[x] = a[x] + m[x] + b[x];
-    if (first == 0) {
-        column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
-        column_sum[g->w] = column_sum[g->w - 1];
-    }
-}
-
-/* Adds the masked cubes at columns first..end-1; strong adm_csf_scale may have the sum wrap. */
-static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
-                                      const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
-    for (int x = first; x < end; x++) {
-        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + row->centre[which][x];
-        for (int band = 0; band < VMAFGPU__BANDS; band++)
-            sum[band] += (uint64_t)vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold,
-                                                            g->mask_shift[band]);
-    }
-}
-
-/* Adds one row's masked cubes to the sums. */
-static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
-                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
-                                  int which, int64_t *sums) {
-    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
-    vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
-    vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
-    /* The reference rounds each row's sum, so rows cannot be added first. */
-    for (int band = 0; band < VMAFGPU__BANDS; band++)
-        sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
-}
-
-static void vmafgpu__adm_denominator_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_lines *lines,
-                                         int64_t *sums) {
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        const int32_t *o = lines->band[0][band];
-        int64_t sum = 0;
-        for (int x = g->left; x < g->w - g->left; x++)
-            sum += vmafgpu__adm_cube(scale, o[x], g->den_shift);
-        sums[band] += (sum + vmafgpu__half(g->den_row_shift)) >> g->den_row_shift;
-    }
-}
-
-/* Wavelet of one row of a picture: the low-pass row if this band owns it, the others where the sums look. */
-static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image,
-                                     const vmafgpu__adm_lines *lines, int frame, int y, int own, int first, int end) {
-    const int scale = task->scale, w = task->geometry.w;
-    const int32_t *low = lines->low[frame], *high = lines->high[frame];
-    vmafgpu__dwt_vertical(task, image, y, lines->low[frame], lines->high[frame]);
-    own = own && image->low;
-    if (own && scale == 0) {
-        int16_t *out = (int16_t *)image->low + y * image->low_stride;
-        vmafgpu__dwt_horizontal(low, vmafgpu__dwt_low, scale, 0, w, lines->restored[0]);
-        for (int x = 0; x < w; x++)
-            out[x] = (int16_t)lines->restored[0][x];
-    } else if (own && scale + 1 < VMAFGPU__SCALES) {
-        vmafgpu__dwt_horizontal(low, vmafgpu__dwt_low, scale, 0, w, (int32_t *)image->low + y * image->low_stride);
-    }
-    vmafgpu__dwt_horizontal(high, vmafgpu__dwt_low, scale, first, end, lines->band[frame][0]);
-    vmafgpu__dwt_horizontal(low, vmafgpu__dwt_high, scale, first, end, lines->band[frame][1]);
-    vmafgpu__dwt_horizontal(high, vmafgpu__dwt_high, scale, first, end, lines->band[frame][2]);
-}
-
-/* The reference and one distorted picture. Only with the first of these the reference's own sums and low-pass rows are made. */
-static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted, int first, int end,
-                              vmafgpu__adm_sums *sums) {
-    const vmafgpu__adm_geometry *g = &task->geometry;
-    const vmafgpu__adm_lines *lines = &work->general;
-    const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
-    const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
-    /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
-    for (int y = first - 1; y < end + 1; y++) {
-        const int own = y >= first && y < end;
-        const int needed = y >= top && y < bottom, until = needed ? right : left;
-        if (y >= 0 && y < g->h && (own || needed)) {
-            vmafgpu__adm_wavelet_row(task, &task->image[0], lines, 0, y, own && distorted == 0, left, until);
-            vmafgpu__adm_wavelet_row(task, &task->image[1 + distorted], lines, 1, y, own, left, until);
-        }
-        if (needed) {
-            vmafgpu__adm_decouple_row(lines, left, right);
-            for (int i = 0; i < task->variant_count; i++)
-                vmafgpu__adm_weigh_row(lines, &task->variants[i], task->scale, left, right, &work->rows[3 * i + y % 3]);
-            if (own && distorted == 0 && y >= g->top && y < g->h - g->top)
-                vmafgpu__adm_denominator_row(g, task->scale, lines, sums[y * task->apart].denominator);
-        }
-        const int done = y - 1;
-        if (done < first || done >= end || done < g->top || done >= g->h - g->top)
-            continue;
-        const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
-        for (int i = 0; i < task->variant_count; i++) {
-            const vmafgpu__adm_row *rows = &work->rows[3 * i];
-            vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 0,
-                                  sums[done * task->apart].numerator[i]);
-            vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 1,
-                                  sums[done * task->apart].impairment[i]);
-        }
-    }
-}
-
-static void vmafgpu__adm_rows_scalar(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
-    vmafgpu__adm_work work;
-    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count, task->distorted, 0);
-    for (int i = 0; i < task->distorted; i++)
-        vmafgpu__adm_plain_pair(task, &work, i, first, end, &sums[i]);
-}
-
-#endif /* !VMAFGPU_NO_ADM */
-
-/* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ by little
  * ================================================================================================
  * A picture becomes 10 bits deep; flat neighbourhoods are marked; then, on five scales, each marked sample asks how
@@ -10688,12 +9861,14 @@ VMAFGPU__COLD_END
 #ifndef VMAFGPU_NO_VIF
 #  define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
 #  define VMAFGPU__VIF_LEVEL vmafgpu__vif_rows
+#  define VMAFGPU__VIF_PIECE vmafgpu__vif_piece, &vmafgpu__vif_cpu
 #  define VMAFGPU__VIF_FEATURE \
     { "vif", NULL, vmafgpu__vif_columns, vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, 0, vmafgpu__vif_plan, \
       vmafgpu__vif_finish, NULL, &vmafgpu__vif_cpu, \
       VMAFGPU__IF_GPU(&vmafgpu__gpu_vif), NULL, NULL }
 #else
 #  define VMAFGPU__VIF_LEVEL NULL
+#  define VMAFGPU__VIF_PIECE NULL, NULL
 #  define VMAFGPU__VIF_FEATURE VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
 #endif
 
@@ -12295,6 +11470,2201 @@ VMAFGPU__COLD_END
 #define VMAFGPU__MOTION_FEATURE VMAFGPU__LEFT_OUT("motion", "VMAFGPU_NO_MOTION", vmafgpu__motion_columns)
 #define VMAFGPU__MOTION_LEVEL NULL
 #define VMAFGPU__MOTION_PIECE NULL, NULL
+#endif
+
+/* ================================================================================================
+ * >>adm                                          detail lost and added, in wavelet bands
+ * ================================================================================================ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__adm_columns[] = {
+    { "integer_adm2", "VMAF_integer_feature_adm2_score", 0, 0, 0 },
+    { "integer_aim", "VMAF_integer_feature_aim_score", 0, 0, 0 },
+    { "integer_adm3", "VMAF_integer_feature_adm3_score", 0, 0, 0 },
+    { "integer_adm_scale0", NULL, 0, 0, 0 }, { "integer_adm_scale1", NULL, 0, 0, 0 },
+    { "integer_adm_scale2", NULL, 0, 0, 0 }, { "integer_adm_scale3", NULL, 0, 0, 0 },
+    { "integer_adm", NULL, 1, 0, 0 }, { "integer_adm_num", NULL, 1, 0, 0 }, { "integer_adm_den", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale0", NULL, 1, 0, 0 }, { "integer_adm_den_scale0", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale1", NULL, 1, 0, 0 }, { "integer_adm_den_scale1", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale2", NULL, 1, 0, 0 }, { "integer_adm_den_scale2", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale3", NULL, 1, 0, 0 }, { "integer_adm_den_scale3", NULL, 1, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_ADM
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
+VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
+
+/* Four samples through one filter. 32 bits do for the luma and, down the columns, for the low-pass band of scale 0. */
+VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
+    return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
+}
+
+VMAFGPU__FN int32_t vmafgpu__dwt64(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
+    const int64_t sum = (int64_t)taps[0] * a + (int64_t)taps[1] * b + (int64_t)taps[2] * c + (int64_t)taps[3] * d;
+    return (int32_t)((sum + vmafgpu__half(shift)) >> shift);
+}
+
+VMAFGPU__FN int vmafgpu__dwt_vertical_shift(int scale, int bit_depth) {
+    return scale == 0 ? bit_depth : scale == 1 ? 0 : 16;
+}
+VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
+    return scale & 1 ? 15 : 16;
+}
+
+
+/* What the sizes of a band decide. */
+typedef struct vmafgpu__adm_geometry {
+    int w, h;                 /* of the bands of this scale                                          */
+    int left, top;            /* border left out of every sum, on each side                          */
+    int mask_shift[VMAFGPU__BANDS];   /* per sample of the numerators                                */
+    int mask_row_shift;       /* per row of the numerators                                           */
+    int den_shift;            /* per sample of the denominator (scales 1..3)                         */
+    int den_row_shift;        /* per row of the denominator                                          */
+} vmafgpu__adm_geometry;
+
+/* A tenth of the size, as the reference rounds it. */
+VMAFGPU__FN int vmafgpu__adm_border(int n) {
+    return n < 5 ? 0 : (n - 5) / 10;
+}
+
+VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height, int scale) {
+    vmafgpu__adm_geometry g;
+    g.w = vmafgpu__adm_size(width, scale);
+    g.h = vmafgpu__adm_size(height, scale);
+    g.left = vmafgpu__adm_border(g.w);
+    g.top = vmafgpu__adm_border(g.h);
+    const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
+    const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        /* Negative only for bands of 8 columns at scale 0, where the reference is undefined. */
+        const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
+        g.mask_shift[band] = shift > 0 ? shift : 0;
+    }
+    g.mask_row_shift = vmafgpu__ceil_log2((uint32_t)g.h);
+    if (scale) {
+        g.den_shift = vmafgpu__ceil_log2((uint32_t)region_w);
+        g.den_row_shift = vmafgpu__ceil_log2((uint32_t)region_h);
+    } else {
+        const int excess = vmafgpu__ceil_log2((uint32_t)region_w * (uint32_t)region_h) - 20;
+        g.den_shift = 0;
+        g.den_row_shift = excess > 0 ? excess : 0;
+    }
+    return g;
+}
+
+/* Whether the distorted coefficients (th, tv) point within one degree of the reference's (oh, ov). The comparison is on
+ * float-rounded products, as in the reference. */
+VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv) {
+    const double cos_1deg_squared = 33544212.0 / 33554432.0;
+    const int64_t dot = (int64_t)oh * th + (int64_t)ov * tv;
+    if (dot < 0)
+        return 0;
+    const double d = (double)(float)dot;
+    const double o = (double)(float)((int64_t)oh * oh + (int64_t)ov * ov);
+    const double t = (double)(float)((int64_t)th * th + (int64_t)tv * tv);
+    return d * d >= cos_1deg_squared * o * t;
+}
+
+/* The part of t that is o scaled by a factor in 0..1 (before the gain): 0 when the signs differ. The sign of the result
+ * is that of o. */
+VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
+    if (o == 0 || t == 0 || (o ^ t) < 0)
+        return 0;
+    const uint32_t u = (uint32_t)(o < 0 ? -o : o), magnitude = (uint32_t)(t < 0 ? -t : t);
+    const int excess = vmafgpu__bit_length(u) - 15;
+    const int shift = excess > 0 ? excess : 0;
+    const uint32_t divisor = shift ? (u + (1u << (shift - 1))) >> shift : u;
+    const int64_t reciprocal = (int64_t)((1u << 30) / divisor);
+    const int64_t quotient = (reciprocal * magnitude + ((int64_t)1 << (14 + shift))) >> (15 + shift);
+    const int64_t k = quotient < 32768 ? quotient : 32768;
+    return (int32_t)((k * o + 16384) >> 15);
+}
+
+/* Applies the enhancement gain where the angle flag is set. */
+VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
+    const double gained = (double)r * gain_limit, limit = (double)t;
+    return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
+}
+
+/* |v|; the most negative number stays as it is. */
+VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
+    return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
+}
+
+/* One coefficient weighted by the contrast sensitivity: its magnitude, and what it adds to the masking threshold as one of
+ * eight neighbours and, beyond that, as the centre; the latter two are summed modulo 2^32. */
+typedef struct vmafgpu__adm_weighted {
+    int32_t  signal;
+    uint32_t side, centre;
+} vmafgpu__adm_weighted;
+
+VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32_t factor, int32_t value) {
+    vmafgpu__adm_weighted out;
+    int32_t side, centre;
+    if (scale == 0) {
+        const int32_t product = (int32_t)factor * value;
+        const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
+        const int32_t magnitude = vmafgpu__magnitude(weighted);
+        side = (int16_t)((4369 * magnitude + 2048) >> 12);
+        centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as the reference does */
+        out.signal = vmafgpu__magnitude(product);
+    } else {
+        /* The reference's rounding constant overflowed to -2^31; it is part of the definition now. */
+        const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
+        side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
+        centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
+        out.signal = magnitude;
+    }
+    out.side = (uint32_t)side;
+    out.centre = (uint32_t)centre - (uint32_t)side;
+    return out;
+}
+
+/* Cube of the masked signal, scaled down. `signal` is |product| at scale 0 and the weighted magnitude at scales 1..3. Strong
+ * adm_csf_scale wraps the threshold and the square to 32 bits; so it does in the reference. */
+VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal, uint32_t threshold, int shift) {
+    const int threshold_shift = scale ? 0 : band < 2 ? 10 : 12;
+    const int square_shift = scale || band == 2 ? 30 : 29;
+    const int32_t x = (int32_t)((uint32_t)signal - (threshold << threshold_shift));
+    if (x <= 0)
+        return 0;
+    const int64_t z = (int32_t)(((int64_t)x * x + vmafgpu__half(square_shift)) >> square_shift);
+    return (z * x + vmafgpu__half(shift)) >> shift;
+}
+
+/* Cube of a reference coefficient, for the denominator. The rounding constant of the square is a whole unit. */
+VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
+    const int64_t magnitude = o < 0 ? -(int64_t)o : o;
+    if (scale == 0)
+        return magnitude * magnitude * magnitude;
+    const int square_shift = scale == 2 ? 30 : 31;
+    const int64_t z = (magnitude * magnitude + ((int64_t)1 << square_shift)) >> square_shift;
+    return (z * magnitude + vmafgpu__half(shift)) >> shift;
+}
+
+#ifndef VMAFGPU_KERNELS
+/* ---- ADM's bounds: where vector code and the fast form on GPUs, which the host chooses, give what is defined above ---- */
+
+/* Whether integers hold all that becomes of the largest coefficients, given a variant's factors (of h and v, of d) and its
+ * gain limit: this has to be an integer, and those of ordinary size, as in adm_csf_mode 0, 2 and 3. Anything else takes
+ * general forms; both give the same sums where both apply. */
+static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
+    /* The largest absolute values of the bands h, v and d: from the absolute sums of the filters, mirrored borders included. */
+    static const double bounds[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
+    const double bound = bounds[scale], f = (double)factor[0], d = (double)factor[1];
+    if (!(gain_limit >= 1 && gain_limit <= 100) || gain_limit != (double)(int)gain_limit)
+        return 0;
+    if (scale) {
+        /* A weighted value stays below 2^30, and so does a threshold, which is at most the mean of weighted values:
+         * nothing wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
+        const double limit = 288230376151711744.0;   /* 2^58: the product before its shift by 28 */
+        return f * bound < limit && d * bound < limit;
+    }
+    /* The products are the signals: (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit 31 bits. */
+    if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
+        return 0;
+    /* The threshold, shifted left by 12 for d, must not wrap: it has to stay below 2^19. A side is 16/15 of a
+     * weighted value, and nine of them are summed per band; the centre adds at most 16384 in each band. |h| + |v| +
+     * |d| * share is at most 41764 for a share of 0, 44562 for one half, and convex in between. */
+    const double share = d / (4 * f);
+    const double weighted = f / 32768 * (41768 + 5596 * share);
+    return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
+}
+
+/* The largest coefficient of scale 0 for which these hold: what is restored is the smaller magnitude (up to 16383); a
+ * weighted value does not wrap at the centre (from 15360 on it does); none lies half way between integers, where rounding
+ * would depend on the sign: the smallest one that does is half the unit over the factor's power of two. */
+static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
+    const uint32_t unit = band == 2 ? 131072 : 32768, power = factor & (0u - factor);
+    uint32_t limit = 16383;
+    if (factor && 15359 * (uint64_t)unit / factor < limit)
+        limit = 15359 * unit / factor;
+    if (factor && power <= unit / 2 && unit / 2 / power - 1 < limit)
+        limit = unit / 2 / power - 1;
+    return (int)limit;
+}
+#endif
+
+/* Band columns of a tile: what a warp walks along. A tile has as many band rows as the warp has lanes, two of them
+ * only for their neighbours. Wider tiles repeat less work at their sides, narrower ones are more in number and need
+ * less shared memory; with 64 lanes a column of the tile takes twice the memory. Multiples of four; above 12 columns
+ * the kernels carry more sums. */
+enum {
+    VMAFGPU__ADM_THREADS = 128,          /* of a block; each warp has its own tile */
+    VMAFGPU__ADM_ROW_THREADS = 256,      /* of a block of the row kernel */
+    VMAFGPU__ADM_ROW_SUMS = 9,           /* of a row: numerator, impairment, denominator, three bands each */
+    VMAFGPU__ADM_WIDTH_0_8 = 28, VMAFGPU__ADM_WIDTH_0_16 = 12, VMAFGPU__ADM_WIDTH_1 = 12, VMAFGPU__ADM_WIDTH_2 = 4,
+    VMAFGPU__ADM_WIDTH_3 = 4,
+    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12   /* instead of 28 with 64 lanes */
+};
+
+/* Shared memory of a warp: words of a row of its tile, an odd number so that lanes meet different banks; and of all rows
+ * of both frames. `word_columns`: input columns that a word holds. */
+#define VMAFGPU__ADM_STRIDE(width, word_columns) ((2 * (width) + 8) / (word_columns) | 1)
+#define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
+    (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
+
+/* The tiles of a scale. Those with pixels inside the border come first: they take four times as long as the others,
+ * which only pass the low-pass band on. */
+typedef struct vmafgpu__adm_tiles {
+    int32_t x, y;                        /* band position of the first tile; may be negative */
+    int32_t columns, rows;
+    int32_t inner_x, inner_y;            /* in tiles: the rectangle that comes first */
+    int32_t inner_columns, inner_rows;
+    int32_t count;                       /* of tiles to do: all, or those inside only */
+} vmafgpu__adm_tiles;
+
+/* What 64-bit multiplications start from. As literals they would cost an addition of their zero half at each use. */
+typedef struct vmafgpu__adm_addends {
+    int64_t  vertical, horizontal;       /* half units of the wavelet's shifts at scales 2 and 3, and 1 to 3 */
+    uint64_t square[2],
+        den_square; /* of the masked square (at scale 0 one for h and v, one for d), and the denominator's */
+    uint64_t weight, side;               /* scales 1 to 3: of the weighted value, and its shares of the threshold */
+} vmafgpu__adm_addends;
+
+/* Constants of the fast form; both forms use the addends of the wavelet. The pairs are for the bands h and v, and
+ * for d. */
+typedef struct vmafgpu__adm_fast {
+    float    gain;                       /* the gain limit, an integer */
+    uint32_t whole_gain;
+    uint32_t gain_reach;                 /* the largest number that times the gain limit fits 32 bits */
+    float    factor[2];                  /* scale 0: contrast sensitivity in units of the weighted value */
+    uint32_t factor_bias[2];             /* scale 0: minus factor times the bits of 2^23 as a float */
+    float    plain_limit;                /* scale 0: squared length of the coefficients up to which floats are exact */
+    float    upper;                      /* scale 0: 2^23 + 2^15 */
+    uint32_t mask[2];                    /* the bits that the shift per sample drops, in both halves of the word */
+    uint32_t half[2];                    /* half the unit of that shift */
+    uint32_t den_mask, den_half;
+    vmafgpu__adm_addends addends;
+} vmafgpu__adm_fast;
+
+/* One scale of one variant. */
+typedef struct vmafgpu__adm_launch {
+    vmafgpu__batch        batch;
+    unsigned char        *scratch;       /* of the first pair; those of the others follow */
+    uint64_t              scratch_size;  /* per pair */
+    uint64_t input[2]; /* in the scratch: low-pass band of the scale before, reference and distorted */
+    uint64_t              output[2];     /* in the scratch: low-pass band of this scale */
+    uint64_t              row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
+    double                gain_limit;
+    int32_t               first;         /* the first variant also makes denominators and low-pass bands */
+    int32_t               input_pitch, output_pitch;
+    int32_t               input_width, input_height;
+    uint32_t              factor[2];
+    vmafgpu__adm_geometry geometry;
+    vmafgpu__adm_tiles    tiles;
+    vmafgpu__adm_fast     fast;
+} vmafgpu__adm_launch;
+
+/* The row sums of all scales of one variant. */
+typedef struct vmafgpu__adm_rows_launch {
+    vmafgpu__batch batch;
+    unsigned char *scratch;
+    uint64_t       scratch_size;
+    uint64_t       row_sums[VMAFGPU__SCALES];
+    int32_t        rows[VMAFGPU__SCALES];
+    int32_t        row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
+    int32_t        variant, first;
+    unsigned char *kept;                 /* where the sums go as they are, laid out as row_sums; NULL: nowhere */
+} vmafgpu__adm_rows_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+VMAFGPU__COLD
+
+#define VMAFGPU__ADM_OPTIONS(X) \
+    X(VMAFGPU__ADM_CSF_DIAG_SCALE, "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50, NULL) \
+    X(VMAFGPU__ADM_CSF_MODE, "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 3, NULL) \
+    X(VMAFGPU__ADM_CSF_SCALE, "adm_csf_scale", "scf", VMAFGPU__REAL, 1, 0, 50, NULL) \
+    X(VMAFGPU__ADM_DLM_WEIGHT, "adm_dlm_weight", "dlmw", VMAFGPU__REAL, 0.5, 0, 1, NULL) \
+    X(VMAFGPU__ADM_GAIN_LIMIT, "adm_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
+    X(VMAFGPU__ADM_MIN_VAL, "adm_min_val", "min", VMAFGPU__REAL, 0, 0, 1, NULL) \
+    X(VMAFGPU__ADM_NOISE_WEIGHT, "adm_noise_weight", "nw", VMAFGPU__REAL, 0.03125, 0, 1500, NULL) \
+    X(VMAFGPU__ADM_VIEW_DIST, "adm_norm_view_dist", "nvd", VMAFGPU__REAL, 3, 0.75, 24, NULL) \
+    X(VMAFGPU__ADM_DISPLAY_HEIGHT, "adm_ref_display_height", "rdh", VMAFGPU__INTEGER, 1080, 1, 4320, NULL) \
+    X(VMAFGPU__ADM_SKIP_AIM, "adm_skip_aim", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__ADM_SKIP_SCALE0, "adm_skip_scale0", "ssz", VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__ADM_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
+enum { VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+
+/* ---- what the options mean ---- */
+
+/* Contrast sensitivities that were fitted for given viewing conditions (adm_csf_mode 2 and 3). */
+typedef struct vmafgpu__csf_row {
+    int display_height;
+    double view_dist;
+    float value[2][2][VMAFGPU__SCALES];   /* mode 2, mode 3; h and v, d; scale */
+} vmafgpu__csf_row;
+
+static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
+    { 1080, 3, { { { .01183f, .025026f, .04295f, .058621f }, { .004302f, .011778f, .023918f, .035901f } },
+                 { { .011249f, .022606f, .035930f, .045673f }, { .004097f, .010921f, .021430f, .031313f } } } },
+    { 2160, 1.5, { { { .01183f, .025026f, .04295f, .058621f }, { .004302f, .011778f, .023918f, .035901f } },
+                   { { .011249f, .022606f, .035930f, .045673f }, { .004097f, .010921f, .021430f, .031313f } } } },
+    { 1080, 5, { { { .004212f, .014809f, .029642f, .047464f }, { .000984f, .005852f, .0146f, .027574f } },
+                 { { .004052f, .013939f, .026298f, .038833f }, { .000927f, .005544f, .013415f, .024515f } } } },
+    { 2160, 3, { { { .00226f, .01183f, .025026f, .04295f }, { .000479f, .004302f, .011778f, .023918f } },
+                 { { .002166f, .011249f, .022606f, .035930f }, { .000447f, .004097f, .010921f, .021430f } } } },
+    { 2160, 5, { { { .000092f, .004212f, .014809f, .029642f }, { .00005f, .000984f, .005852f, .0146f } },
+                 { { .000077f, .004052f, .013939f, .026298f }, { .000045f, .000927f, .005544f, .013415f } } } },
+    { 720, 5, { { { .010144f, .022561f, .040309f, .05672f }, { .003463f, .010282f, .021839f, .034641f } },
+                { { .009689f, .020577f, .034162f, .044523f }, { .003302f, .009579f, .019661f, .030318f } } } }
+};
+
+/* What a sensitivity is multiplied by to become a fixed-point number: of 16 bits at scale 0, of 32 at the others. */
+static double vmafgpu__csf_unit(int scale, int diagonal) {
+    return scale ? 4294967296.0 : diagonal ? 8388608.0 : 2097152.0;
+}
+
+static double vmafgpu__csf_limit(int scale, int diagonal) {
+    return (scale ? 4294967295.0 : 65535.0) / vmafgpu__csf_unit(scale, diagonal);
+}
+
+/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two digits. Only
+ * this mode has sensitivities beyond the limit. */
+static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
+    double largest = 50;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const double weight = vmafgpu__csf_limit(s, diagonal) / (double)vmafgpu__csf_barten(s, view_dist, display_height, 1);
+        largest = weight < largest ? weight : largest;
+    }
+    const double digit = pow(10.0, floor(log10(largest)) - 1);
+    return floor(largest * 0.9999 / digit) * digit;
+}
+
+/* Fills the sensitivities of an ADM extractor and their fixed-point forms. */
+static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e, vmafgpu__adm_variant *variant) {
+    const double view_dist = e->option[VMAFGPU__ADM_VIEW_DIST];
+    const int display_height = (int)e->option[VMAFGPU__ADM_DISPLAY_HEIGHT],
+              mode = (int)e->option[VMAFGPU__ADM_CSF_MODE];
+    const vmafgpu__csf_row *row = NULL;
+    if (view_dist * display_height < 3240)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "adm_norm_view_dist * adm_ref_display_height must be 3240 or more, not %.6g",
+                             view_dist * display_height);
+    for (size_t i = 0; i < sizeof vmafgpu__csf_rows / sizeof *vmafgpu__csf_rows; i++)
+        if (vmafgpu__csf_rows[i].display_height == display_height && vmafgpu__csf_rows[i].view_dist == view_dist)
+            row = &vmafgpu__csf_rows[i];
+    if (mode >= 2 && !row)
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "adm_csf_mode %d has no figures for adm_norm_view_dist %.6g with "
+            "adm_ref_display_height %d; there are (3, 1080), (5, 1080), (1.5, 2160), (3, 2160), (5, 2160) and (5, 720)",
+            mode, view_dist, display_height);
+    const int standard_view = mode == 0 && fabs(view_dist * display_height - 3240) < 1e-8;
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        for (int d = 0; d < 2; d++) {
+            const double weight = e->option[d ? VMAFGPU__ADM_CSF_DIAG_SCALE : VMAFGPU__ADM_CSF_SCALE];
+            const float f = mode == 0   ? vmafgpu__csf_watson(s, d, view_dist, display_height)
+                            : mode == 1 ? vmafgpu__csf_barten(s, view_dist, display_height, weight)
+                                        : row->value[mode - 2][d][s];
+            e->csf[s][d] = f;
+            if (!((double)f <= vmafgpu__csf_limit(s, d)))
+                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                     "adm_csf_mode %d: the contrast sensitivity at scale %d does not fit fixed-point numbers (%.6g); "
+                                     "adm_csf_scale can be up to %.2g here and adm_csf_diag_scale up to %.2g",
+                                     mode, s, (double)f, vmafgpu__csf_largest_weight(0, view_dist, display_height),
+                                     vmafgpu__csf_largest_weight(1, view_dist, display_height));
+            variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
+        }
+    if (standard_view) {
+        /* Not quite the formula's 36451 and 49414: the reference has these constants for the usual viewing distance. */
+        variant->factor[0][0] = 36453;
+        variant->factor[0][1] = 49417;
+    }
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__adm_variant variant;
+    memset(&variant, 0, sizeof variant);
+    variant.gain_limit = e->option[VMAFGPU__ADM_GAIN_LIMIT];
+    const vmafgpu_result result = vmafgpu__adm_sensitivity(v, e, &variant);
+    return result != VMAFGPU_OK ? result
+                                : vmafgpu__find_variant(v, v->plan.adm, &v->plan.adm_variants, &variant, sizeof variant,
+                                                        "gain limits or contrast sensitivities of adm", &e->variant);
+}
+
+/* ---- from sums to columns ---- */
+
+/* Cube root as the reference takes it. */
+static float vmafgpu__root3(float x) {
+    return powf(x, 1.0f / 3.0f);
+}
+
+/* Numerator or impairment of one scale from the masked cubes. */
+static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
+                                      double noise_weight) {
+    static const int exponent[VMAFGPU__SCALES] = { 0, 45, 39, 36 };
+    const double area = (double)((g->w - 2 * g->left) * (g->h - 2 * g->top));
+    const float noise = vmafgpu__root3((float)(area * noise_weight));
+    float term[VMAFGPU__BANDS];
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        const int shift = g->mask_shift[b] + g->mask_row_shift;
+        const float mean = scale ? (float)sums[b] / (float)ldexp(1.0, exponent[scale] - shift)
+                                 : (float)((double)sums[b] / ldexp(1.0, (b < 2 ? 52 : 57) - shift));
+        term[b] = vmafgpu__root3(mean) + noise;
+    }
+    return term[0] + term[1] + term[2];
+}
+
+static float vmafgpu__adm_pool_denominator(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
+                                           const float *csf, double noise_weight) {
+    static const int exponent[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
+    const double area = (double)((g->w - 2 * g->left) * (g->h - 2 * g->top));
+    const float noise = vmafgpu__root3((float)(area * noise_weight));
+    float term[VMAFGPU__BANDS];
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        const double mean = (double)sums[b] / ldexp(1.0, exponent[scale] - g->den_shift - g->den_row_shift);
+        term[b] = vmafgpu__root3((float)(mean * pow((double)csf[b == 2], 3.0))) + noise;
+    }
+    return term[0] + term[1] + term[2];
+}
+
+static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                int64_t position, double *out) {
+    const double noise_weight = e->option[VMAFGPU__ADM_NOISE_WEIGHT], weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
+    const double min_val = e->option[VMAFGPU__ADM_MIN_VAL];
+    double num = 0, den = 0, impairment = 0, scale_num[VMAFGPU__SCALES], scale_den[VMAFGPU__SCALES];
+    (void)position;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        float n = 0, i = 0, d = (float)1e-10;
+        if (s > 0 || e->option[VMAFGPU__ADM_SKIP_SCALE0] == 0) {
+            n = vmafgpu__adm_pool_masked(&g, s, sums->adm[s].numerator[e->variant], noise_weight);
+            d = vmafgpu__adm_pool_denominator(&g, s, sums->adm[s].denominator, e->csf[s], noise_weight);
+            if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
+                i = vmafgpu__adm_pool_masked(&g, s, sums->adm[s].impairment[e->variant], 0);
+        }
+        scale_num[s] = (double)n;
+        scale_den[s] = (double)d;
+        num += (double)n;
+        den += (double)d;
+        impairment += (double)i;
+    }
+    const double limit = 1e-10 * ((double)v->config.width * v->config.height) / (1920.0 * 1080.0);
+    num = num < limit ? 0 : num;
+    den = den < limit ? 0 : den;
+    /* Without any reference detail (only possible with adm_noise_weight=0) the reference leaves aim undefined; ours is 0. */
+    const double adm2 = den > 0 ? num / den : 1.0, aim = den > 0 ? impairment / den : 0.0;
+    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
+    *out++ = adm2;
+    *out++ = aim;
+    *out++ = adm3 > min_val ? adm3 : min_val;
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        *out++ = scale_num[s] / scale_den[s];
+    if (e->option[VMAFGPU__ADM_DEBUG] == 0)
+        return;
+    *out++ = adm2;
+    *out++ = num;
+    *out++ = den;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        *out++ = scale_num[s];
+        *out++ = scale_den[s];
+    }
+}
+
+VMAFGPU__COLD_END
+
+/* ---- in plain C ---- */
+
+/* One picture of a scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
+typedef struct vmafgpu__adm_image {
+    const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
+    ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
+    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none. NULL: not wanted */
+    ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
+} vmafgpu__adm_image;
+
+typedef struct vmafgpu__adm_task {
+    int scale, bit_depth, bytes;             /* bytes per sample of scale 0's input */
+    int in_width, in_height;
+    vmafgpu__adm_geometry geometry;
+    const vmafgpu__adm_variant *variants;
+    int variant_count;
+    int distorted;                           /* how many pictures are compared with the one reference */
+    int apart;                               /* sums of row y are added `apart * y` places on: 0, all to the same */
+    vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
+    void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; a thread's */
+} vmafgpu__adm_task;
+
+/* Lines of one row. */
+typedef struct vmafgpu__adm_lines {
+    int32_t *low[2], *high[2];             /* after the vertical pass: reference, distorted; where vector code has its lines */
+    int32_t *band[2][VMAFGPU__BANDS];      /* h, v, d of both */
+    int32_t *restored[VMAFGPU__BANDS];
+    uint8_t *same_angle;
+    uint32_t *column_sum;
+} vmafgpu__adm_lines;
+
+/* Per variant and row, kept for three rows: mask sums and signals of the numerator [0] and of the impairment [1]. */
+typedef struct vmafgpu__adm_row {
+    uint32_t *side[2], *centre[2];         /* centre: what the centre adds beyond its side; modulo 2^32 */
+    int32_t *signal[2][VMAFGPU__BANDS];
+} vmafgpu__adm_row;
+
+/* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
+typedef struct vmafgpu__adm_work {
+    int16_t *line[2][2][2];                  /* frame; low, high filter; samples (scale 0), or l, h of 65536 h + l */
+    uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
+    uint32_t *column_sum;
+    uint32_t *rest[VMAFGPU__BANDS];          /* of a row, what is above the threshold, one after the other */
+    void *narrow[4];                         /* input rows of a frame narrower than a chunk */
+    vmafgpu__adm_lines general;              /* of the plain code, which does some variants for the vector code, too */
+    vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
+} vmafgpu__adm_work;
+
+enum { VMAFGPU__ADM_MARGIN = 128 };          /* columns before and after a line, a chunk of scale 0 and more */
+
+static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element) {
+    return vmafgpu__carve_line(c, count, VMAFGPU__ADM_MARGIN, element);
+}
+
+/* Lays out the lines for an input of `width`, or with a null base only counts. Shares of the threshold lie `skew` columns
+ * further on than the others: so that no register of them crosses a cache line. */
+static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants, int distorted,
+                                  int skew) {
+    const size_t w = (size_t)width, half = (w + 1) / 2;
+    vmafgpu__carver carver = { NULL, 0 }, *c = &carver;
+    c->base = base;
+    for (int f = 0; f < 2; f++)
+        for (int filter = 0; filter < 2; filter++)
+            for (int part = 0; part < 2; part++)
+                work->line[f][filter][part] = (int16_t *)vmafgpu__adm_line(c, w, sizeof(int16_t));
+    /* The plain code's lines of 32 bits lie where the two parts do. */
+    for (int f = 0; f < 2 && base; f++) {
+        work->general.low[f] = (int32_t *)(void *)work->line[f][0][0] + VMAFGPU__ADM_MARGIN / 2;
+        work->general.high[f] = (int32_t *)(void *)work->line[f][1][0] + VMAFGPU__ADM_MARGIN / 2;
+    }
+    work->inside = (uint16_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
+    work->column_sum = (uint32_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        work->rest[b] = (uint32_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
+    for (int k = 0; k < 4; k++)
+        work->narrow[k] = vmafgpu__carve(c, 64 * sizeof(int16_t));
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        for (int f = 0; f < 2; f++)
+            work->general.band[f][b] = (int32_t *)vmafgpu__adm_line(c, half, sizeof(int32_t));
+        work->general.restored[b] = (int32_t *)vmafgpu__adm_line(c, half, sizeof(int32_t));
+    }
+    work->general.same_angle = (uint8_t *)vmafgpu__adm_line(c, half, sizeof(uint8_t));
+    work->general.column_sum = work->column_sum;
+    if (base)
+        work->column_sum += skew;
+    work->rows = (vmafgpu__adm_row *)vmafgpu__carve(c, (size_t)(3 * variants * distorted) * sizeof *work->rows);
+    for (int i = 0; i < 3 * variants * distorted; i++) {
+        vmafgpu__adm_row row;
+        for (int which = 0; which < 2; which++) {
+            row.side[which] = (uint32_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
+            row.centre[which] = (uint32_t *)vmafgpu__adm_line(c, half, sizeof(uint32_t));
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                row.signal[which][b] = (int32_t *)vmafgpu__adm_line(c, half, sizeof(int32_t));
+        }
+        if (!base)
+            continue;
+        for (int which = 0; which < 2; which++) {
+            row.side[which] += skew;
+            row.centre[which] += skew;
+        }
+        work->rows[i] = row;
+    }
+    return c->used;
+}
+
+static uint64_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
+    vmafgpu__adm_work work;
+    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
+}
+
+/* Vertical pass of the wavelet: row y of low and high. The input of scale 0 is luma, that of scale 1 the 16-bit low-pass
+ * band of scale 0, then 32 bits. */
+static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y, int32_t *low,
+                                  int32_t *high) {
+    const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
+    const int scale = task->scale, w = task->in_width, shift = vmafgpu__dwt_vertical_shift(scale, task->bit_depth);
+    const void *rows[4];
+    for (int k = 0; k < 4; k++)
+        rows[k] = (const uint8_t *)image->in + vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_pitch;
+    if (scale == 0) {
+        const int32_t zero = (int32_t)1 << (task->bit_depth - 1);   /* mid grey */
+        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
+            uint16_t in[4][VMAFGPU__CHUNK];
+            for (int k = 0; k < 4; k++)
+                vmafgpu__read_chunk(rows[k], task->bytes == 2, x, w, in[k]);
+            for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+                const int32_t a = in[0][i] - zero, b = in[1][i] - zero, c = in[2][i] - zero, d = in[3][i] - zero;
+                low[x + i] = vmafgpu__dwt32(lo, a, b, c, d, shift);
+                high[x + i] = vmafgpu__dwt32(hi, a, b, c, d, shift);
+            }
+        }
+    } else if (scale == 1) {
+        const int16_t *in[4];
+        for (int k = 0; k < 4; k++)
+            in[k] = (const int16_t *)rows[k];
+        for (int x = 0; x < w; x++) {
+            low[x] = vmafgpu__dwt32(lo, in[0][x], in[1][x], in[2][x], in[3][x], 0);
+            high[x] = vmafgpu__dwt32(hi, in[0][x], in[1][x], in[2][x], in[3][x], 0);
+        }
+    } else {
+        const int32_t *in[4];
+        for (int k = 0; k < 4; k++)
+            in[k] = (const int32_t *)rows[k];
+        for (int x = 0; x < w; x++) {
+            low[x] = vmafgpu__dwt64(lo, in[0][x], in[1][x], in[2][x], in[3][x], shift);
+            high[x] = vmafgpu__dwt64(hi, in[0][x], in[1][x], in[2][x], in[3][x], shift);
+        }
+    }
+    low[-1] = low[1];
+    high[-1] = high[1];
+    for (int k = 0; k < 2; k++) {
+        low[w + k] = low[vmafgpu__reflect_repeat(w + k, w)];
+        high[w + k] = high[vmafgpu__reflect_repeat(w + k, w)];
+    }
+}
+
+/* Horizontal pass at output columns first..end-1. */
+static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, int scale, int first, int end,
+                                    int32_t *out) {
+    const int shift = vmafgpu__dwt_horizontal_shift(scale);
+    const int32_t *in = line - 1;
+    if (scale == 0) {
+        for (int x = first; x < end; x++)
+            out[x] = vmafgpu__dwt32(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
+        return;
+    }
+    for (int x = first; x < end; x++)
+        out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
+}
+
+/* Parts the distorted bands of one row into what is restored of the reference and whether the gain applies. */
+static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
+        int32_t *r = lines->restored[band];
+        for (int x = first; x < end; x++)
+            r[x] = vmafgpu__adm_restore(o[x], t[x]);
+    }
+    for (int x = first; x < end; x++)
+        lines->same_angle[x] = (uint8_t)vmafgpu__adm_same_angle(lines->band[0][0][x], lines->band[0][1][x],
+                                                                lines->band[1][0][x], lines->band[1][1][x]);
+}
+
+/* Signals and mask sums of one row for one variant. The numerator's signal is what is restored and its mask what is
+ * added; for the impairment it is the other way round. */
+static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
+                                   int first, int end, const vmafgpu__adm_row *out) {
+    for (int i = 0; i < 2; i++) {
+        const size_t size = (size_t)(end - first) * sizeof(uint32_t);
+        memset(out->side[i] + first, 0, size);
+        memset(out->centre[i] + first, 0, size);
+    }
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t *o = lines->band[0][band], *t = lines->band[1][band], *restored = lines->restored[band];
+        const uint32_t factor = variant->factor[scale][band == 2];
+        for (int x = first; x < end; x++) {
+            int32_t value[2];
+            value[0] = restored[x];
+            if (value[0] && lines->same_angle[x])
+                value[0] = vmafgpu__adm_enhance(value[0], o[x], t[x], variant->gain_limit);
+            value[1] = t[x] - value[0];
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__adm_weighted weighted = vmafgpu__adm_weigh(scale, band, factor, value[i]);
+                out->signal[i][band][x] = weighted.signal;
+                out->side[!i][x] += weighted.side;
+                out->centre[!i][x] += weighted.centre;
+            }
+        }
+    }
+}
+
+/* Shares of the thresholds in three rows; those above and below are given by the caller's border rule. */
+static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                   const vmafgpu__adm_row *below, uint32_t *column_sum, int which) {
+    const int first = g->left, end = g->w - g->left;
+    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which];
+    const int from = first > 0 ? first - 1 : 0, to = end < g->w ? end + 1 : g->w;
+    for (int x = from; x < to; x++)
+        column_sum[x] = a[x] + m[x] + b[x];
+    if (first == 0) {
+        column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
+        column_sum[g->w] = column_sum[g->w - 1];
+    }
+}
+
+/* Adds the masked cubes at columns first..end-1; strong adm_csf_scale may have the sum wrap. */
+static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
+                                      const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
+    for (int x = first; x < end; x++) {
+        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + row->centre[which][x];
+        for (int band = 0; band < VMAFGPU__BANDS; band++)
+            sum[band] += (uint64_t)vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold,
+                                                            g->mask_shift[band]);
+    }
+}
+
+/* Adds one row's masked cubes to the sums. */
+static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
+                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
+                                  int which, int64_t *sums) {
+    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+    vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
+    vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
+    /* The reference rounds each row's sum, so rows cannot be added first. */
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+}
+
+static void vmafgpu__adm_denominator_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_lines *lines,
+                                         int64_t *sums) {
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t *o = lines->band[0][band];
+        int64_t sum = 0;
+        for (int x = g->left; x < g->w - g->left; x++)
+            sum += vmafgpu__adm_cube(scale, o[x], g->den_shift);
+        sums[band] += (sum + vmafgpu__half(g->den_row_shift)) >> g->den_row_shift;
+    }
+}
+
+/* Wavelet of one row of a picture: the low-pass row if this band owns it, the others where the sums look. */
+static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image,
+                                     const vmafgpu__adm_lines *lines, int frame, int y, int own, int first, int end) {
+    const int scale = task->scale, w = task->geometry.w;
+    const int32_t *low = lines->low[frame], *high = lines->high[frame];
+    vmafgpu__dwt_vertical(task, image, y, lines->low[frame], lines->high[frame]);
+    own = own && image->low;
+    if (own && scale == 0) {
+        int16_t *out = (int16_t *)image->low + y * image->low_stride;
+        vmafgpu__dwt_horizontal(low, vmafgpu__dwt_low, scale, 0, w, lines->restored[0]);
+        for (int x = 0; x < w; x++)
+            out[x] = (int16_t)lines->restored[0][x];
+    } else if (own && scale + 1 < VMAFGPU__SCALES) {
+        vmafgpu__dwt_horizontal(low, vmafgpu__dwt_low, scale, 0, w, (int32_t *)image->low + y * image->low_stride);
+    }
+    vmafgpu__dwt_horizontal(high, vmafgpu__dwt_low, scale, first, end, lines->band[frame][0]);
+    vmafgpu__dwt_horizontal(low, vmafgpu__dwt_high, scale, first, end, lines->band[frame][1]);
+    vmafgpu__dwt_horizontal(high, vmafgpu__dwt_high, scale, first, end, lines->band[frame][2]);
+}
+
+/* The reference and one distorted picture. Only with the first of these the reference's own sums and low-pass rows are made. */
+static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted, int first, int end,
+                              vmafgpu__adm_sums *sums) {
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    const vmafgpu__adm_lines *lines = &work->general;
+    const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
+    const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
+    /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
+    for (int y = first - 1; y < end + 1; y++) {
+        const int own = y >= first && y < end;
+        const int needed = y >= top && y < bottom, until = needed ? right : left;
+        if (y >= 0 && y < g->h && (own || needed)) {
+            vmafgpu__adm_wavelet_row(task, &task->image[0], lines, 0, y, own && distorted == 0, left, until);
+            vmafgpu__adm_wavelet_row(task, &task->image[1 + distorted], lines, 1, y, own, left, until);
+        }
+        if (needed) {
+            vmafgpu__adm_decouple_row(lines, left, right);
+            for (int i = 0; i < task->variant_count; i++)
+                vmafgpu__adm_weigh_row(lines, &task->variants[i], task->scale, left, right, &work->rows[3 * i + y % 3]);
+            if (own && distorted == 0 && y >= g->top && y < g->h - g->top)
+                vmafgpu__adm_denominator_row(g, task->scale, lines, sums[y * task->apart].denominator);
+        }
+        const int done = y - 1;
+        if (done < first || done >= end || done < g->top || done >= g->h - g->top)
+            continue;
+        const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
+        for (int i = 0; i < task->variant_count; i++) {
+            const vmafgpu__adm_row *rows = &work->rows[3 * i];
+            vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 0,
+                                  sums[done * task->apart].numerator[i]);
+            vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 1,
+                                  sums[done * task->apart].impairment[i]);
+        }
+    }
+}
+
+static void vmafgpu__adm_rows_scalar(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
+    vmafgpu__adm_work work;
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count, task->distorted, 0);
+    for (int i = 0; i < task->distorted; i++)
+        vmafgpu__adm_plain_pair(task, &work, i, first, end, &sums[i]);
+}
+
+static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
+    vmafgpu__adm_image image;
+    memset(&image, 0, sizeof image);
+    image.in = scale ? cpu->adm[scale - 1][frame] : (const void *)cpu->pair[frame].data;
+    image.in_pitch = scale ? cpu->adm_stride[scale - 1] * (scale == 1 ? 2 : 4) : cpu->pair[frame].pitch;
+    if (scale + 1 < VMAFGPU__SCALES) {
+        image.low = cpu->adm[scale][frame];
+        image.low_stride = cpu->adm_stride[scale];
+    }
+    return image;
+}
+
+static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums *sums, const vmafgpu__adm_sums *first,
+                                  int variants) {
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        to->denominator[b] += first->denominator[b];
+        for (int i = 0; i < variants; i++) {
+            to->numerator[i][b] += sums->numerator[i][b];
+            to->impairment[i][b] += sums->impairment[i][b];
+        }
+    }
+}
+
+/* A row's sum of the numerators as the reference rounds it. */
+static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
+    return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
+}
+
+static void vmafgpu__add_adm_row(vmafgpu__adm_sums *to, const vmafgpu__adm_sums *row, int shift, int variants) {
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        to->denominator[b] += row->denominator[b];
+        for (int i = 0; i < variants; i++) {
+            to->numerator[i][b] += vmafgpu__adm_round_row(row->numerator[i][b], shift);
+            to->impairment[i][b] += vmafgpu__adm_round_row(row->impairment[i][b], shift);
+        }
+    }
+}
+
+static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__adm_sums *sums = cpu->workers[thread].adm, *rows = cpu->adm_rows[scale];
+    vmafgpu__adm_task task;
+    memset(&task, 0, sizeof task);
+    memset(sums, 0, (size_t)cpu->member_count * sizeof *sums);
+    task.scale = scale;
+    task.bit_depth = v->config.bit_depth;
+    task.bytes = cpu->wide ? 2 : 1;
+    task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
+    task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
+    task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
+    task.variants = v->plan.adm;
+    task.variant_count = v->plan.adm_variants;
+    task.distorted = cpu->member_count;
+    task.image[0] = vmafgpu__adm_image_of(cpu, scale, 0);
+    for (int i = 0; i < cpu->member_count; i++)
+        task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i], scale, 1);
+    task.scratch = cpu->adm_scratch[room];
+    if (rows) {
+        const int shift = task.geometry.mask_row_shift;
+        memset(rows + first, 0, (size_t)(end - first) * sizeof *rows);
+        task.geometry.mask_row_shift = 0;
+        task.apart = 1;
+        cpu->functions->adm_rows(&task, first, end, rows);
+        for (int y = first; y < end; y++)
+            vmafgpu__add_adm_row(&sums[0], &rows[y], shift, v->plan.adm_variants);
+    } else {
+        cpu->functions->adm_rows(&task, first, end, sums);
+    }
+    for (int i = 0; i < cpu->member_count; i++)
+        vmafgpu__add_adm_sums(&cpu->members[i]->workers[thread].sums.adm[scale], &sums[i], &sums[0],
+                              v->plan.adm_variants);
+}
+
+static uint64_t vmafgpu__adm_cpu_room(const vmafgpu *v, int together) {
+    return vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, together);
+}
+
+static void vmafgpu__adm_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        vmafgpu__add_adm_sums(&to->adm[s], &sums->adm[s], &sums->adm[s], v->plan.adm_variants);
+}
+
+static const vmafgpu__cpu_feature vmafgpu__adm_cpu = { NULL, vmafgpu__adm_cpu_room, vmafgpu__adm_cpu_add, NULL, NULL, NULL };
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__adm_taps VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps)
+#define vmafgpu__adm_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_pair)
+#define vmafgpu__adm_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps_of)
+#define vmafgpu__adm_rounding VMAFGPU__LEVEL_NAME(vmafgpu__adm_rounding)
+#define vmafgpu__adm_rounding_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_rounding_of)
+#define vmafgpu__adm_variant_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_variant_of)
+#define vmafgpu__adm_constants VMAFGPU__LEVEL_NAME(vmafgpu__adm_constants)
+#define vmafgpu__adm_constants_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_constants_of)
+#define VMAFGPU__ADM_BYTES VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_BYTES)
+#define VMAFGPU__ADM_LUMA VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_LUMA)
+#define VMAFGPU__ADM_BAND_0 VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_BAND_0)
+#define vmafgpu__adm_load16 VMAFGPU__LEVEL_NAME(vmafgpu__adm_load16)
+#define vmafgpu__adm_split VMAFGPU__LEVEL_NAME(vmafgpu__adm_split)
+#define vmafgpu__adm_vertical_chunk VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical_chunk)
+#define vmafgpu__adm_filters VMAFGPU__LEVEL_NAME(vmafgpu__adm_filters)
+#define vmafgpu__adm_vertical16 VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical16)
+#define vmafgpu__adm_row_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_row_pair)
+#define vmafgpu__adm_vertical32 VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical32)
+#define vmafgpu__adm_vertical VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical)
+#define vmafgpu__adm_horizontal_half VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal_half)
+#define vmafgpu__adm_horizontal0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal0)
+#define vmafgpu__adm_horizontal VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal)
+#define vmafgpu__adm_low_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_low_row)
+#define vmafgpu__adm_sum64 VMAFGPU__LEVEL_NAME(vmafgpu__adm_sum64)
+#define vmafgpu__adm_cubes VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes)
+#define vmafgpu__adm_cubes0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes0)
+#define vmafgpu__adm_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_den0)
+#define vmafgpu__adm_den_parts VMAFGPU__LEVEL_NAME(vmafgpu__adm_den_parts)
+#define vmafgpu__adm_add_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_add_den0)
+#define vmafgpu__adm_join_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_join_den0)
+#define vmafgpu__adm_den_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_den_row)
+#define vmafgpu__adm_angle VMAFGPU__LEVEL_NAME(vmafgpu__adm_angle)
+#define vmafgpu__adm_angle0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_angle0)
+#define vmafgpu__adm_rare0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_rare0)
+#define vmafgpu__adm_weigh0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh0)
+#define vmafgpu__adm_keep0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_keep0)
+#define vmafgpu__adm_signals0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals0)
+#define vmafgpu__adm_reciprocal VMAFGPU__LEVEL_NAME(vmafgpu__adm_reciprocal)
+#define vmafgpu__adm_restored VMAFGPU__LEVEL_NAME(vmafgpu__adm_restored)
+#define vmafgpu__adm_apart VMAFGPU__LEVEL_NAME(vmafgpu__adm_apart)
+#define vmafgpu__adm_weigh32 VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh32)
+#define vmafgpu__adm_bands VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands)
+#define vmafgpu__adm_signals_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals_of)
+#define vmafgpu__adm_clear_outside VMAFGPU__LEVEL_NAME(vmafgpu__adm_clear_outside)
+#define vmafgpu__adm_signals VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals)
+#define vmafgpu__adm_cubes_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes_of)
+#define vmafgpu__adm_add_cubes VMAFGPU__LEVEL_NAME(vmafgpu__adm_add_cubes)
+#define vmafgpu__adm_threshold VMAFGPU__LEVEL_NAME(vmafgpu__adm_threshold)
+#define vmafgpu__adm_masked_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_masked_row)
+
+/* Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: x is
+ * 65536 h + l with a signed l), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
+ * Then coefficients become signals and shares of the threshold in one go, kept as lines for three rows; with the row
+ * below the masked cubes can be added up. A chunk is a register of words, or two of 32-bit lanes. At scale 0
+ * coefficients are words in PACKED ORDER: what pack made of two registers in order, and unpack takes apart again; so
+ * nothing is ever permuted.
+ *
+ * Short cuts for the definitions that kernels share, and why they are exact:
+ *   filters     of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored borders, those of c l
+ *               do, and those of c h, modulo 2^32, leave a result that does.
+ *   angle       its two sides err by less than 2^-19 in floats; within 2^-18 the definition decides.
+ *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and
+ *               an integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved
+ *               with rounding; for d (F m + 2^16) >> 17 likewise of m F. side = c + (273 c + 2048 >> 12), and
+ *               273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12). Columns with larger coefficients are
+ *               done again by the definition.
+ *   scale 1..   restored is min(u, v) up to u = 16384; beyond, divisors q are 16385..32768. v is cut at 2 u, as the
+ *               quotient is at 32768, which keeps products below 2^48.
+ */
+
+#undef VMAFGPU__ADM_CHUNK
+#define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
+
+typedef struct vmafgpu__adm_taps {
+    vmafgpu__v first[2], second[2];          /* low, high filter: taps 0 and 1, 2 and 3 */
+} vmafgpu__adm_taps;
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_pair(int a, int b) {
+    return vmafgpu__v_set32((int32_t)((uint32_t)b << 16 | ((uint32_t)a & 0xffff)));
+}
+
+VMAFGPU__INLINE vmafgpu__adm_taps vmafgpu__adm_taps_of(void) {
+    vmafgpu__adm_taps t;
+    const int32_t *low = vmafgpu__dwt_low, *high = vmafgpu__dwt_high;
+    t.first[0] = vmafgpu__adm_pair(low[0], low[1]);
+    t.second[0] = vmafgpu__adm_pair(low[2], low[3]);
+    t.first[1] = vmafgpu__adm_pair(high[0], high[1]);
+    t.second[1] = vmafgpu__adm_pair(high[2], high[3]);
+    return t;
+}
+
+/* ---- what does not change along a row ---- */
+
+/* Roundings of a cube, as 64-bit lanes. */
+typedef struct vmafgpu__adm_rounding {
+    vmafgpu__v square_half, square_shift, half, shift;
+} vmafgpu__adm_rounding;
+
+VMAFGPU__INLINE vmafgpu__adm_rounding vmafgpu__adm_rounding_of(int64_t square_half, int square_shift, int shift) {
+    vmafgpu__adm_rounding r;
+    r.square_half = vmafgpu__v_set64(square_half);
+    r.square_shift = vmafgpu__v_set64(square_shift);
+    r.half = vmafgpu__v_set64(vmafgpu__half(shift));
+    r.shift = vmafgpu__v_set64(shift);
+    return r;
+}
+
+typedef struct vmafgpu__adm_variant_of {
+    int fast, gains;                         /* gains: the gain limit is above 1 */
+    vmafgpu__v gain, reach;                  /* words at scale 0; reach: what the gain takes beyond any coefficient */
+    vmafgpu__v factor[2], limit[2];
+} vmafgpu__adm_variant_of;
+
+typedef struct vmafgpu__adm_constants {
+    vmafgpu__adm_variant_of variant[VMAFGPU__MAX_VARIANTS];
+    int all_fast, any_gain, any_general;
+    int left, right, chunks;                 /* columns with coefficients, and the number of their chunks */
+    vmafgpu__adm_rounding mask[2], den;     /* mask: of h and v, d */
+} vmafgpu__adm_constants;
+
+static VMAFGPU__APART void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
+                                                     const vmafgpu__adm_work *work) {
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    c->left = g->left > 0 ? g->left - 1 : 0;
+    c->right = g->left > 0 ? g->w - g->left + 1 : g->w;
+    c->chunks = (c->right - c->left + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK;
+    c->any_gain = c->any_general = 0;
+    for (int d = 0; d < 2; d++) {
+        const int square_shift = task->scale || d ? 30 : 29;
+        c->mask[d] = vmafgpu__adm_rounding_of(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
+    }
+    /* Half of the denominator's squares is a whole unit, and not used at scale 0. */
+    const int den_square_shift = task->scale == 2 ? 30 : 31;
+    c->den = vmafgpu__adm_rounding_of((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
+    for (int i = 0; i < task->variant_count; i++) {
+        const vmafgpu__adm_variant *from = &task->variants[i];
+        vmafgpu__adm_variant_of *to = &c->variant[i];
+        to->fast = vmafgpu__adm_is_ordinary(from->factor[task->scale], from->gain_limit, task->scale);
+        c->any_general |= !to->fast;
+        if (!to->fast)
+            continue;
+        const int gain = (int)from->gain_limit;
+        to->gains = gain > 1;
+        c->any_gain |= to->gains;
+        for (int d = 0; d < 2; d++) {
+            const uint32_t factor = from->factor[task->scale][d];
+            if (task->scale) {
+                to->factor[d] = vmafgpu__v_set32((int32_t)factor);
+            } else {
+                to->factor[d] = vmafgpu__v_set16((int16_t)(uint16_t)factor);
+                to->limit[d] = vmafgpu__v_set16((int16_t)vmafgpu__adm_plain_limit(factor, d ? 2 : 0));
+            }
+        }
+        to->gain = task->scale ? vmafgpu__v_set32(gain) : vmafgpu__v_set16((int16_t)gain);
+        to->reach = task->scale ? vmafgpu__v_set32((int32_t)(0xffffffffu / (uint32_t)gain))
+                                : vmafgpu__v_set16((int16_t)(32767 / gain));
+    }
+    /* Where the sums' region is. */
+    for (int i = 0; i < c->chunks; i++) {
+        const int x = c->left + i * VMAFGPU__ADM_CHUNK;
+        int32_t lanes[VMAFGPU__ADM_CHUNK];
+        for (int k = 0; k < VMAFGPU__ADM_CHUNK; k++)
+            lanes[k] = -(x + k >= g->left && x + k < g->w - g->left);
+        const vmafgpu__v low = vmafgpu__v_load(lanes), high = vmafgpu__v_load(lanes + VMAFGPU__V_WORDS);
+        if (task->scale == 0) {
+            vmafgpu__v_store(work->inside + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_pack32(low, high));
+        } else {
+            vmafgpu__v_store(work->inside + 2 * i * VMAFGPU__ADM_CHUNK, low);
+            vmafgpu__v_store(work->inside + (2 * i + 1) * VMAFGPU__ADM_CHUNK, high);
+        }
+    }
+}
+
+/* ---- vertical filters ---- */
+
+enum { VMAFGPU__ADM_BYTES, VMAFGPU__ADM_LUMA, VMAFGPU__ADM_BAND_0 };
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_load16(const void *row, int x, int kind, vmafgpu__v offset) {
+    if (kind == VMAFGPU__ADM_BYTES)
+        return vmafgpu__v_load_u8_as_16((const uint8_t *)row + x);
+    const vmafgpu__v words = vmafgpu__v_load((const uint16_t *)row + x);
+    return kind == VMAFGPU__ADM_LUMA ? vmafgpu__v_sub16(words, offset) : words;
+}
+
+/* Packs what 65536 h + l = x - 32768 are made of. */
+VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
+    const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
+    *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
+    *h = vmafgpu__v_pack32(vmafgpu__v_srai32(a, 16), vmafgpu__v_srai32(b, 16));
+}
+
+/* A chunk of columns of scale 0 or 1 from x on. */
+VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x, int kind, int filters,
+                                                 vmafgpu__v offset, const vmafgpu__v *half, vmafgpu__v shift,
+                                                 const vmafgpu__adm_taps *t, int16_t *(*line)[2]) {
+    const vmafgpu__v a = vmafgpu__adm_load16(rows[0], x, kind, offset);
+    const vmafgpu__v b = vmafgpu__adm_load16(rows[1], x, kind, offset);
+    const vmafgpu__v c = vmafgpu__adm_load16(rows[2], x, kind, offset);
+    const vmafgpu__v d = vmafgpu__adm_load16(rows[3], x, kind, offset);
+    const vmafgpu__v ab[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+    const vmafgpu__v cd[2] = { vmafgpu__v_unpack_low16(c, d), vmafgpu__v_unpack_high16(c, d) };
+    VMAFGPU__UNROLL
+    for (int filter = 0; filter < 2; filter++) {
+        vmafgpu__v sum[2], l, h;
+        if (filter == filters)
+            break;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            sum[i] = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(half[filter], ab[i], t->first[filter]), cd[i],
+                                            t->second[filter]);
+        if (kind == VMAFGPU__ADM_BAND_0) {
+            vmafgpu__adm_split(sum[0], sum[1], &l, &h);
+            vmafgpu__v_store(line[filter][0] + x, l);
+            vmafgpu__v_store(line[filter][1] + x, h);
+        } else {
+            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_srav32(sum[0], shift),
+                                                                     vmafgpu__v_srav32(sum[1], shift)));
+        }
+    }
+}
+
+/* How many filters the chunk of input columns at x needs: only rows and columns with coefficients need the high one. */
+VMAFGPU__INLINE int vmafgpu__adm_filters(const vmafgpu__adm_constants *c, int x, int needed) {
+    return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
+               ? 2 : 1;
+}
+
+VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                             const vmafgpu__adm_constants *c, const void *const *rows, int kind,
+                                             int needed, int16_t *(*line)[2]) {
+    enum { CHUNK = VMAFGPU__ADM_CHUNK };
+    const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
+    const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
+    const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
+    const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) };   /* as split wants it */
+    if (kind != VMAFGPU__ADM_BAND_0) {
+        const int32_t one_half = (int32_t)1 << (bits - 1);
+        /* Mid grey comes off the sums of bytes: the taps add up to 46342 and 0. */
+        half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM_BYTES ? one_half - 46342 * 128 : one_half);
+        half[1] = vmafgpu__v_set32(one_half);
+    }
+    const void *narrow[6];
+    if (kind != VMAFGPU__ADM_BAND_0 && w < CHUNK) {
+        for (int k = 0; k < 6; k++)
+            narrow[k] = work->narrow[k & 3];
+        for (int k = 0; k < 4; k++)
+            memcpy(work->narrow[k], rows[k], (size_t)(w * element));
+        rows = narrow;
+    }
+    for (int x = 0; x < w; x += CHUNK) {
+        /* A picture's rows end where they end: their last chunk overlaps the one before. */
+        const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
+        /* The rows that the next row of bands adds: too short for the hardware to see them coming. */
+        vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
+        vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
+        vmafgpu__adm_vertical_chunk(rows, at, kind, vmafgpu__adm_filters(c, x, needed), offset, half, shift, &t, line);
+    }
+}
+
+/* Samples of scales 2 and 3 are 65536 h + l, h rounded. Interleaves the l and the h of two rows. */
+VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
+    const vmafgpu__v half = vmafgpu__v_set32(32768);
+    const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
+    *l = vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16));
+    *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
+}
+
+static VMAFGPU__APART void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
+                                                   const void *const *rows, int needed, int16_t *(*line)[2]) {
+    enum { WORDS = VMAFGPU__V_WORDS };
+    const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
+    const vmafgpu__v half = vmafgpu__v_set32(32768);
+    for (int x = 0; x < task->in_width; x += 2 * WORDS) {
+        vmafgpu__v sum[2][2];
+        const int filters = vmafgpu__adm_filters(c, x, needed);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const int32_t *in[4];
+            vmafgpu__v l[2], h[2];
+            for (int k = 0; k < 4; k++)
+                in[k] = (const int32_t *)rows[k] + x + i * WORDS;
+            vmafgpu__adm_row_pair(in[0], in[1], &l[0], &h[0]);
+            vmafgpu__adm_row_pair(in[2], in[3], &l[1], &h[1]);
+            VMAFGPU__UNROLL
+            for (int filter = 0; filter < 2; filter++) {
+                vmafgpu__v s = vmafgpu__v_add_pairs16(half, l[0], t.first[filter]);
+                if (filter == filters)
+                    break;
+                s = vmafgpu__v_srai32(vmafgpu__v_add_pairs16(s, l[1], t.second[filter]), 16);
+                s = vmafgpu__v_add_pairs16(vmafgpu__v_add32(s, half), h[0], t.first[filter]);
+                sum[filter][i] = vmafgpu__v_add_pairs16(s, h[1], t.second[filter]);
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int filter = 0; filter < 2; filter++) {
+            vmafgpu__v l, h;
+            if (filter == filters)
+                break;
+            vmafgpu__adm_split(sum[filter][0], sum[filter][1], &l, &h);
+            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_in_order(l));
+            vmafgpu__v_store(line[filter][1] + x, vmafgpu__v_in_order(h));
+        }
+    }
+}
+
+/* Vertical filters of one row, and the border of the lines. */
+static VMAFGPU__APART void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
+                                                 int needed, int16_t *(*line)[2]) {
+    const int w = task->in_width;
+    const void *rows[6];
+    for (int k = 0; k < 6; k++)
+        rows[k] = (const unsigned char *)image->in +
+                  vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_pitch;
+    if (task->scale > 1)
+        vmafgpu__adm_vertical32(task, c, rows, needed, line);
+    else if (task->scale == 1)
+        vmafgpu__adm_vertical16(task, work, c, rows, VMAFGPU__ADM_BAND_0, needed, line);
+    else if (task->bytes == 1)
+        vmafgpu__adm_vertical16(task, work, c, rows, VMAFGPU__ADM_BYTES, needed, line);
+    else
+        vmafgpu__adm_vertical16(task, work, c, rows, VMAFGPU__ADM_LUMA, needed, line);
+    VMAFGPU__UNROLL
+    for (int filter = 0; filter < 2; filter++)
+        for (int part = 0; part < (task->scale ? 2 : 1); part++) {
+            int16_t *l = line[filter][part];
+            const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
+            /* Columns that make a chunk whole must not have coefficients larger than any picture's. */
+            for (int i = 0; i < 3; i++)
+                vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
+            l[-1] = l[1];
+            l[w] = beyond[0];
+            l[w + 1] = beyond[1];
+        }
+}
+
+/* ---- horizontal filters ---- */
+
+/* A register of scale 0's coefficients from column x on, as 32-bit lanes. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int x, const vmafgpu__adm_taps *t,
+                                                        int filter) {
+    const int16_t *in = line + 2 * x;
+    vmafgpu__v s = vmafgpu__v_set32(32768);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(in - 1), t->first[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(in + 1), t->second[filter]);
+    return vmafgpu__v_srai32(s, 16);
+}
+
+/* A chunk of scale 0's coefficients, packed. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, const vmafgpu__adm_taps *t,
+                                                    int filter) {
+    return vmafgpu__v_pack32(vmafgpu__adm_horizontal_half(line, x, t, filter),
+                             vmafgpu__adm_horizontal_half(line, x + VMAFGPU__V_WORDS, t, filter));
+}
+
+/* A register of coefficients of scales 1 to 3: the shift is 16 at scale 2, else 15. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, const vmafgpu__adm_taps *t, int filter,
+                                                   int scale) {
+    const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
+    vmafgpu__v s = vmafgpu__v_set32(scale == 2 ? 32768 : 16384);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(l - 1), t->first[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(l + 1), t->second[filter]);
+    s = scale == 2 ? vmafgpu__v_srai32(s, 16) : vmafgpu__v_srai32(s, 15);
+    if (scale == 2) {
+        s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(h - 1), t->first[filter]);
+        return vmafgpu__v_add_pairs16(s, vmafgpu__v_load(h + 1), t->second[filter]);
+    }
+    const vmafgpu__v u = vmafgpu__v_add_pairs16(vmafgpu__v_pairs16(vmafgpu__v_load(h - 1), t->first[filter]),
+                                                vmafgpu__v_load(h + 1), t->second[filter]);
+    return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
+}
+
+/* The low-pass band of a row. */
+static VMAFGPU__APART void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
+                                                int16_t *(*line)[2]) {
+    const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
+    const int w = task->geometry.w;
+    if (task->scale == 0) {
+        int16_t *out = (int16_t *)image->low + y * image->low_stride;
+        for (int x = 0; x < w; x += VMAFGPU__ADM_CHUNK)
+            vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__adm_horizontal0(line[0][0], x, &t, 0)));
+        return;
+    }
+    int32_t *out = (int32_t *)image->low + y * image->low_stride;
+    const int end = (w + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK * VMAFGPU__ADM_CHUNK;
+    if (task->scale == 1)
+        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(out + x, vmafgpu__adm_horizontal(line[0], x, &t, 0, 1));
+    else
+        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(out + x, vmafgpu__adm_horizontal(line[0], x, &t, 0, 2));
+}
+
+VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
+    uint64_t lanes[VMAFGPU__V_WORDS / 2], sum = 0;
+    vmafgpu__v_store(lanes, a);
+    for (int i = 0; i < VMAFGPU__V_WORDS / 2; i++)
+        sum += lanes[i];
+    return sum;
+}
+
+/* ---- the denominator ---- */
+
+/* Adds (z x + half) >> shift, z = (x^2 + square_half) >> square_shift, of 32-bit lanes x. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
+    const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v square = vmafgpu__v_mul_even_u32(lanes[i], lanes[i]);
+        const vmafgpu__v z = vmafgpu__v_srlv64(vmafgpu__v_add64(square, r->square_half), r->square_shift);
+        const vmafgpu__v cube = vmafgpu__v_mul_even_u32(z, lanes[i]);
+        sum = vmafgpu__v_add64(sum, vmafgpu__v_srlv64(vmafgpu__v_add64(cube, r->half), r->shift));
+    }
+    return sum;
+}
+
+/* Adds the cubes of words x, in 32-bit lanes: nothing is shifted at scale 0. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes0(vmafgpu__v sum, vmafgpu__v x) {
+    const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
+    sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
+    return vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(square, 32), vmafgpu__v_srli64(x, 32)));
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_den0(vmafgpu__v sum, vmafgpu__v magnitude) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    sum = vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_low16(magnitude, zero));
+    return vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_high16(magnitude, zero));
+}
+
+/* Parts of scale 0's sums, in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
+typedef struct vmafgpu__adm_den_parts {
+    vmafgpu__v of[VMAFGPU__BANDS][2];
+} vmafgpu__adm_den_parts;
+
+/* Adds the words of a chunk, to the parts if they are small. With 16 registers that costs more than it saves. */
+VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
+    const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
+    const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
+    const int is_small = VMAFGPU__V_REGISTERS >= 32 &&
+                         !vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(4095)));
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const vmafgpu__v x = words[band];
+        vmafgpu__v *part = parts->of[band];
+        if (is_small) {
+            part[0] = vmafgpu__v_add_pairs16(part[0], x, vmafgpu__v_mulhi_u16(x, vmafgpu__v_add16(x, x)));
+            part[1] = vmafgpu__v_add_pairs16(part[1], x, vmafgpu__v_and(vmafgpu__v_mullo16(x, x), low_bits));
+        } else {
+            den[band] = vmafgpu__adm_den0(den[band], x);
+        }
+    }
+}
+
+/* Needed after eight chunks: 16 * 4095 * 32767 is what 32 bits hold. */
+VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts) {
+    const vmafgpu__v even = vmafgpu__v_set64(0xffffffff);
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v part = parts->of[band][i];
+            const vmafgpu__v sum = vmafgpu__v_add64(vmafgpu__v_and(part, even), vmafgpu__v_srli64(part, 32));
+            den[band] = vmafgpu__v_add64(den[band], i ? sum : vmafgpu__v_slli64(sum, 15));
+            parts->of[band][i] = vmafgpu__v_zero();
+        }
+}
+
+static VMAFGPU__APART void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
+    const int shift = task->geometry.den_row_shift;
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int64_t sum = (int64_t)vmafgpu__adm_sum64(row[band]);
+        for (int i = 0; i < task->distorted; i++)
+            sums[i].denominator[band] += (sum + vmafgpu__half(shift)) >> shift;
+    }
+}
+
+/* ---- a row of scale 0 ---- */
+
+/* The angle test in floats, for sums of products: `apart` is negative where the angle is too large, `doubt` positive
+ * where floats cannot tell. */
+VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
+                                        vmafgpu__v *doubt) {
+    const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
+    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
+    const vmafgpu__v far_side =
+        vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
+    *apart = vmafgpu__v_sub_f32(near_side, far_side);
+    *doubt = vmafgpu__v_sub_f32(
+        vmafgpu__v_mul_f32(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_set_f32(3.814697265625e-6f)),
+        vmafgpu__v_and(*apart, magnitude));
+}
+
+/* The same for exact 32-bit sums of words, packed again. */
+VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
+                                         vmafgpu__v *doubt) {
+    vmafgpu__v f[2], u[2];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(o[0], o[1]) : vmafgpu__v_unpack_low16(o[0], o[1]);
+        const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(t[0], t[1]) : vmafgpu__v_unpack_low16(t[0], t[1]);
+        vmafgpu__adm_angle(vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, b)),
+                           vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, a)),
+                           vmafgpu__v_to_f32(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
+    }
+    *apart = vmafgpu__v_pack32(f[0], f[1]);
+    *doubt = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
+}
+
+/* Does columns again by the definition, where `rare` is not 0. */
+static VMAFGPU__APART void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
+                                              const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
+                                              const vmafgpu__adm_row *row) {
+    enum { CHUNK = VMAFGPU__ADM_CHUNK };
+    int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
+    vmafgpu__v_store(rare, rare_packed);
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v_store(o[band], o_packed[band]);
+        vmafgpu__v_store(t[band], t_packed[band]);
+    }
+    for (int i = 0; i < CHUNK; i++) {
+        if (!rare[i])
+            continue;
+        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0);   /* of word i in packed order */
+        const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
+        uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            int32_t value[2];
+            value[0] = vmafgpu__adm_restore(o[band][i], t[band][i]);
+            if (value[0] && same_angle)
+                value[0] = vmafgpu__adm_enhance(value[0], o[band][i], t[band][i], variant->gain_limit);
+            value[1] = t[band][i] - value[0];
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++) {
+                const vmafgpu__adm_weighted weighted =
+                    vmafgpu__adm_weigh(0, band, variant->factor[0][band == 2], value[k]);
+                ((uint16_t *)row->signal[k][band])[at + i] = (uint16_t)vmafgpu__magnitude(value[k]);
+                side[k] += weighted.side;
+                centre[k] += weighted.centre;
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            row->side[!k][column] = side[k];
+            row->centre[!k][column] = centre[k];
+        }
+    }
+}
+
+/* Signals and shares of the threshold of a chunk at column x, for one variant. Signals are magnitudes of what is
+ * restored [0] and what is added [1], at index `at` of their lines, packed. */
+VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
+                                         const vmafgpu__adm_variant *definition, const vmafgpu__v *o,
+                                         const vmafgpu__v *t, const vmafgpu__v *u, const vmafgpu__v *v,
+                                         vmafgpu__v apart, vmafgpu__v doubt, int x, int at,
+                                         const vmafgpu__adm_row *row) {
+    const vmafgpu__v zero = vmafgpu__v_zero(), side_rest = vmafgpu__v_set16(2184), mid_rest = vmafgpu__v_set16(4368);
+    vmafgpu__v rare = variant->gains ? doubt : zero;
+    vmafgpu__v weighted[2], side[2], mid[2];
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int d = band == 2;
+        vmafgpu__v reached = u[band], value[2];
+        rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
+        if (variant->gains)   /* the gain is no less than 1, so the larger one is what is wanted */
+            reached = vmafgpu__v_max16(reached, vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
+                vmafgpu__v_mullo16(vmafgpu__v_min16(u[band], variant->reach), variant->gain)));
+        value[0] = vmafgpu__v_andnot(vmafgpu__v_srai16(vmafgpu__v_xor(o[band], t[band]), 15),
+                                     vmafgpu__v_min16(reached, v[band]));
+        value[1] = vmafgpu__v_sub16(v[band], value[0]);
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            vmafgpu__v_store((uint16_t *)row->signal[k][band] + at, value[k]);
+            const vmafgpu__v c = vmafgpu__v_average_u16(
+                vmafgpu__v_mulhi_u16(d ? value[k] : vmafgpu__v_slli16(value[k], 2), variant->factor[d]), zero);
+            const vmafgpu__v s = vmafgpu__v_mul_round16(c, side_rest), m = vmafgpu__v_mul_round16(c, mid_rest);
+            weighted[k] = band ? vmafgpu__v_add16(weighted[k], c) : c;
+            side[k] = band ? vmafgpu__v_add16(side[k], s) : s;
+            mid[k] = band ? vmafgpu__v_add16(mid[k], m) : m;
+        }
+    }
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 2; k++) {
+        const vmafgpu__v sides = vmafgpu__v_add16(weighted[k], side[k]);
+        const vmafgpu__v centres = vmafgpu__v_sub16(vmafgpu__v_add16(weighted[k], mid[k]), side[k]);
+        vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_unpack_low16(sides, zero));
+        vmafgpu__v_store(row->side[!k] + x + VMAFGPU__V_WORDS, vmafgpu__v_unpack_high16(sides, zero));
+        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_unpack_low16(centres, zero));
+        vmafgpu__v_store(row->centre[!k] + x + VMAFGPU__V_WORDS, vmafgpu__v_unpack_high16(centres, zero));
+    }
+    if (vmafgpu__v_any(rare))
+        vmafgpu__adm_rare0(definition, o, t, rare, x, at, row);
+}
+
+/* Packed coefficients to 32-bit lines, for the scalar functions. */
+static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *const *out) {
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const vmafgpu__v zero = vmafgpu__v_zero(), a = coefficients[band];
+        vmafgpu__v_store(out[band] + x, vmafgpu__v_srai32(vmafgpu__v_unpack_low16(zero, a), 16));
+        vmafgpu__v_store(out[band] + x + VMAFGPU__V_WORDS, vmafgpu__v_srai32(vmafgpu__v_unpack_high16(zero, a), 16));
+    }
+}
+
+static VMAFGPU__APART void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                 vmafgpu__v *den) {
+    const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
+    vmafgpu__adm_den_parts parts;
+    memset(&parts, 0, sizeof parts);
+    for (int chunk = 0; chunk < c->chunks; chunk++) {
+        const int at = chunk * VMAFGPU__ADM_CHUNK, x = c->left + at;
+        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], u[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
+        vmafgpu__v apart = vmafgpu__v_zero(), doubt = vmafgpu__v_zero();
+        VMAFGPU__UNROLL
+        for (int f = 0; f < 2; f++) {
+            vmafgpu__v *band = f ? t : o;
+            band[0] = vmafgpu__adm_horizontal0(work->line[f][1][0], x, &taps, 0);
+            band[1] = vmafgpu__adm_horizontal0(work->line[f][0][0], x, &taps, 1);
+            band[2] = vmafgpu__adm_horizontal0(work->line[f][1][0], x, &taps, 1);
+        }
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            u[band] = vmafgpu__v_abs16(o[band]);
+            v[band] = vmafgpu__v_abs16(t[band]);
+        }
+        if (den) {
+            const vmafgpu__v inside = vmafgpu__v_load(work->inside + at);
+            vmafgpu__v words[VMAFGPU__BANDS];
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++)
+                words[band] = vmafgpu__v_and(u[band], inside);
+            vmafgpu__adm_add_den0(den, &parts, words);
+            if (VMAFGPU__V_REGISTERS >= 32 && (chunk % 8 == 7 || chunk + 1 == c->chunks))
+                vmafgpu__adm_join_den0(den, &parts);
+        }
+        if (c->any_gain)
+            vmafgpu__adm_angle0(o, t, &apart, &doubt);
+        for (int i = 0; i < task->variant_count; i++)
+            if (c->variant[i].fast)
+                vmafgpu__adm_weigh0(&c->variant[i], &task->variants[i], o, t, u, v, apart, doubt, x, at,
+                                    &rows[3 * i + ring]);
+        if (c->any_general) {
+            vmafgpu__adm_keep0(o, x, work->general.band[0]);
+            vmafgpu__adm_keep0(t, x, work->general.band[1]);
+        }
+    }
+}
+
+/* ---- a row of scales 1 to 3 ---- */
+
+/* floor(2^30 / q) for 16384 < q <= 32768. The float quotient is that, or an integer too large by one; the remainder is
+ * exact. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
+    const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
+#ifdef vmafgpu__v_div_down_f32
+    return vmafgpu__v_truncate_f32(vmafgpu__v_div_down_f32(one, divisor));
+#else
+    const vmafgpu__v estimate = vmafgpu__v_truncate_f32(vmafgpu__v_div_f32(one, divisor));
+    const vmafgpu__v rest = vmafgpu__v_fnma_f32(vmafgpu__v_to_f32(estimate), divisor, one);
+    return vmafgpu__v_add32(estimate, vmafgpu__v_srai32(rest, 31));
+#endif
+}
+
+/* Merges shifted products: bits n to n + 31 of the 64-bit lanes of even and odd lanes. */
+#define VMAFGPU__ADM_MERGE(even, odd, n) \
+    vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
+
+/* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the
+ * divisor is u's upper half, rounded, and every lane's quotient is shifted by the same. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
+    const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
+    const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
+    const vmafgpu__v q =
+        vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_sllv32(u, left), vmafgpu__v_set32(32768)), 16);
+    const vmafgpu__v reciprocal = vmafgpu__adm_reciprocal(q);
+    const vmafgpu__v cut = vmafgpu__v_sllv32(vmafgpu__v_min_u32(v, vmafgpu__v_add32(u, u)), left);
+    vmafgpu__v even = vmafgpu__v_mul_even_u32(reciprocal, cut);
+    vmafgpu__v odd = vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(reciprocal, 32), vmafgpu__v_srli64(cut, 32));
+    vmafgpu__v k = vmafgpu__v_srli32(vmafgpu__v_add32(VMAFGPU__ADM_MERGE(even, odd, 30), one), 1);
+    k = vmafgpu__v_min_u32(k, vmafgpu__v_set32(32768));
+    even = vmafgpu__v_add64(vmafgpu__v_mul_even32(k, o), half);
+    odd = vmafgpu__v_add64(vmafgpu__v_mul_even32(vmafgpu__v_srli64(k, 32), vmafgpu__v_srli64(o, 32)), half);
+    const vmafgpu__v scaled = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 15));
+    const vmafgpu__v is_large = vmafgpu__v_srai32(vmafgpu__v_sub32(vmafgpu__v_set32(16384), u), 31);
+    return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
+}
+
+/* Negative where the angle is too large. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_apart(const vmafgpu__v *o, const vmafgpu__v *t) {
+    vmafgpu__v f[4], apart, doubt;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++) {
+        f[i] = vmafgpu__v_to_f32(o[i]);
+        f[2 + i] = vmafgpu__v_to_f32(t[i]);
+    }
+    /* Two products of -0 make a dot product of -0, whose sign would count as an angle that is too large: +0 is added first. */
+    const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
+                                              vmafgpu__v_mul_f32(f[1], f[3]));
+    vmafgpu__adm_angle(dot,
+                       vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
+                       vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[2], f[2]), vmafgpu__v_mul_f32(f[3], f[3])),
+                       &apart, &doubt);
+    if (vmafgpu__v_any_positive32(doubt)) {
+        int32_t lanes[4][VMAFGPU__V_WORDS], doubts[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            vmafgpu__v_store(lanes[i], o[i]);
+            vmafgpu__v_store(lanes[2 + i], t[i]);
+        }
+        vmafgpu__v_store(doubts, doubt);
+        vmafgpu__v_store(fars, apart);
+        for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+            if (doubts[i] > 0)
+                fars[i] = vmafgpu__adm_same_angle(lanes[0][i], lanes[1][i], lanes[2][i], lanes[3][i]) ? 0 : -1;
+        apart = vmafgpu__v_load(fars);
+    }
+    return apart;
+}
+
+/* Signals, which are weighted magnitudes here, and shares of the threshold, for one variant. */
+VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant, const vmafgpu__v *t,
+                                          const vmafgpu__v *v, const vmafgpu__v *restored, const vmafgpu__v *opposite,
+                                          vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
+    const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
+    const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
+    /* Sums of 64-bit products, each half separately: only their upper halves count. */
+    vmafgpu__v side[2][2], mid[2][2];
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v r = restored[band], value[2];
+        vmafgpu__v gained = r;
+        if (variant->gains)
+            gained = vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, variant->reach), variant->gain);
+        r = vmafgpu__v_select(not_far, vmafgpu__v_min_u32(gained, v[band]), r);
+        r = vmafgpu__v_andnot(opposite[band], r);
+        const vmafgpu__v negative = vmafgpu__v_srai32(t[band], 31);
+        value[0] = vmafgpu__v_sub32(vmafgpu__v_xor(r, negative), negative);
+        value[1] = vmafgpu__v_sub32(t[band], value[0]);
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            const vmafgpu__v factor = variant->factor[band == 2];
+            vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even32(value[k], factor), weight_half);
+            vmafgpu__v odd =
+                vmafgpu__v_add64(vmafgpu__v_mul_even32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
+            const vmafgpu__v signal = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 28));
+            vmafgpu__v_store(row->signal[k][band] + at, signal);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v lanes = i ? vmafgpu__v_srli64(signal, 32) : signal;
+                const vmafgpu__v s = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, side_factor), half);
+                const vmafgpu__v m = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, mid_factor), half);
+                side[k][i] = band ? vmafgpu__v_add32(side[k][i], s) : s;
+                mid[k][i] = band ? vmafgpu__v_add32(mid[k][i], m) : m;
+            }
+        }
+    }
+    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, less one. */
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 2; k++) {
+        const vmafgpu__v sides = vmafgpu__v_high_halves(side[k][0], side[k][1]);
+        const vmafgpu__v mids = vmafgpu__v_high_halves(mid[k][0], mid[k][1]);
+        vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_sub32(sides, vmafgpu__v_set32(VMAFGPU__BANDS)));
+        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_sub32(mids, sides));
+    }
+}
+
+VMAFGPU__INLINE void vmafgpu__adm_bands(int16_t *const (*line)[2], int x, const vmafgpu__adm_taps *taps, int scale, vmafgpu__v *out) {
+    out[0] = vmafgpu__adm_horizontal(line[1], x, taps, 0, scale);
+    out[1] = vmafgpu__adm_horizontal(line[0], x, taps, 1, scale);
+    out[2] = vmafgpu__adm_horizontal(line[1], x, taps, 1, scale);
+}
+
+static VMAFGPU__APART void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                   vmafgpu__v *den) {
+    const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
+    for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
+        const int x = c->left + at;
+        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
+        vmafgpu__v restored[VMAFGPU__BANDS], opposite[VMAFGPU__BANDS];
+        if (task->scale == 2) {
+            vmafgpu__adm_bands(work->line[0], x, &taps, 2, o);
+            vmafgpu__adm_bands(work->line[1], x, &taps, 2, t);
+        } else {
+            vmafgpu__adm_bands(work->line[0], x, &taps, 1, o);
+            vmafgpu__adm_bands(work->line[1], x, &taps, 1, t);
+        }
+        const vmafgpu__v inside = vmafgpu__v_load(work->inside + 2 * at);
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const vmafgpu__v u = vmafgpu__v_abs32(o[band]);
+            v[band] = vmafgpu__v_abs32(t[band]);
+            restored[band] = vmafgpu__adm_restored(o[band], u, v[band]);
+            opposite[band] = vmafgpu__v_srai32(vmafgpu__v_xor(o[band], t[band]), 31);
+            if (den) {
+                const vmafgpu__v magnitude = vmafgpu__v_and(u, inside);
+                den[band] = vmafgpu__adm_cubes(den[band], magnitude, &c->den);
+            }
+        }
+        const vmafgpu__v apart = vmafgpu__adm_apart(o, t);
+        const vmafgpu__v not_far = vmafgpu__v_xor(vmafgpu__v_srai32(apart, 31), vmafgpu__v_set32(-1));
+        for (int i = 0; i < task->variant_count; i++)
+            if (c->variant[i].fast)
+                vmafgpu__adm_weigh32(&c->variant[i], t, v, restored, opposite, not_far, x, at, &rows[3 * i + ring]);
+        if (c->any_general)
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                vmafgpu__v_store(work->general.band[0][band] + x, o[band]);
+                vmafgpu__v_store(work->general.band[1][band] + x, t[band]);
+            }
+    }
+}
+
+/* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
+ * where they have wrapped. Only the first and the last register have such columns. */
+static VMAFGPU__APART void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
+    enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
+    const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
+    for (int place = 0; place <= last; place += last ? last : 1) {
+        const vmafgpu__v inside = vmafgpu__v_load((const unsigned char *)work->inside + place * VMAFGPU__V_BYTES);
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                unsigned char *signal = (unsigned char *)row->signal[k][band] + place * VMAFGPU__V_BYTES;
+                vmafgpu__v_store(signal, vmafgpu__v_and(vmafgpu__v_load(signal), inside));
+            }
+            for (int half = 0; half < 2 && task->scale == 0; half++) {
+                uint32_t *centre = row->centre[k] + c->left + place * CHUNK + half * WORDS;
+                vmafgpu__v_store(centre, vmafgpu__v_and(vmafgpu__v_load(centre),
+                                                        half ? vmafgpu__v_unpack_high16(inside, inside)
+                                                             : vmafgpu__v_unpack_low16(inside, inside)));
+            }
+        }
+    }
+}
+
+static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                 vmafgpu__v *den) {
+    if (task->scale == 0)
+        vmafgpu__adm_signals0(task, work, c, rows, ring, den);
+    else
+        vmafgpu__adm_signals_of(task, work, c, rows, ring, den);
+    for (int i = 0; i < task->variant_count; i++)
+        if (c->variant[i].fast)
+            vmafgpu__adm_clear_outside(task, work, c, &rows[3 * i + ring]);
+    if (c->any_general)
+        vmafgpu__adm_decouple_row(&work->general, c->left, c->right);
+    for (int i = 0; i < task->variant_count; i++)
+        if (!c->variant[i].fast)
+            vmafgpu__adm_weigh_row(&work->general, &task->variants[i], task->scale, c->left, c->right,
+                                   &rows[3 * i + ring]);
+}
+
+/* ---- masked cubes ----
+ *
+ * A third of the signals is above the threshold, too scattered for a branch to pay. A level that can push lanes together
+ * collects those of a row first.
+ */
+
+typedef struct vmafgpu__adm_cubes_of {
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2];   /* low: what adds nothing, as its square rounds to 0; of h and v, d */
+    uint32_t *rest[VMAFGPU__BANDS];
+} vmafgpu__adm_cubes_of;
+
+/* Adds the cubes of what is above 0. */
+VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
+                                            const vmafgpu__adm_rounding *r) {
+#ifdef vmafgpu__v_compress32
+    const vmafgpu__v_mask counts = vmafgpu__v_greater32(rest, to->low[band == 2]);
+    vmafgpu__v_store(to->rest[band], vmafgpu__v_compress32(counts, rest));
+    to->rest[band] += vmafgpu__v_mask_count(counts);
+    (void)r;
+#else
+    to->sum[band] = vmafgpu__adm_cubes(to->sum[band], vmafgpu__v_max32(rest, vmafgpu__v_zero()), r);
+#endif
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_threshold(const uint32_t *column_sum, const uint32_t *centre, int x) {
+    return vmafgpu__v_add32(
+        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x - 1), vmafgpu__v_load(column_sum + x)),
+        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
+}
+
+static VMAFGPU__APART void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
+                                                   const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                                   const vmafgpu__adm_row *below, int which, int64_t *sums) {
+    enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    uint32_t *column_sum = work->column_sum;
+    vmafgpu__adm_cubes_of cubes;
+    const int lanes = task->scale == 0 ? CHUNK : WORDS;
+    const int stop = c->left + (c->right - c->left + lanes - 1) / lanes * lanes;
+    const uint32_t *const upper = above->side[which], *const middle = row->side[which], *const lower = below->side[which];
+    for (int x = c->left; x < stop; x += WORDS)
+        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x),
+                                                                           vmafgpu__v_load(middle + x)),
+                                                          vmafgpu__v_load(lower + x)));
+    column_sum[c->left - 1] = column_sum[stop] = 0;   /* of no column inside, but they must not be old values */
+    if (c->left == 0)
+        column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
+    if (c->right == g->w)
+        column_sum[g->w] = column_sum[g->w - 1];
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        cubes.sum[band] = vmafgpu__v_zero();
+        cubes.rest[band] = work->rest[band];
+    }
+    cubes.low[0] = vmafgpu__v_set32(task->scale ? 23170 : 16383);
+    cubes.low[1] = vmafgpu__v_set32(23170);
+    if (task->scale == 0) {
+        for (int n = 1; n <= c->chunks; n++) {
+            const int at = n < c->chunks ? n * CHUNK : 0, x = c->left + at;
+            const vmafgpu__v threshold[2] = { vmafgpu__adm_threshold(column_sum, row->centre[which], x),
+                                              vmafgpu__adm_threshold(column_sum, row->centre[which], x + WORDS) };
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                const int d = band == 2;
+                const vmafgpu__v signal = vmafgpu__v_load((const uint16_t *)row->signal[which][band] + at);
+                const vmafgpu__v low = vmafgpu__v_mullo16(signal, variant->factor[d]);
+                const vmafgpu__v high = vmafgpu__v_mulhi_u16(signal, variant->factor[d]);
+                vmafgpu__v rest[2] = { vmafgpu__v_unpack_low16(low, high), vmafgpu__v_unpack_high16(low, high) };
+                VMAFGPU__UNROLL
+                for (int i = 0; i < 2; i++)
+                    rest[i] = vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
+                                                          : vmafgpu__v_slli32(threshold[i], 10));
+                VMAFGPU__UNROLL
+                for (int i = 0; i < 2; i++)
+                    vmafgpu__adm_add_cubes(&cubes, band, rest[i], &c->mask[d]);
+            }
+        }
+    } else {
+        for (int n = 1, count = (c->right - c->left + WORDS - 1) / WORDS; n <= count; n++) {
+            const int at = n < count ? n * WORDS : 0, x = c->left + at;
+            const vmafgpu__v threshold = vmafgpu__adm_threshold(column_sum, row->centre[which], x);
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                const vmafgpu__v signal = vmafgpu__v_load(row->signal[which][band] + at);
+                vmafgpu__adm_add_cubes(&cubes, band, vmafgpu__v_sub32(signal, threshold), &c->mask[0]);
+            }
+        }
+    }
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v sum = cubes.sum[band];
+#ifdef vmafgpu__v_compress32
+        vmafgpu__v_store(cubes.rest[band], vmafgpu__v_zero());
+        for (const uint32_t *rest = work->rest[band]; rest < cubes.rest[band]; rest += WORDS)
+            sum = vmafgpu__adm_cubes(sum, vmafgpu__v_load(rest), &c->mask[task->scale == 0 && band == 2]);
+#endif
+        sums[band] += ((int64_t)vmafgpu__adm_sum64(sum) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+    }
+}
+
+/* ---- rows ---- */
+
+/* Rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each distorted
+ * frame. */
+static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
+    const int left = g->left > 0 ? g->left - 1 : 0;
+    vmafgpu__adm_work work;
+    vmafgpu__adm_constants c;
+    if (first >= end)
+        return;
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count,
+                              task->distorted, -left & (VMAFGPU__V_WORDS - 1));
+    vmafgpu__adm_constants_of(&c, task, &work);
+    for (int y = first - 1; y <= end; y++) {
+        const int own = y >= first && y < end, needed = y >= top && y < bottom;
+        const int makes_low = own && task->scale + 1 < VMAFGPU__SCALES;
+        const int done = y - 1, masks = done >= first && done < end && done >= g->top && done < g->h - g->top;
+        const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
+        vmafgpu__v den[VMAFGPU__BANDS];
+        for (int f = 0; f <= task->distorted; f++) {
+            const int low = makes_low && task->image[f].low;
+            if (low || needed)
+                vmafgpu__adm_vertical(task, &work, &c, &task->image[f], y, needed, work.line[f > 0]);
+            if (low)
+                vmafgpu__adm_low_row(task, &task->image[f], y, work.line[f > 0]);
+            if (f == 0)
+                continue;
+            const vmafgpu__adm_row *rows = work.rows + 3 * task->variant_count * (f - 1);
+            if (needed) {
+                const int adds = f == 1 && own && y >= g->top && y < g->h - g->top;
+                VMAFGPU__UNROLL
+                for (int band = 0; band < VMAFGPU__BANDS; band++)
+                    den[band] = vmafgpu__v_zero();
+                vmafgpu__adm_signals(task, &work, &c, rows, y % 3, adds ? den : NULL);
+                if (adds)
+                    vmafgpu__adm_den_row(task, den, sums + y * task->apart);
+            }
+            for (int i = 0; masks && i < task->variant_count; i++)
+                for (int which = 0; which < 2; which++) {
+                    const vmafgpu__adm_row *r = rows + 3 * i;
+                    vmafgpu__adm_sums *to = &sums[done * task->apart + f - 1];
+                    int64_t *out = which ? to->impairment[i] : to->numerator[i];
+                    if (c.variant[i].fast)
+                        vmafgpu__adm_masked_row(task, &work, &c, &c.variant[i], &r[above % 3], &r[done % 3],
+                                                &r[below % 3], which, out);
+                    else
+                        vmafgpu__adm_mask_row(g, task->scale, &r[above % 3], &r[done % 3], &r[below % 3],
+                                              work.column_sum, which, out);
+                }
+        }
+    }
+}
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
+
+typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
+
+/* The kernel of a form and an input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
+enum { VMAFGPU__ADM_INPUTS = 5 };
+static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
+    {"vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2", "vmafgpu_adm_fast_3"},
+    {"vmafgpu_adm_general_0_8", "vmafgpu_adm_general_0_16", "vmafgpu_adm_general_1", "vmafgpu_adm_general_2",
+     "vmafgpu_adm_general_3"}};
+static const char *const vmafgpu__adm_rows_kernel = "vmafgpu_adm_rows";
+
+static int vmafgpu__adm_input(int scale, int bit_depth) {
+    return scale ? scale + 1 : bit_depth > 8;
+}
+
+static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *variant, int scale) {
+    return vmafgpu__adm_is_ordinary(variant->factor[scale], variant->gain_limit, scale) ? VMAFGPU__ADM_FAST
+                                                                                        : VMAFGPU__ADM_GENERAL;
+}
+
+/* Device memory of one pair. The row sums lie at its start. They have to be zero before the first launch of all; the
+ * row kernel leaves them zero. */
+typedef struct vmafgpu__adm_scratch {
+    uint64_t size, row_sums_size;
+    uint64_t row_sums[VMAFGPU__SCALES];
+    uint64_t low[VMAFGPU__SCALES][2];                /* low-pass bands; none of scale 3 */
+    int32_t  low_pitch[VMAFGPU__SCALES];
+} vmafgpu__adm_scratch;
+
+static vmafgpu__adm_scratch vmafgpu__adm_scratch_of(int width, int height) {
+    const uint64_t alignment = 256;
+    vmafgpu__adm_scratch out;
+    uint64_t at = 0;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const uint64_t rows = (uint64_t)vmafgpu__adm_size(height, s);
+        out.row_sums[s] = at;
+        at += rows * VMAFGPU__ADM_ROW_SUMS * sizeof(int64_t);
+    }
+    at = out.row_sums_size = vmafgpu__round_up(at, alignment);
+    for (int s = 0; s + 1 < VMAFGPU__SCALES; s++) {
+        const uint64_t columns = (uint64_t)vmafgpu__adm_size(width, s), rows = (uint64_t)vmafgpu__adm_size(height, s);
+        const uint64_t pitch = vmafgpu__round_up(columns * (s ? sizeof(int32_t) : sizeof(int16_t)), 128);
+        out.low_pitch[s] = (int32_t)pitch;
+        for (int f = 0; f < 2; f++) {
+            out.low[s][f] = at;
+            at = vmafgpu__round_up(at + pitch * rows, alignment);
+        }
+    }
+    out.size = at;
+    return out;
+}
+
+static int vmafgpu__adm_tile_width(int input, int lanes) {
+    static const int width[VMAFGPU__ADM_INPUTS] = {VMAFGPU__ADM_WIDTH_0_8, VMAFGPU__ADM_WIDTH_0_16,
+                                                   VMAFGPU__ADM_WIDTH_1, VMAFGPU__ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_3};
+    return input == 0 && lanes == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : width[input];
+}
+
+/* Input columns that a word of a tile holds. */
+static int vmafgpu__adm_word_columns(int input) {
+    static const int columns[VMAFGPU__ADM_INPUTS] = {4, 2, 2, 1, 1};
+    return columns[input];
+}
+
+/* Tiles start where the region of the sums does (at an even column, for the loader), so that as few as possible are
+ * mixed. */
+static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
+                                                int tile_height) {
+    vmafgpu__adm_tiles t;
+    const int left = g->left & ~1, before_x = vmafgpu__divide_up(left, tile_width),
+              before_y = vmafgpu__divide_up(g->top, tile_height);
+    t.inner_columns = vmafgpu__divide_up(g->w - g->left - left, tile_width);
+    t.inner_rows = vmafgpu__divide_up(g->h - 2 * g->top, tile_height);
+    t.inner_x = before_x;
+    t.inner_y = before_y;
+    t.x = left - before_x * tile_width;
+    t.y = g->top - before_y * tile_height;
+    t.columns = vmafgpu__divide_up(g->w - t.x, tile_width);
+    t.rows = vmafgpu__divide_up(g->h - t.y, tile_height);
+    t.count = t.inner_columns * t.inner_rows;
+    if (first && scale + 1 < VMAFGPU__SCALES)
+        t.count = t.columns * t.rows;
+    return t;
+}
+
+static uint32_t vmafgpu__low_bits(int count) {
+    return ((uint32_t)1 << count) - 1;
+}
+
+static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *variant, const vmafgpu__adm_geometry *g,
+                                              int scale) {
+    vmafgpu__adm_fast f;
+    memset(&f, 0, sizeof f);
+    f.whole_gain = (uint32_t)variant->gain_limit;
+    f.gain = (float)f.whole_gain;
+    f.upper = 8388608.0f + 32768.0f;
+    f.gain_reach = 0xffffffffu / f.whole_gain;
+    f.den_mask = vmafgpu__low_bits(g->den_shift);
+    f.den_half = (uint32_t)vmafgpu__half(g->den_shift);
+    f.addends.vertical = vmafgpu__half(16);
+    f.addends.horizontal = vmafgpu__half(vmafgpu__dwt_horizontal_shift(scale));
+    f.addends.square[0] = (uint64_t)vmafgpu__half(scale ? 30 : 29);
+    f.addends.square[1] = (uint64_t)vmafgpu__half(30);
+    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31);   /* a whole unit */
+    f.addends.weight = (uint64_t)vmafgpu__half(28);
+    f.addends.side = (uint64_t)vmafgpu__half(32);
+    double limit = 65536;
+    for (int d = 0; d < 2; d++) {
+        const uint32_t factor = variant->factor[scale][d];
+        const double unit = d ? 131072 : 32768;
+        f.mask[d] = vmafgpu__low_bits(g->mask_shift[d ? 2 : 0]) * 0x10001u;
+        f.half[d] = (uint32_t)vmafgpu__half(g->mask_shift[d ? 2 : 0]);
+        if (scale)
+            continue;
+        f.factor[d] = (float)((double)factor / unit);
+        f.factor_bias[d] = 0u - factor * 0x4b000000u;
+        const double plain = vmafgpu__adm_plain_limit(factor, d ? 2 : 0);
+        limit = limit < plain ? limit : plain;
+    }
+    f.plain_limit = (float)(limit * limit * 0.99);   /* a sum of squares in float is right within far less than that */
+    return f;
+}
+
+/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch` is the
+ * device memory of the first pair, `lanes` the device's. Variants after the first use the low-pass bands that the
+ * first has left. */
+static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
+                              int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
+    const vmafgpu__adm_variant *variant = &plan->adm[index];
+    const int width = out->batch.width, height = out->batch.height,
+              input = vmafgpu__adm_input(scale, out->batch.bit_depth);
+    const int tile_width = vmafgpu__adm_tile_width(input, lanes), warps = VMAFGPU__ADM_THREADS / lanes;
+    out->geometry = vmafgpu__adm_geometry_of(width, height, scale);
+    out->tiles = vmafgpu__adm_tiles_of(&out->geometry, scale, index == 0, tile_width, lanes - 2);
+    out->fast = vmafgpu__adm_fast_of(variant, &out->geometry, scale);
+    out->gain_limit = variant->gain_limit;
+    out->first = index == 0;
+    out->scratch = scratch;
+    out->scratch_size = layout->size;
+    out->row_sums = layout->row_sums[scale];
+    out->input_width = scale ? vmafgpu__adm_size(width, scale - 1) : width;
+    out->input_height = scale ? vmafgpu__adm_size(height, scale - 1) : height;
+    out->input_pitch = scale ? layout->low_pitch[scale - 1] : 0;
+    out->output_pitch = layout->low_pitch[scale];
+    for (int k = 0; k < 2; k++) {
+        out->factor[k] = variant->factor[scale][k];
+        out->input[k] = scale ? layout->low[scale - 1][k] : 0;
+        out->output[k] = layout->low[scale][k];
+    }
+    shape->grid[0] = (uint32_t)vmafgpu__divide_up(out->tiles.count, warps);
+    shape->grid[1] = 1;
+    shape->grid[2] = (uint32_t)out->batch.pairs;
+    shape->threads = VMAFGPU__ADM_THREADS;
+    shape->shared = (uint32_t)(warps * VMAFGPU__ADM_TILE_WORDS(tile_width, vmafgpu__adm_word_columns(input), lanes) * 4);
+}
+
+/* The same for the row sums of all scales: the last launch of a variant. */
+static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape *shape, int index,
+                                   const vmafgpu__adm_scratch *layout, unsigned char *scratch) {
+    out->scratch = scratch;
+    out->scratch_size = layout->size;
+    out->variant = index;
+    out->first = index == 0;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(out->batch.width, out->batch.height, s);
+        out->row_sums[s] = layout->row_sums[s];
+        out->rows[s] = g.h;
+        out->row_shift[s] = g.mask_row_shift;
+        out->den_row_shift[s] = g.den_row_shift;
+    }
+    shape->grid[0] = VMAFGPU__ADM_ROW_SUMS;
+    shape->grid[1] = VMAFGPU__SCALES;
+    shape->grid[2] = (uint32_t)out->batch.pairs;
+    shape->threads = VMAFGPU__ADM_ROW_THREADS;
+    shape->shared = 0;
+}
+
+enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };   /* function; before it [form][input] */
+
+static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
+    return plan->adm_variants > 0;
+}
+
+static int vmafgpu__adm_function(const vmafgpu__site *site, int variant, int scale) {
+    const vmafgpu__adm_form form = vmafgpu__adm_form_of(&site->plan->adm[variant], scale);
+    return (int)form * VMAFGPU__ADM_INPUTS + vmafgpu__adm_input(scale, site->config->bit_depth);
+}
+
+static const char *vmafgpu__gpu_adm_kernel(const vmafgpu__site *site, int function) {
+    for (int i = 0; i < site->plan->adm_variants; i++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++)
+            if (function == vmafgpu__adm_function(site, i, s))
+                return vmafgpu__adm_kernels[function / VMAFGPU__ADM_INPUTS][function % VMAFGPU__ADM_INPUTS];
+    return function == VMAFGPU__ADM_ROWS ? vmafgpu__adm_rows_kernel : NULL;
+}
+
+static uint64_t vmafgpu__gpu_adm_scratch(const vmafgpu__site *site) {
+    return vmafgpu__adm_scratch_of(site->config->width, site->config->height).size;
+}
+
+static void vmafgpu__gpu_adm_enqueue(const vmafgpu__work *work) {
+    const vmafgpu__site *site = work->site;
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(site->config->width, site->config->height);
+    vmafgpu__shape shape;
+    for (int i = 0; i < site->plan->adm_variants; i++) {
+        vmafgpu__adm_rows_launch rows;
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__adm_launch launch;
+            launch.batch = *work->batch;
+            vmafgpu__adm_fill(&launch, &shape, site->plan, i, s, &layout, work->scratch, site->lanes);
+            vmafgpu__enqueue(work, vmafgpu__adm_function(site, i, s), &shape, &launch);
+        }
+        rows.batch = *work->batch;
+        vmafgpu__adm_rows_fill(&rows, &shape, i, &layout, work->scratch);
+        rows.kept = site->kept_rows ? site->kept_rows + (size_t)i * layout.row_sums_size : NULL;
+        vmafgpu__enqueue(work, VMAFGPU__ADM_ROWS, &shape, &rows);
+    }
+}
+
+static int vmafgpu__gpu_adm_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        for (int i = 0; i < site->plan->adm_variants; i++)
+            if ((i == 0 && memcmp(a->adm[s].denominator, b->adm[s].denominator, sizeof a->adm[s].denominator)) ||
+                memcmp(a->adm[s].numerator[i], b->adm[s].numerator[i], sizeof a->adm[s].numerator[i]) ||
+                memcmp(a->adm[s].impairment[i], b->adm[s].impairment[i], sizeof a->adm[s].impairment[i]))
+                return vmafgpu__adm_function(site, i, s);
+    return -1;
+}
+
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_adm = {
+    { 1, 1 }, 1, vmafgpu__gpu_adm_is_planned, vmafgpu__gpu_adm_kernel, NULL, vmafgpu__gpu_adm_scratch, NULL,
+    vmafgpu__gpu_adm_enqueue, vmafgpu__gpu_adm_differs, NULL
+};
+typedef char vmafgpu__adm_functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__ADM_FEATURE \
+    { "adm", NULL, vmafgpu__adm_columns, vmafgpu__adm_options, VMAFGPU__ADM_DEBUG, 0, vmafgpu__adm_plan, \
+      vmafgpu__adm_finish, NULL, &vmafgpu__adm_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_adm), NULL, NULL }
+#define vmafgpu__adm_rows VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
+#define VMAFGPU__ADM_LEVEL vmafgpu__adm_rows
+#define VMAFGPU__ADM_PIECE vmafgpu__adm_piece, &vmafgpu__adm_cpu
+
+#endif
+#endif /* !VMAFGPU_NO_ADM */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_ADM)
+#define VMAFGPU__ADM_FEATURE VMAFGPU__LEFT_OUT("adm", "VMAFGPU_NO_ADM", vmafgpu__adm_columns)
+#define VMAFGPU__ADM_LEVEL NULL
+#define VMAFGPU__ADM_PIECE NULL, NULL
 #endif
 
 /* ================================================================================================
@@ -19099,92 +20469,6 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int room, int scal
 }
 
 
-#ifndef VMAFGPU_NO_ADM
-static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
-    vmafgpu__adm_image image;
-    memset(&image, 0, sizeof image);
-    image.in = scale ? cpu->adm[scale - 1][frame] : (const void *)cpu->pair[frame].data;
-    image.in_pitch = scale ? cpu->adm_stride[scale - 1] * (scale == 1 ? 2 : 4) : cpu->pair[frame].pitch;
-    if (scale + 1 < VMAFGPU__SCALES) {
-        image.low = cpu->adm[scale][frame];
-        image.low_stride = cpu->adm_stride[scale];
-    }
-    return image;
-}
-
-static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums *sums, const vmafgpu__adm_sums *first,
-                                  int variants) {
-    for (int b = 0; b < VMAFGPU__BANDS; b++) {
-        to->denominator[b] += first->denominator[b];
-        for (int i = 0; i < variants; i++) {
-            to->numerator[i][b] += sums->numerator[i][b];
-            to->impairment[i][b] += sums->impairment[i][b];
-        }
-    }
-}
-
-/* A row's sum of the numerators as the reference rounds it. */
-static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
-    return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
-}
-
-static void vmafgpu__add_adm_row(vmafgpu__adm_sums *to, const vmafgpu__adm_sums *row, int shift, int variants) {
-    for (int b = 0; b < VMAFGPU__BANDS; b++) {
-        to->denominator[b] += row->denominator[b];
-        for (int i = 0; i < variants; i++) {
-            to->numerator[i][b] += vmafgpu__adm_round_row(row->numerator[i][b], shift);
-            to->impairment[i][b] += vmafgpu__adm_round_row(row->impairment[i][b], shift);
-        }
-    }
-}
-
-static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
-    const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__adm_sums *sums = cpu->workers[thread].adm, *rows = cpu->adm_rows[scale];
-    vmafgpu__adm_task task;
-    memset(&task, 0, sizeof task);
-    memset(sums, 0, (size_t)cpu->member_count * sizeof *sums);
-    task.scale = scale;
-    task.bit_depth = v->config.bit_depth;
-    task.bytes = cpu->wide ? 2 : 1;
-    task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
-    task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
-    task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
-    task.variants = v->plan.adm;
-    task.variant_count = v->plan.adm_variants;
-    task.distorted = cpu->member_count;
-    task.image[0] = vmafgpu__adm_image_of(cpu, scale, 0);
-    for (int i = 0; i < cpu->member_count; i++)
-        task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i], scale, 1);
-    task.scratch = cpu->adm_scratch[room];
-    if (rows) {
-        const int shift = task.geometry.mask_row_shift;
-        memset(rows + first, 0, (size_t)(end - first) * sizeof *rows);
-        task.geometry.mask_row_shift = 0;
-        task.apart = 1;
-        cpu->functions->adm_rows(&task, first, end, rows);
-        for (int y = first; y < end; y++)
-            vmafgpu__add_adm_row(&sums[0], &rows[y], shift, v->plan.adm_variants);
-    } else {
-        cpu->functions->adm_rows(&task, first, end, sums);
-    }
-    for (int i = 0; i < cpu->member_count; i++)
-        vmafgpu__add_adm_sums(&cpu->members[i]->workers[thread].sums.adm[scale], &sums[i], &sums[0],
-                              v->plan.adm_variants);
-}
-
-static uint64_t vmafgpu__adm_cpu_room(const vmafgpu *v, int together) {
-    return vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, together);
-}
-
-static void vmafgpu__adm_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums) {
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        vmafgpu__add_adm_sums(&to->adm[s], &sums->adm[s], &sums->adm[s], v->plan.adm_variants);
-}
-
-static const vmafgpu__cpu_feature vmafgpu__adm_cpu = { NULL, vmafgpu__adm_cpu_room, vmafgpu__adm_cpu_add, NULL, NULL, NULL };
-#endif /* !VMAFGPU_NO_ADM */
-
 /* Row y of a scale's picture comes from the pair of rows y of the scale before, row y of a low-pass band from row y of the
  * band; a row or two more than needed do no harm. VIF reaches 8, 4, 2, 1 rows up and down. The reference is kept when nobody
  * reads any more what was there, and when the whole frame is legal: then it is taken. */
@@ -19194,22 +20478,22 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } } },
     { vmafgpu__keep_piece, NULL, 0, 0, VMAFGPU__LEAST_PIECE, 0, 0, 0,
       { { VMAFGPU__CHECK, 1, VMAFGPU__MAX_SIZE, VMAFGPU__MAX_SIZE }, { VMAFGPU__MOTION_CHAIN, 1, 2, 2 } } },
-    { VMAFGPU__IF_VIF(vmafgpu__vif_piece), VMAFGPU__IF_VIF(&vmafgpu__vif_cpu), 0, 0, VMAFGPU__LEAST_VIF_PIECE, 0,
+    { VMAFGPU__VIF_PIECE, 0, 0, VMAFGPU__LEAST_VIF_PIECE, 0,
       1u << VMAFGPU__ADM_CHAIN | 1u << VMAFGPU__MOTION_CHAIN, 0,
       { { VMAFGPU__CHECK, 1, 5, 5 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__IF_VIF(vmafgpu__vif_piece), VMAFGPU__IF_VIF(&vmafgpu__vif_cpu), 1, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
+    { VMAFGPU__VIF_PIECE, 1, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
       { { VMAFGPU__VIF_CHAIN, 2, 6, 6 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__IF_VIF(vmafgpu__vif_piece), VMAFGPU__IF_VIF(&vmafgpu__vif_cpu), 2, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
+    { VMAFGPU__VIF_PIECE, 2, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
       { { VMAFGPU__VIF_CHAIN + 1, 2, 4, 4 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__IF_VIF(vmafgpu__vif_piece), VMAFGPU__IF_VIF(&vmafgpu__vif_cpu), 3, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
+    { VMAFGPU__VIF_PIECE, 3, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
       { { VMAFGPU__VIF_CHAIN + 2, 2, 3, 3 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__IF_ADM(vmafgpu__adm_piece), VMAFGPU__IF_ADM(&vmafgpu__adm_cpu), 0, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
+    { VMAFGPU__ADM_PIECE, 0, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
       { { VMAFGPU__CHECK, 1, 2, 3 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__IF_ADM(vmafgpu__adm_piece), VMAFGPU__IF_ADM(&vmafgpu__adm_cpu), 1, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
+    { VMAFGPU__ADM_PIECE, 1, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
       { { VMAFGPU__ADM_CHAIN, 2, 4, 5 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__IF_ADM(vmafgpu__adm_piece), VMAFGPU__IF_ADM(&vmafgpu__adm_cpu), 2, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
+    { VMAFGPU__ADM_PIECE, 2, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
       { { VMAFGPU__ADM_CHAIN + 1, 2, 4, 5 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__IF_ADM(vmafgpu__adm_piece), VMAFGPU__IF_ADM(&vmafgpu__adm_cpu), 3, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
+    { VMAFGPU__ADM_PIECE, 3, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
       { { VMAFGPU__ADM_CHAIN + 2, 2, 4, 5 }, { 0, 0, 0, 0 } } },
     { VMAFGPU__MOTION_PIECE, 0, 0, VMAFGPU__LEAST_PIECE, 0, 0, 0,
       { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } } }
@@ -19907,242 +21191,6 @@ VMAFGPU__COLD
  * A block per feature: its kernels, tables and device memory, how its launches are filled, and the table of functions by
  * which the room >>gpu has it all done. What a driver does is not known here.
  */
-/* ---- ADM on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
-
-typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
-
-/* The kernel of a form and an input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
-enum { VMAFGPU__ADM_INPUTS = 5 };
-static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
-    {"vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2", "vmafgpu_adm_fast_3"},
-    {"vmafgpu_adm_general_0_8", "vmafgpu_adm_general_0_16", "vmafgpu_adm_general_1", "vmafgpu_adm_general_2",
-     "vmafgpu_adm_general_3"}};
-static const char *const vmafgpu__adm_rows_kernel = "vmafgpu_adm_rows";
-
-static int vmafgpu__adm_input(int scale, int bit_depth) {
-    return scale ? scale + 1 : bit_depth > 8;
-}
-
-static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *variant, int scale) {
-    return vmafgpu__adm_is_ordinary(variant->factor[scale], variant->gain_limit, scale) ? VMAFGPU__ADM_FAST
-                                                                                        : VMAFGPU__ADM_GENERAL;
-}
-
-/* Device memory of one pair. The row sums lie at its start. They have to be zero before the first launch of all; the
- * row kernel leaves them zero. */
-typedef struct vmafgpu__adm_scratch {
-    uint64_t size, row_sums_size;
-    uint64_t row_sums[VMAFGPU__SCALES];
-    uint64_t low[VMAFGPU__SCALES][2];                /* low-pass bands; none of scale 3 */
-    int32_t  low_pitch[VMAFGPU__SCALES];
-} vmafgpu__adm_scratch;
-
-static vmafgpu__adm_scratch vmafgpu__adm_scratch_of(int width, int height) {
-    const uint64_t alignment = 256;
-    vmafgpu__adm_scratch out;
-    uint64_t at = 0;
-    memset(&out, 0, sizeof out);
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const uint64_t rows = (uint64_t)vmafgpu__adm_size(height, s);
-        out.row_sums[s] = at;
-        at += rows * VMAFGPU__ADM_ROW_SUMS * sizeof(int64_t);
-    }
-    at = out.row_sums_size = vmafgpu__round_up(at, alignment);
-    for (int s = 0; s + 1 < VMAFGPU__SCALES; s++) {
-        const uint64_t columns = (uint64_t)vmafgpu__adm_size(width, s), rows = (uint64_t)vmafgpu__adm_size(height, s);
-        const uint64_t pitch = vmafgpu__round_up(columns * (s ? sizeof(int32_t) : sizeof(int16_t)), 128);
-        out.low_pitch[s] = (int32_t)pitch;
-        for (int f = 0; f < 2; f++) {
-            out.low[s][f] = at;
-            at = vmafgpu__round_up(at + pitch * rows, alignment);
-        }
-    }
-    out.size = at;
-    return out;
-}
-
-static int vmafgpu__adm_tile_width(int input, int lanes) {
-    static const int width[VMAFGPU__ADM_INPUTS] = {VMAFGPU__ADM_WIDTH_0_8, VMAFGPU__ADM_WIDTH_0_16,
-                                                   VMAFGPU__ADM_WIDTH_1, VMAFGPU__ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_3};
-    return input == 0 && lanes == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : width[input];
-}
-
-/* Input columns that a word of a tile holds. */
-static int vmafgpu__adm_word_columns(int input) {
-    static const int columns[VMAFGPU__ADM_INPUTS] = {4, 2, 2, 1, 1};
-    return columns[input];
-}
-
-/* Tiles start where the region of the sums does (at an even column, for the loader), so that as few as possible are
- * mixed. */
-static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
-                                                int tile_height) {
-    vmafgpu__adm_tiles t;
-    const int left = g->left & ~1, before_x = vmafgpu__divide_up(left, tile_width),
-              before_y = vmafgpu__divide_up(g->top, tile_height);
-    t.inner_columns = vmafgpu__divide_up(g->w - g->left - left, tile_width);
-    t.inner_rows = vmafgpu__divide_up(g->h - 2 * g->top, tile_height);
-    t.inner_x = before_x;
-    t.inner_y = before_y;
-    t.x = left - before_x * tile_width;
-    t.y = g->top - before_y * tile_height;
-    t.columns = vmafgpu__divide_up(g->w - t.x, tile_width);
-    t.rows = vmafgpu__divide_up(g->h - t.y, tile_height);
-    t.count = t.inner_columns * t.inner_rows;
-    if (first && scale + 1 < VMAFGPU__SCALES)
-        t.count = t.columns * t.rows;
-    return t;
-}
-
-static uint32_t vmafgpu__low_bits(int count) {
-    return ((uint32_t)1 << count) - 1;
-}
-
-static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *variant, const vmafgpu__adm_geometry *g,
-                                              int scale) {
-    vmafgpu__adm_fast f;
-    memset(&f, 0, sizeof f);
-    f.whole_gain = (uint32_t)variant->gain_limit;
-    f.gain = (float)f.whole_gain;
-    f.upper = 8388608.0f + 32768.0f;
-    f.gain_reach = 0xffffffffu / f.whole_gain;
-    f.den_mask = vmafgpu__low_bits(g->den_shift);
-    f.den_half = (uint32_t)vmafgpu__half(g->den_shift);
-    f.addends.vertical = vmafgpu__half(16);
-    f.addends.horizontal = vmafgpu__half(vmafgpu__dwt_horizontal_shift(scale));
-    f.addends.square[0] = (uint64_t)vmafgpu__half(scale ? 30 : 29);
-    f.addends.square[1] = (uint64_t)vmafgpu__half(30);
-    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31);   /* a whole unit */
-    f.addends.weight = (uint64_t)vmafgpu__half(28);
-    f.addends.side = (uint64_t)vmafgpu__half(32);
-    double limit = 65536;
-    for (int d = 0; d < 2; d++) {
-        const uint32_t factor = variant->factor[scale][d];
-        const double unit = d ? 131072 : 32768;
-        f.mask[d] = vmafgpu__low_bits(g->mask_shift[d ? 2 : 0]) * 0x10001u;
-        f.half[d] = (uint32_t)vmafgpu__half(g->mask_shift[d ? 2 : 0]);
-        if (scale)
-            continue;
-        f.factor[d] = (float)((double)factor / unit);
-        f.factor_bias[d] = 0u - factor * 0x4b000000u;
-        const double plain = vmafgpu__adm_plain_limit(factor, d ? 2 : 0);
-        limit = limit < plain ? limit : plain;
-    }
-    f.plain_limit = (float)(limit * limit * 0.99);   /* a sum of squares in float is right within far less than that */
-    return f;
-}
-
-/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch` is the
- * device memory of the first pair, `lanes` the device's. Variants after the first use the low-pass bands that the
- * first has left. */
-static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
-                              int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
-    const vmafgpu__adm_variant *variant = &plan->adm[index];
-    const int width = out->batch.width, height = out->batch.height,
-              input = vmafgpu__adm_input(scale, out->batch.bit_depth);
-    const int tile_width = vmafgpu__adm_tile_width(input, lanes), warps = VMAFGPU__ADM_THREADS / lanes;
-    out->geometry = vmafgpu__adm_geometry_of(width, height, scale);
-    out->tiles = vmafgpu__adm_tiles_of(&out->geometry, scale, index == 0, tile_width, lanes - 2);
-    out->fast = vmafgpu__adm_fast_of(variant, &out->geometry, scale);
-    out->gain_limit = variant->gain_limit;
-    out->first = index == 0;
-    out->scratch = scratch;
-    out->scratch_size = layout->size;
-    out->row_sums = layout->row_sums[scale];
-    out->input_width = scale ? vmafgpu__adm_size(width, scale - 1) : width;
-    out->input_height = scale ? vmafgpu__adm_size(height, scale - 1) : height;
-    out->input_pitch = scale ? layout->low_pitch[scale - 1] : 0;
-    out->output_pitch = layout->low_pitch[scale];
-    for (int k = 0; k < 2; k++) {
-        out->factor[k] = variant->factor[scale][k];
-        out->input[k] = scale ? layout->low[scale - 1][k] : 0;
-        out->output[k] = layout->low[scale][k];
-    }
-    shape->grid[0] = (uint32_t)vmafgpu__divide_up(out->tiles.count, warps);
-    shape->grid[1] = 1;
-    shape->grid[2] = (uint32_t)out->batch.pairs;
-    shape->threads = VMAFGPU__ADM_THREADS;
-    shape->shared = (uint32_t)(warps * VMAFGPU__ADM_TILE_WORDS(tile_width, vmafgpu__adm_word_columns(input), lanes) * 4);
-}
-
-/* The same for the row sums of all scales: the last launch of a variant. */
-static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape *shape, int index,
-                                   const vmafgpu__adm_scratch *layout, unsigned char *scratch) {
-    out->scratch = scratch;
-    out->scratch_size = layout->size;
-    out->variant = index;
-    out->first = index == 0;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(out->batch.width, out->batch.height, s);
-        out->row_sums[s] = layout->row_sums[s];
-        out->rows[s] = g.h;
-        out->row_shift[s] = g.mask_row_shift;
-        out->den_row_shift[s] = g.den_row_shift;
-    }
-    shape->grid[0] = VMAFGPU__ADM_ROW_SUMS;
-    shape->grid[1] = VMAFGPU__SCALES;
-    shape->grid[2] = (uint32_t)out->batch.pairs;
-    shape->threads = VMAFGPU__ADM_ROW_THREADS;
-    shape->shared = 0;
-}
-
-enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };   /* function; before it [form][input] */
-
-static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
-    return plan->adm_variants > 0;
-}
-
-static int vmafgpu__adm_function(const vmafgpu__site *site, int variant, int scale) {
-    const vmafgpu__adm_form form = vmafgpu__adm_form_of(&site->plan->adm[variant], scale);
-    return (int)form * VMAFGPU__ADM_INPUTS + vmafgpu__adm_input(scale, site->config->bit_depth);
-}
-
-static const char *vmafgpu__gpu_adm_kernel(const vmafgpu__site *site, int function) {
-    for (int i = 0; i < site->plan->adm_variants; i++)
-        for (int s = 0; s < VMAFGPU__SCALES; s++)
-            if (function == vmafgpu__adm_function(site, i, s))
-                return vmafgpu__adm_kernels[function / VMAFGPU__ADM_INPUTS][function % VMAFGPU__ADM_INPUTS];
-    return function == VMAFGPU__ADM_ROWS ? vmafgpu__adm_rows_kernel : NULL;
-}
-
-static uint64_t vmafgpu__gpu_adm_scratch(const vmafgpu__site *site) {
-    return vmafgpu__adm_scratch_of(site->config->width, site->config->height).size;
-}
-
-static void vmafgpu__gpu_adm_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
-    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(site->config->width, site->config->height);
-    vmafgpu__shape shape;
-    for (int i = 0; i < site->plan->adm_variants; i++) {
-        vmafgpu__adm_rows_launch rows;
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            vmafgpu__adm_launch launch;
-            launch.batch = *work->batch;
-            vmafgpu__adm_fill(&launch, &shape, site->plan, i, s, &layout, work->scratch, site->lanes);
-            vmafgpu__enqueue(work, vmafgpu__adm_function(site, i, s), &shape, &launch);
-        }
-        rows.batch = *work->batch;
-        vmafgpu__adm_rows_fill(&rows, &shape, i, &layout, work->scratch);
-        rows.kept = site->kept_rows ? site->kept_rows + (size_t)i * layout.row_sums_size : NULL;
-        vmafgpu__enqueue(work, VMAFGPU__ADM_ROWS, &shape, &rows);
-    }
-}
-
-static int vmafgpu__gpu_adm_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        for (int i = 0; i < site->plan->adm_variants; i++)
-            if ((i == 0 && memcmp(a->adm[s].denominator, b->adm[s].denominator, sizeof a->adm[s].denominator)) ||
-                memcmp(a->adm[s].numerator[i], b->adm[s].numerator[i], sizeof a->adm[s].numerator[i]) ||
-                memcmp(a->adm[s].impairment[i], b->adm[s].impairment[i], sizeof a->adm[s].impairment[i]))
-                return vmafgpu__adm_function(site, i, s);
-    return -1;
-}
-
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_adm = {
-    { 1, 1 }, 1, vmafgpu__gpu_adm_is_planned, vmafgpu__gpu_adm_kernel, NULL, vmafgpu__gpu_adm_scratch, NULL,
-    vmafgpu__gpu_adm_enqueue, vmafgpu__gpu_adm_differs, NULL
-};
-
 /* ---- CAMBI on a GPU: per picture of a variant seven launches, in order ---- */
 
 typedef enum vmafgpu__cambi_kernel {
@@ -20782,8 +21830,7 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
 
 /* ---- all of them ---- */
 
-typedef char vmafgpu__functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_FUNCTIONS &&
-                                    (int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS &&
+typedef char vmafgpu__functions_fit[(int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS &&
                                     (int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
 VMAFGPU__COLD_END
@@ -25295,13 +26342,7 @@ VMAFGPU__COLD
  * ================================================================================================ */
 /* Names of columns are looked for in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
-#ifndef VMAFGPU_NO_ADM
-    { "adm", NULL, vmafgpu__adm_columns, vmafgpu__adm_options, VMAFGPU__ADM_DEBUG, 0, vmafgpu__adm_plan,
-      vmafgpu__adm_finish, NULL, &vmafgpu__adm_cpu,
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_adm), NULL, NULL },
-#else
-    VMAFGPU__LEFT_OUT("adm", "VMAFGPU_NO_ADM", vmafgpu__adm_columns),
-#endif
+    VMAFGPU__ADM_FEATURE,
     VMAFGPU__VIF_FEATURE,
     VMAFGPU__MOTION_FEATURE,
 #ifndef VMAFGPU_NO_CAMBI
@@ -29713,56 +30754,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
 #define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
-#define vmafgpu__adm_taps VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps)
-#define vmafgpu__adm_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_pair)
-#define vmafgpu__adm_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps_of)
-#define vmafgpu__adm_rounding VMAFGPU__LEVEL_NAME(vmafgpu__adm_rounding)
-#define vmafgpu__adm_rounding_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_rounding_of)
-#define vmafgpu__adm_variant_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_variant_of)
-#define vmafgpu__adm_constants VMAFGPU__LEVEL_NAME(vmafgpu__adm_constants)
-#define vmafgpu__adm_constants_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_constants_of)
-#define VMAFGPU__ADM_BYTES VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_BYTES)
-#define VMAFGPU__ADM_LUMA VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_LUMA)
-#define VMAFGPU__ADM_BAND_0 VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_BAND_0)
-#define vmafgpu__adm_load16 VMAFGPU__LEVEL_NAME(vmafgpu__adm_load16)
-#define vmafgpu__adm_split VMAFGPU__LEVEL_NAME(vmafgpu__adm_split)
-#define vmafgpu__adm_vertical_chunk VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical_chunk)
-#define vmafgpu__adm_filters VMAFGPU__LEVEL_NAME(vmafgpu__adm_filters)
-#define vmafgpu__adm_vertical16 VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical16)
-#define vmafgpu__adm_row_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_row_pair)
-#define vmafgpu__adm_vertical32 VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical32)
-#define vmafgpu__adm_vertical VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical)
-#define vmafgpu__adm_horizontal_half VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal_half)
-#define vmafgpu__adm_horizontal0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal0)
-#define vmafgpu__adm_horizontal VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal)
-#define vmafgpu__adm_low_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_low_row)
-#define vmafgpu__adm_sum64 VMAFGPU__LEVEL_NAME(vmafgpu__adm_sum64)
-#define vmafgpu__adm_cubes VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes)
-#define vmafgpu__adm_cubes0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes0)
-#define vmafgpu__adm_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_den0)
-#define vmafgpu__adm_den_parts VMAFGPU__LEVEL_NAME(vmafgpu__adm_den_parts)
-#define vmafgpu__adm_add_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_add_den0)
-#define vmafgpu__adm_join_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_join_den0)
-#define vmafgpu__adm_den_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_den_row)
-#define vmafgpu__adm_angle VMAFGPU__LEVEL_NAME(vmafgpu__adm_angle)
-#define vmafgpu__adm_angle0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_angle0)
-#define vmafgpu__adm_rare0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_rare0)
-#define vmafgpu__adm_weigh0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh0)
-#define vmafgpu__adm_keep0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_keep0)
-#define vmafgpu__adm_signals0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals0)
-#define vmafgpu__adm_reciprocal VMAFGPU__LEVEL_NAME(vmafgpu__adm_reciprocal)
-#define vmafgpu__adm_restored VMAFGPU__LEVEL_NAME(vmafgpu__adm_restored)
-#define vmafgpu__adm_apart VMAFGPU__LEVEL_NAME(vmafgpu__adm_apart)
-#define vmafgpu__adm_weigh32 VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh32)
-#define vmafgpu__adm_bands VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands)
-#define vmafgpu__adm_signals_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals_of)
-#define vmafgpu__adm_clear_outside VMAFGPU__LEVEL_NAME(vmafgpu__adm_clear_outside)
-#define vmafgpu__adm_signals VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals)
-#define vmafgpu__adm_cubes_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes_of)
-#define vmafgpu__adm_add_cubes VMAFGPU__LEVEL_NAME(vmafgpu__adm_add_cubes)
-#define vmafgpu__adm_threshold VMAFGPU__LEVEL_NAME(vmafgpu__adm_threshold)
-#define vmafgpu__adm_masked_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_masked_row)
-#define vmafgpu__adm_rows VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
 #define vmafgpu__cambi_import_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_import_row)
 #define vmafgpu__cambi_soften VMAFGPU__LEVEL_NAME(vmafgpu__cambi_soften)
 #define vmafgpu__cambi_flat_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_flat_row)
@@ -30398,7 +31389,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     vmafgpu__or_words,
     VMAFGPU__MOTION_LEVEL,
     VMAFGPU__VIF_LEVEL,
-    VMAFGPU__IF_ADM(vmafgpu__adm_rows),
+    VMAFGPU__ADM_LEVEL,
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
     VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size_scalar), 32768,
 #else
@@ -30731,975 +31722,6 @@ static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *c
 }
 
 #endif /* !VMAFGPU_NO_PIXELS */
-
-/* ================================================================================================
- * >>level adm                                    bands of a scale: wavelet, decoupling, masked cubes
- * ================================================================================================
- * Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: x is
- * 65536 h + l with a signed l), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
- * Then coefficients become signals and shares of the threshold in one go, kept as lines for three rows; with the row
- * below the masked cubes can be added up. A chunk is a register of words, or two of 32-bit lanes. At scale 0
- * coefficients are words in PACKED ORDER: what pack made of two registers in order, and unpack takes apart again; so
- * nothing is ever permuted.
- *
- * >>arithmetic has the definitions. Short cuts, and why they are exact:
- *   filters     of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored borders, those of c l
- *               do, and those of c h, modulo 2^32, leave a result that does.
- *   angle       its two sides err by less than 2^-19 in floats; within 2^-18 the definition decides.
- *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and
- *               an integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved
- *               with rounding; for d (F m + 2^16) >> 17 likewise of m F. side = c + (273 c + 2048 >> 12), and
- *               273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12). Columns with larger coefficients are
- *               done again by the definition.
- *   scale 1..   restored is min(u, v) up to u = 16384; beyond, divisors q are 16385..32768. v is cut at 2 u, as the
- *               quotient is at 32768, which keeps products below 2^48.
- */
-#ifndef VMAFGPU_NO_ADM
-#undef VMAFGPU__ADM_CHUNK
-#define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
-
-typedef struct vmafgpu__adm_taps {
-    vmafgpu__v first[2], second[2];          /* low, high filter: taps 0 and 1, 2 and 3 */
-} vmafgpu__adm_taps;
-
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_pair(int a, int b) {
-    return vmafgpu__v_set32((int32_t)((uint32_t)b << 16 | ((uint32_t)a & 0xffff)));
-}
-
-VMAFGPU__INLINE vmafgpu__adm_taps vmafgpu__adm_taps_of(void) {
-    vmafgpu__adm_taps t;
-    const int32_t *low = vmafgpu__dwt_low, *high = vmafgpu__dwt_high;
-    t.first[0] = vmafgpu__adm_pair(low[0], low[1]);
-    t.second[0] = vmafgpu__adm_pair(low[2], low[3]);
-    t.first[1] = vmafgpu__adm_pair(high[0], high[1]);
-    t.second[1] = vmafgpu__adm_pair(high[2], high[3]);
-    return t;
-}
-
-/* ---- what does not change along a row ---- */
-
-/* Roundings of a cube, as 64-bit lanes. */
-typedef struct vmafgpu__adm_rounding {
-    vmafgpu__v square_half, square_shift, half, shift;
-} vmafgpu__adm_rounding;
-
-VMAFGPU__INLINE vmafgpu__adm_rounding vmafgpu__adm_rounding_of(int64_t square_half, int square_shift, int shift) {
-    vmafgpu__adm_rounding r;
-    r.square_half = vmafgpu__v_set64(square_half);
-    r.square_shift = vmafgpu__v_set64(square_shift);
-    r.half = vmafgpu__v_set64(vmafgpu__half(shift));
-    r.shift = vmafgpu__v_set64(shift);
-    return r;
-}
-
-typedef struct vmafgpu__adm_variant_of {
-    int fast, gains;                         /* gains: the gain limit is above 1 */
-    vmafgpu__v gain, reach;                  /* words at scale 0; reach: what the gain takes beyond any coefficient */
-    vmafgpu__v factor[2], limit[2];
-} vmafgpu__adm_variant_of;
-
-typedef struct vmafgpu__adm_constants {
-    vmafgpu__adm_variant_of variant[VMAFGPU__MAX_VARIANTS];
-    int all_fast, any_gain, any_general;
-    int left, right, chunks;                 /* columns with coefficients, and the number of their chunks */
-    vmafgpu__adm_rounding mask[2], den;     /* mask: of h and v, d */
-} vmafgpu__adm_constants;
-
-static VMAFGPU__APART void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
-                                                     const vmafgpu__adm_work *work) {
-    const vmafgpu__adm_geometry *g = &task->geometry;
-    c->left = g->left > 0 ? g->left - 1 : 0;
-    c->right = g->left > 0 ? g->w - g->left + 1 : g->w;
-    c->chunks = (c->right - c->left + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK;
-    c->any_gain = c->any_general = 0;
-    for (int d = 0; d < 2; d++) {
-        const int square_shift = task->scale || d ? 30 : 29;
-        c->mask[d] = vmafgpu__adm_rounding_of(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
-    }
-    /* Half of the denominator's squares is a whole unit, and not used at scale 0. */
-    const int den_square_shift = task->scale == 2 ? 30 : 31;
-    c->den = vmafgpu__adm_rounding_of((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
-    for (int i = 0; i < task->variant_count; i++) {
-        const vmafgpu__adm_variant *from = &task->variants[i];
-        vmafgpu__adm_variant_of *to = &c->variant[i];
-        to->fast = vmafgpu__adm_is_ordinary(from->factor[task->scale], from->gain_limit, task->scale);
-        c->any_general |= !to->fast;
-        if (!to->fast)
-            continue;
-        const int gain = (int)from->gain_limit;
-        to->gains = gain > 1;
-        c->any_gain |= to->gains;
-        for (int d = 0; d < 2; d++) {
-            const uint32_t factor = from->factor[task->scale][d];
-            if (task->scale) {
-                to->factor[d] = vmafgpu__v_set32((int32_t)factor);
-            } else {
-                to->factor[d] = vmafgpu__v_set16((int16_t)(uint16_t)factor);
-                to->limit[d] = vmafgpu__v_set16((int16_t)vmafgpu__adm_plain_limit(factor, d ? 2 : 0));
-            }
-        }
-        to->gain = task->scale ? vmafgpu__v_set32(gain) : vmafgpu__v_set16((int16_t)gain);
-        to->reach = task->scale ? vmafgpu__v_set32((int32_t)(0xffffffffu / (uint32_t)gain))
-                                : vmafgpu__v_set16((int16_t)(32767 / gain));
-    }
-    /* Where the sums' region is. */
-    for (int i = 0; i < c->chunks; i++) {
-        const int x = c->left + i * VMAFGPU__ADM_CHUNK;
-        int32_t lanes[VMAFGPU__ADM_CHUNK];
-        for (int k = 0; k < VMAFGPU__ADM_CHUNK; k++)
-            lanes[k] = -(x + k >= g->left && x + k < g->w - g->left);
-        const vmafgpu__v low = vmafgpu__v_load(lanes), high = vmafgpu__v_load(lanes + VMAFGPU__V_WORDS);
-        if (task->scale == 0) {
-            vmafgpu__v_store(work->inside + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_pack32(low, high));
-        } else {
-            vmafgpu__v_store(work->inside + 2 * i * VMAFGPU__ADM_CHUNK, low);
-            vmafgpu__v_store(work->inside + (2 * i + 1) * VMAFGPU__ADM_CHUNK, high);
-        }
-    }
-}
-
-/* ---- vertical filters ---- */
-
-enum { VMAFGPU__ADM_BYTES, VMAFGPU__ADM_LUMA, VMAFGPU__ADM_BAND_0 };
-
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_load16(const void *row, int x, int kind, vmafgpu__v offset) {
-    if (kind == VMAFGPU__ADM_BYTES)
-        return vmafgpu__v_load_u8_as_16((const uint8_t *)row + x);
-    const vmafgpu__v words = vmafgpu__v_load((const uint16_t *)row + x);
-    return kind == VMAFGPU__ADM_LUMA ? vmafgpu__v_sub16(words, offset) : words;
-}
-
-/* Packs what 65536 h + l = x - 32768 are made of. */
-VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
-    const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
-    *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
-    *h = vmafgpu__v_pack32(vmafgpu__v_srai32(a, 16), vmafgpu__v_srai32(b, 16));
-}
-
-/* A chunk of columns of scale 0 or 1 from x on. */
-VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x, int kind, int filters,
-                                                 vmafgpu__v offset, const vmafgpu__v *half, vmafgpu__v shift,
-                                                 const vmafgpu__adm_taps *t, int16_t *(*line)[2]) {
-    const vmafgpu__v a = vmafgpu__adm_load16(rows[0], x, kind, offset);
-    const vmafgpu__v b = vmafgpu__adm_load16(rows[1], x, kind, offset);
-    const vmafgpu__v c = vmafgpu__adm_load16(rows[2], x, kind, offset);
-    const vmafgpu__v d = vmafgpu__adm_load16(rows[3], x, kind, offset);
-    const vmafgpu__v ab[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
-    const vmafgpu__v cd[2] = { vmafgpu__v_unpack_low16(c, d), vmafgpu__v_unpack_high16(c, d) };
-    VMAFGPU__UNROLL
-    for (int filter = 0; filter < 2; filter++) {
-        vmafgpu__v sum[2], l, h;
-        if (filter == filters)
-            break;
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++)
-            sum[i] = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(half[filter], ab[i], t->first[filter]), cd[i],
-                                            t->second[filter]);
-        if (kind == VMAFGPU__ADM_BAND_0) {
-            vmafgpu__adm_split(sum[0], sum[1], &l, &h);
-            vmafgpu__v_store(line[filter][0] + x, l);
-            vmafgpu__v_store(line[filter][1] + x, h);
-        } else {
-            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_srav32(sum[0], shift),
-                                                                     vmafgpu__v_srav32(sum[1], shift)));
-        }
-    }
-}
-
-/* How many filters the chunk of input columns at x needs: only rows and columns with coefficients need the high one. */
-VMAFGPU__INLINE int vmafgpu__adm_filters(const vmafgpu__adm_constants *c, int x, int needed) {
-    return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
-               ? 2 : 1;
-}
-
-VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                             const vmafgpu__adm_constants *c, const void *const *rows, int kind,
-                                             int needed, int16_t *(*line)[2]) {
-    enum { CHUNK = VMAFGPU__ADM_CHUNK };
-    const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
-    const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
-    const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
-    const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) };   /* as split wants it */
-    if (kind != VMAFGPU__ADM_BAND_0) {
-        const int32_t one_half = (int32_t)1 << (bits - 1);
-        /* Mid grey comes off the sums of bytes: the taps add up to 46342 and 0. */
-        half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM_BYTES ? one_half - 46342 * 128 : one_half);
-        half[1] = vmafgpu__v_set32(one_half);
-    }
-    const void *narrow[6];
-    if (kind != VMAFGPU__ADM_BAND_0 && w < CHUNK) {
-        for (int k = 0; k < 6; k++)
-            narrow[k] = work->narrow[k & 3];
-        for (int k = 0; k < 4; k++)
-            memcpy(work->narrow[k], rows[k], (size_t)(w * element));
-        rows = narrow;
-    }
-    for (int x = 0; x < w; x += CHUNK) {
-        /* A picture's rows end where they end: their last chunk overlaps the one before. */
-        const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
-        /* The rows that the next row of bands adds: too short for the hardware to see them coming. */
-        vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
-        vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
-        vmafgpu__adm_vertical_chunk(rows, at, kind, vmafgpu__adm_filters(c, x, needed), offset, half, shift, &t, line);
-    }
-}
-
-/* Samples of scales 2 and 3 are 65536 h + l, h rounded. Interleaves the l and the h of two rows. */
-VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
-    const vmafgpu__v half = vmafgpu__v_set32(32768);
-    const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
-    *l = vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16));
-    *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
-}
-
-static VMAFGPU__APART void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
-                                                   const void *const *rows, int needed, int16_t *(*line)[2]) {
-    enum { WORDS = VMAFGPU__V_WORDS };
-    const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
-    const vmafgpu__v half = vmafgpu__v_set32(32768);
-    for (int x = 0; x < task->in_width; x += 2 * WORDS) {
-        vmafgpu__v sum[2][2];
-        const int filters = vmafgpu__adm_filters(c, x, needed);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            const int32_t *in[4];
-            vmafgpu__v l[2], h[2];
-            for (int k = 0; k < 4; k++)
-                in[k] = (const int32_t *)rows[k] + x + i * WORDS;
-            vmafgpu__adm_row_pair(in[0], in[1], &l[0], &h[0]);
-            vmafgpu__adm_row_pair(in[2], in[3], &l[1], &h[1]);
-            VMAFGPU__UNROLL
-            for (int filter = 0; filter < 2; filter++) {
-                vmafgpu__v s = vmafgpu__v_add_pairs16(half, l[0], t.first[filter]);
-                if (filter == filters)
-                    break;
-                s = vmafgpu__v_srai32(vmafgpu__v_add_pairs16(s, l[1], t.second[filter]), 16);
-                s = vmafgpu__v_add_pairs16(vmafgpu__v_add32(s, half), h[0], t.first[filter]);
-                sum[filter][i] = vmafgpu__v_add_pairs16(s, h[1], t.second[filter]);
-            }
-        }
-        VMAFGPU__UNROLL
-        for (int filter = 0; filter < 2; filter++) {
-            vmafgpu__v l, h;
-            if (filter == filters)
-                break;
-            vmafgpu__adm_split(sum[filter][0], sum[filter][1], &l, &h);
-            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_in_order(l));
-            vmafgpu__v_store(line[filter][1] + x, vmafgpu__v_in_order(h));
-        }
-    }
-}
-
-/* Vertical filters of one row, and the border of the lines. */
-static VMAFGPU__APART void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
-                                                 int needed, int16_t *(*line)[2]) {
-    const int w = task->in_width;
-    const void *rows[6];
-    for (int k = 0; k < 6; k++)
-        rows[k] = (const unsigned char *)image->in +
-                  vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_pitch;
-    if (task->scale > 1)
-        vmafgpu__adm_vertical32(task, c, rows, needed, line);
-    else if (task->scale == 1)
-        vmafgpu__adm_vertical16(task, work, c, rows, VMAFGPU__ADM_BAND_0, needed, line);
-    else if (task->bytes == 1)
-        vmafgpu__adm_vertical16(task, work, c, rows, VMAFGPU__ADM_BYTES, needed, line);
-    else
-        vmafgpu__adm_vertical16(task, work, c, rows, VMAFGPU__ADM_LUMA, needed, line);
-    VMAFGPU__UNROLL
-    for (int filter = 0; filter < 2; filter++)
-        for (int part = 0; part < (task->scale ? 2 : 1); part++) {
-            int16_t *l = line[filter][part];
-            const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
-            /* Columns that make a chunk whole must not have coefficients larger than any picture's. */
-            for (int i = 0; i < 3; i++)
-                vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
-            l[-1] = l[1];
-            l[w] = beyond[0];
-            l[w + 1] = beyond[1];
-        }
-}
-
-/* ---- horizontal filters ---- */
-
-/* A register of scale 0's coefficients from column x on, as 32-bit lanes. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int x, const vmafgpu__adm_taps *t,
-                                                        int filter) {
-    const int16_t *in = line + 2 * x;
-    vmafgpu__v s = vmafgpu__v_set32(32768);
-    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(in - 1), t->first[filter]);
-    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(in + 1), t->second[filter]);
-    return vmafgpu__v_srai32(s, 16);
-}
-
-/* A chunk of scale 0's coefficients, packed. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, const vmafgpu__adm_taps *t,
-                                                    int filter) {
-    return vmafgpu__v_pack32(vmafgpu__adm_horizontal_half(line, x, t, filter),
-                             vmafgpu__adm_horizontal_half(line, x + VMAFGPU__V_WORDS, t, filter));
-}
-
-/* A register of coefficients of scales 1 to 3: the shift is 16 at scale 2, else 15. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, const vmafgpu__adm_taps *t, int filter,
-                                                   int scale) {
-    const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
-    vmafgpu__v s = vmafgpu__v_set32(scale == 2 ? 32768 : 16384);
-    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(l - 1), t->first[filter]);
-    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(l + 1), t->second[filter]);
-    s = scale == 2 ? vmafgpu__v_srai32(s, 16) : vmafgpu__v_srai32(s, 15);
-    if (scale == 2) {
-        s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(h - 1), t->first[filter]);
-        return vmafgpu__v_add_pairs16(s, vmafgpu__v_load(h + 1), t->second[filter]);
-    }
-    const vmafgpu__v u = vmafgpu__v_add_pairs16(vmafgpu__v_pairs16(vmafgpu__v_load(h - 1), t->first[filter]),
-                                                vmafgpu__v_load(h + 1), t->second[filter]);
-    return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
-}
-
-/* The low-pass band of a row. */
-static VMAFGPU__APART void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
-                                                int16_t *(*line)[2]) {
-    const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
-    const int w = task->geometry.w;
-    if (task->scale == 0) {
-        int16_t *out = (int16_t *)image->low + y * image->low_stride;
-        for (int x = 0; x < w; x += VMAFGPU__ADM_CHUNK)
-            vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__adm_horizontal0(line[0][0], x, &t, 0)));
-        return;
-    }
-    int32_t *out = (int32_t *)image->low + y * image->low_stride;
-    const int end = (w + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK * VMAFGPU__ADM_CHUNK;
-    if (task->scale == 1)
-        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
-            vmafgpu__v_store(out + x, vmafgpu__adm_horizontal(line[0], x, &t, 0, 1));
-    else
-        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
-            vmafgpu__v_store(out + x, vmafgpu__adm_horizontal(line[0], x, &t, 0, 2));
-}
-
-VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
-    uint64_t lanes[VMAFGPU__V_WORDS / 2], sum = 0;
-    vmafgpu__v_store(lanes, a);
-    for (int i = 0; i < VMAFGPU__V_WORDS / 2; i++)
-        sum += lanes[i];
-    return sum;
-}
-
-/* ---- the denominator ---- */
-
-/* Adds (z x + half) >> shift, z = (x^2 + square_half) >> square_shift, of 32-bit lanes x. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
-    const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++) {
-        const vmafgpu__v square = vmafgpu__v_mul_even_u32(lanes[i], lanes[i]);
-        const vmafgpu__v z = vmafgpu__v_srlv64(vmafgpu__v_add64(square, r->square_half), r->square_shift);
-        const vmafgpu__v cube = vmafgpu__v_mul_even_u32(z, lanes[i]);
-        sum = vmafgpu__v_add64(sum, vmafgpu__v_srlv64(vmafgpu__v_add64(cube, r->half), r->shift));
-    }
-    return sum;
-}
-
-/* Adds the cubes of words x, in 32-bit lanes: nothing is shifted at scale 0. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes0(vmafgpu__v sum, vmafgpu__v x) {
-    const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
-    sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
-    return vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(square, 32), vmafgpu__v_srli64(x, 32)));
-}
-
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_den0(vmafgpu__v sum, vmafgpu__v magnitude) {
-    const vmafgpu__v zero = vmafgpu__v_zero();
-    sum = vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_low16(magnitude, zero));
-    return vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_high16(magnitude, zero));
-}
-
-/* Parts of scale 0's sums, in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
-typedef struct vmafgpu__adm_den_parts {
-    vmafgpu__v of[VMAFGPU__BANDS][2];
-} vmafgpu__adm_den_parts;
-
-/* Adds the words of a chunk, to the parts if they are small. With 16 registers that costs more than it saves. */
-VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
-    const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
-    const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
-    const int is_small = VMAFGPU__V_REGISTERS >= 32 &&
-                         !vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(4095)));
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        const vmafgpu__v x = words[band];
-        vmafgpu__v *part = parts->of[band];
-        if (is_small) {
-            part[0] = vmafgpu__v_add_pairs16(part[0], x, vmafgpu__v_mulhi_u16(x, vmafgpu__v_add16(x, x)));
-            part[1] = vmafgpu__v_add_pairs16(part[1], x, vmafgpu__v_and(vmafgpu__v_mullo16(x, x), low_bits));
-        } else {
-            den[band] = vmafgpu__adm_den0(den[band], x);
-        }
-    }
-}
-
-/* Needed after eight chunks: 16 * 4095 * 32767 is what 32 bits hold. */
-VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts) {
-    const vmafgpu__v even = vmafgpu__v_set64(0xffffffff);
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++)
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            const vmafgpu__v part = parts->of[band][i];
-            const vmafgpu__v sum = vmafgpu__v_add64(vmafgpu__v_and(part, even), vmafgpu__v_srli64(part, 32));
-            den[band] = vmafgpu__v_add64(den[band], i ? sum : vmafgpu__v_slli64(sum, 15));
-            parts->of[band][i] = vmafgpu__v_zero();
-        }
-}
-
-static VMAFGPU__APART void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
-    const int shift = task->geometry.den_row_shift;
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        const int64_t sum = (int64_t)vmafgpu__adm_sum64(row[band]);
-        for (int i = 0; i < task->distorted; i++)
-            sums[i].denominator[band] += (sum + vmafgpu__half(shift)) >> shift;
-    }
-}
-
-/* ---- a row of scale 0 ---- */
-
-/* The angle test in floats, for sums of products: `apart` is negative where the angle is too large, `doubt` positive
- * where floats cannot tell. */
-VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
-                                        vmafgpu__v *doubt) {
-    const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
-    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
-    const vmafgpu__v far_side =
-        vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
-    *apart = vmafgpu__v_sub_f32(near_side, far_side);
-    *doubt = vmafgpu__v_sub_f32(
-        vmafgpu__v_mul_f32(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_set_f32(3.814697265625e-6f)),
-        vmafgpu__v_and(*apart, magnitude));
-}
-
-/* The same for exact 32-bit sums of words, packed again. */
-VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
-                                         vmafgpu__v *doubt) {
-    vmafgpu__v f[2], u[2];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++) {
-        const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(o[0], o[1]) : vmafgpu__v_unpack_low16(o[0], o[1]);
-        const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(t[0], t[1]) : vmafgpu__v_unpack_low16(t[0], t[1]);
-        vmafgpu__adm_angle(vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, b)),
-                           vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, a)),
-                           vmafgpu__v_to_f32(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
-    }
-    *apart = vmafgpu__v_pack32(f[0], f[1]);
-    *doubt = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
-}
-
-/* Does columns again by the definition, where `rare` is not 0. */
-static VMAFGPU__APART void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
-                                              const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
-                                              const vmafgpu__adm_row *row) {
-    enum { CHUNK = VMAFGPU__ADM_CHUNK };
-    int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
-    vmafgpu__v_store(rare, rare_packed);
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        vmafgpu__v_store(o[band], o_packed[band]);
-        vmafgpu__v_store(t[band], t_packed[band]);
-    }
-    for (int i = 0; i < CHUNK; i++) {
-        if (!rare[i])
-            continue;
-        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0);   /* of word i in packed order */
-        const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
-        uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
-        VMAFGPU__UNROLL
-        for (int band = 0; band < VMAFGPU__BANDS; band++) {
-            int32_t value[2];
-            value[0] = vmafgpu__adm_restore(o[band][i], t[band][i]);
-            if (value[0] && same_angle)
-                value[0] = vmafgpu__adm_enhance(value[0], o[band][i], t[band][i], variant->gain_limit);
-            value[1] = t[band][i] - value[0];
-            VMAFGPU__UNROLL
-            for (int k = 0; k < 2; k++) {
-                const vmafgpu__adm_weighted weighted =
-                    vmafgpu__adm_weigh(0, band, variant->factor[0][band == 2], value[k]);
-                ((uint16_t *)row->signal[k][band])[at + i] = (uint16_t)vmafgpu__magnitude(value[k]);
-                side[k] += weighted.side;
-                centre[k] += weighted.centre;
-            }
-        }
-        VMAFGPU__UNROLL
-        for (int k = 0; k < 2; k++) {
-            row->side[!k][column] = side[k];
-            row->centre[!k][column] = centre[k];
-        }
-    }
-}
-
-/* Signals and shares of the threshold of a chunk at column x, for one variant. Signals are magnitudes of what is
- * restored [0] and what is added [1], at index `at` of their lines, packed. */
-VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
-                                         const vmafgpu__adm_variant *definition, const vmafgpu__v *o,
-                                         const vmafgpu__v *t, const vmafgpu__v *u, const vmafgpu__v *v,
-                                         vmafgpu__v apart, vmafgpu__v doubt, int x, int at,
-                                         const vmafgpu__adm_row *row) {
-    const vmafgpu__v zero = vmafgpu__v_zero(), side_rest = vmafgpu__v_set16(2184), mid_rest = vmafgpu__v_set16(4368);
-    vmafgpu__v rare = variant->gains ? doubt : zero;
-    vmafgpu__v weighted[2], side[2], mid[2];
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        const int d = band == 2;
-        vmafgpu__v reached = u[band], value[2];
-        rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
-        if (variant->gains)   /* the gain is no less than 1, so the larger one is what is wanted */
-            reached = vmafgpu__v_max16(reached, vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
-                vmafgpu__v_mullo16(vmafgpu__v_min16(u[band], variant->reach), variant->gain)));
-        value[0] = vmafgpu__v_andnot(vmafgpu__v_srai16(vmafgpu__v_xor(o[band], t[band]), 15),
-                                     vmafgpu__v_min16(reached, v[band]));
-        value[1] = vmafgpu__v_sub16(v[band], value[0]);
-        VMAFGPU__UNROLL
-        for (int k = 0; k < 2; k++) {
-            vmafgpu__v_store((uint16_t *)row->signal[k][band] + at, value[k]);
-            const vmafgpu__v c = vmafgpu__v_average_u16(
-                vmafgpu__v_mulhi_u16(d ? value[k] : vmafgpu__v_slli16(value[k], 2), variant->factor[d]), zero);
-            const vmafgpu__v s = vmafgpu__v_mul_round16(c, side_rest), m = vmafgpu__v_mul_round16(c, mid_rest);
-            weighted[k] = band ? vmafgpu__v_add16(weighted[k], c) : c;
-            side[k] = band ? vmafgpu__v_add16(side[k], s) : s;
-            mid[k] = band ? vmafgpu__v_add16(mid[k], m) : m;
-        }
-    }
-    VMAFGPU__UNROLL
-    for (int k = 0; k < 2; k++) {
-        const vmafgpu__v sides = vmafgpu__v_add16(weighted[k], side[k]);
-        const vmafgpu__v centres = vmafgpu__v_sub16(vmafgpu__v_add16(weighted[k], mid[k]), side[k]);
-        vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_unpack_low16(sides, zero));
-        vmafgpu__v_store(row->side[!k] + x + VMAFGPU__V_WORDS, vmafgpu__v_unpack_high16(sides, zero));
-        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_unpack_low16(centres, zero));
-        vmafgpu__v_store(row->centre[!k] + x + VMAFGPU__V_WORDS, vmafgpu__v_unpack_high16(centres, zero));
-    }
-    if (vmafgpu__v_any(rare))
-        vmafgpu__adm_rare0(definition, o, t, rare, x, at, row);
-}
-
-/* Packed coefficients to 32-bit lines, for the scalar functions. */
-static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *const *out) {
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        const vmafgpu__v zero = vmafgpu__v_zero(), a = coefficients[band];
-        vmafgpu__v_store(out[band] + x, vmafgpu__v_srai32(vmafgpu__v_unpack_low16(zero, a), 16));
-        vmafgpu__v_store(out[band] + x + VMAFGPU__V_WORDS, vmafgpu__v_srai32(vmafgpu__v_unpack_high16(zero, a), 16));
-    }
-}
-
-static VMAFGPU__APART void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                                 vmafgpu__v *den) {
-    const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
-    vmafgpu__adm_den_parts parts;
-    memset(&parts, 0, sizeof parts);
-    for (int chunk = 0; chunk < c->chunks; chunk++) {
-        const int at = chunk * VMAFGPU__ADM_CHUNK, x = c->left + at;
-        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], u[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
-        vmafgpu__v apart = vmafgpu__v_zero(), doubt = vmafgpu__v_zero();
-        VMAFGPU__UNROLL
-        for (int f = 0; f < 2; f++) {
-            vmafgpu__v *band = f ? t : o;
-            band[0] = vmafgpu__adm_horizontal0(work->line[f][1][0], x, &taps, 0);
-            band[1] = vmafgpu__adm_horizontal0(work->line[f][0][0], x, &taps, 1);
-            band[2] = vmafgpu__adm_horizontal0(work->line[f][1][0], x, &taps, 1);
-        }
-        VMAFGPU__UNROLL
-        for (int band = 0; band < VMAFGPU__BANDS; band++) {
-            u[band] = vmafgpu__v_abs16(o[band]);
-            v[band] = vmafgpu__v_abs16(t[band]);
-        }
-        if (den) {
-            const vmafgpu__v inside = vmafgpu__v_load(work->inside + at);
-            vmafgpu__v words[VMAFGPU__BANDS];
-            VMAFGPU__UNROLL
-            for (int band = 0; band < VMAFGPU__BANDS; band++)
-                words[band] = vmafgpu__v_and(u[band], inside);
-            vmafgpu__adm_add_den0(den, &parts, words);
-            if (VMAFGPU__V_REGISTERS >= 32 && (chunk % 8 == 7 || chunk + 1 == c->chunks))
-                vmafgpu__adm_join_den0(den, &parts);
-        }
-        if (c->any_gain)
-            vmafgpu__adm_angle0(o, t, &apart, &doubt);
-        for (int i = 0; i < task->variant_count; i++)
-            if (c->variant[i].fast)
-                vmafgpu__adm_weigh0(&c->variant[i], &task->variants[i], o, t, u, v, apart, doubt, x, at,
-                                    &rows[3 * i + ring]);
-        if (c->any_general) {
-            vmafgpu__adm_keep0(o, x, work->general.band[0]);
-            vmafgpu__adm_keep0(t, x, work->general.band[1]);
-        }
-    }
-}
-
-/* ---- a row of scales 1 to 3 ---- */
-
-/* floor(2^30 / q) for 16384 < q <= 32768. The float quotient is that, or an integer too large by one; the remainder is
- * exact. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
-    const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
-#ifdef vmafgpu__v_div_down_f32
-    return vmafgpu__v_truncate_f32(vmafgpu__v_div_down_f32(one, divisor));
-#else
-    const vmafgpu__v estimate = vmafgpu__v_truncate_f32(vmafgpu__v_div_f32(one, divisor));
-    const vmafgpu__v rest = vmafgpu__v_fnma_f32(vmafgpu__v_to_f32(estimate), divisor, one);
-    return vmafgpu__v_add32(estimate, vmafgpu__v_srai32(rest, 31));
-#endif
-}
-
-/* Merges shifted products: bits n to n + 31 of the 64-bit lanes of even and odd lanes. */
-#define VMAFGPU__ADM_MERGE(even, odd, n) \
-    vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
-
-/* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the
- * divisor is u's upper half, rounded, and every lane's quotient is shifted by the same. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
-    const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
-    const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
-    const vmafgpu__v q =
-        vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_sllv32(u, left), vmafgpu__v_set32(32768)), 16);
-    const vmafgpu__v reciprocal = vmafgpu__adm_reciprocal(q);
-    const vmafgpu__v cut = vmafgpu__v_sllv32(vmafgpu__v_min_u32(v, vmafgpu__v_add32(u, u)), left);
-    vmafgpu__v even = vmafgpu__v_mul_even_u32(reciprocal, cut);
-    vmafgpu__v odd = vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(reciprocal, 32), vmafgpu__v_srli64(cut, 32));
-    vmafgpu__v k = vmafgpu__v_srli32(vmafgpu__v_add32(VMAFGPU__ADM_MERGE(even, odd, 30), one), 1);
-    k = vmafgpu__v_min_u32(k, vmafgpu__v_set32(32768));
-    even = vmafgpu__v_add64(vmafgpu__v_mul_even32(k, o), half);
-    odd = vmafgpu__v_add64(vmafgpu__v_mul_even32(vmafgpu__v_srli64(k, 32), vmafgpu__v_srli64(o, 32)), half);
-    const vmafgpu__v scaled = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 15));
-    const vmafgpu__v is_large = vmafgpu__v_srai32(vmafgpu__v_sub32(vmafgpu__v_set32(16384), u), 31);
-    return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
-}
-
-/* Negative where the angle is too large. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_apart(const vmafgpu__v *o, const vmafgpu__v *t) {
-    vmafgpu__v f[4], apart, doubt;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++) {
-        f[i] = vmafgpu__v_to_f32(o[i]);
-        f[2 + i] = vmafgpu__v_to_f32(t[i]);
-    }
-    /* Two products of -0 make a dot product of -0, whose sign would count as an angle that is too large: +0 is added first. */
-    const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
-                                              vmafgpu__v_mul_f32(f[1], f[3]));
-    vmafgpu__adm_angle(dot,
-                       vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
-                       vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[2], f[2]), vmafgpu__v_mul_f32(f[3], f[3])),
-                       &apart, &doubt);
-    if (vmafgpu__v_any_positive32(doubt)) {
-        int32_t lanes[4][VMAFGPU__V_WORDS], doubts[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            vmafgpu__v_store(lanes[i], o[i]);
-            vmafgpu__v_store(lanes[2 + i], t[i]);
-        }
-        vmafgpu__v_store(doubts, doubt);
-        vmafgpu__v_store(fars, apart);
-        for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-            if (doubts[i] > 0)
-                fars[i] = vmafgpu__adm_same_angle(lanes[0][i], lanes[1][i], lanes[2][i], lanes[3][i]) ? 0 : -1;
-        apart = vmafgpu__v_load(fars);
-    }
-    return apart;
-}
-
-/* Signals, which are weighted magnitudes here, and shares of the threshold, for one variant. */
-VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant, const vmafgpu__v *t,
-                                          const vmafgpu__v *v, const vmafgpu__v *restored, const vmafgpu__v *opposite,
-                                          vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
-    const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
-    const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
-    /* Sums of 64-bit products, each half separately: only their upper halves count. */
-    vmafgpu__v side[2][2], mid[2][2];
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        vmafgpu__v r = restored[band], value[2];
-        vmafgpu__v gained = r;
-        if (variant->gains)
-            gained = vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, variant->reach), variant->gain);
-        r = vmafgpu__v_select(not_far, vmafgpu__v_min_u32(gained, v[band]), r);
-        r = vmafgpu__v_andnot(opposite[band], r);
-        const vmafgpu__v negative = vmafgpu__v_srai32(t[band], 31);
-        value[0] = vmafgpu__v_sub32(vmafgpu__v_xor(r, negative), negative);
-        value[1] = vmafgpu__v_sub32(t[band], value[0]);
-        VMAFGPU__UNROLL
-        for (int k = 0; k < 2; k++) {
-            const vmafgpu__v factor = variant->factor[band == 2];
-            vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even32(value[k], factor), weight_half);
-            vmafgpu__v odd =
-                vmafgpu__v_add64(vmafgpu__v_mul_even32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
-            const vmafgpu__v signal = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 28));
-            vmafgpu__v_store(row->signal[k][band] + at, signal);
-            VMAFGPU__UNROLL
-            for (int i = 0; i < 2; i++) {
-                const vmafgpu__v lanes = i ? vmafgpu__v_srli64(signal, 32) : signal;
-                const vmafgpu__v s = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, side_factor), half);
-                const vmafgpu__v m = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, mid_factor), half);
-                side[k][i] = band ? vmafgpu__v_add32(side[k][i], s) : s;
-                mid[k][i] = band ? vmafgpu__v_add32(mid[k][i], m) : m;
-            }
-        }
-    }
-    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, less one. */
-    VMAFGPU__UNROLL
-    for (int k = 0; k < 2; k++) {
-        const vmafgpu__v sides = vmafgpu__v_high_halves(side[k][0], side[k][1]);
-        const vmafgpu__v mids = vmafgpu__v_high_halves(mid[k][0], mid[k][1]);
-        vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_sub32(sides, vmafgpu__v_set32(VMAFGPU__BANDS)));
-        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_sub32(mids, sides));
-    }
-}
-
-VMAFGPU__INLINE void vmafgpu__adm_bands(int16_t *const (*line)[2], int x, const vmafgpu__adm_taps *taps, int scale, vmafgpu__v *out) {
-    out[0] = vmafgpu__adm_horizontal(line[1], x, taps, 0, scale);
-    out[1] = vmafgpu__adm_horizontal(line[0], x, taps, 1, scale);
-    out[2] = vmafgpu__adm_horizontal(line[1], x, taps, 1, scale);
-}
-
-static VMAFGPU__APART void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                                   vmafgpu__v *den) {
-    const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
-    for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
-        const int x = c->left + at;
-        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
-        vmafgpu__v restored[VMAFGPU__BANDS], opposite[VMAFGPU__BANDS];
-        if (task->scale == 2) {
-            vmafgpu__adm_bands(work->line[0], x, &taps, 2, o);
-            vmafgpu__adm_bands(work->line[1], x, &taps, 2, t);
-        } else {
-            vmafgpu__adm_bands(work->line[0], x, &taps, 1, o);
-            vmafgpu__adm_bands(work->line[1], x, &taps, 1, t);
-        }
-        const vmafgpu__v inside = vmafgpu__v_load(work->inside + 2 * at);
-        VMAFGPU__UNROLL
-        for (int band = 0; band < VMAFGPU__BANDS; band++) {
-            const vmafgpu__v u = vmafgpu__v_abs32(o[band]);
-            v[band] = vmafgpu__v_abs32(t[band]);
-            restored[band] = vmafgpu__adm_restored(o[band], u, v[band]);
-            opposite[band] = vmafgpu__v_srai32(vmafgpu__v_xor(o[band], t[band]), 31);
-            if (den) {
-                const vmafgpu__v magnitude = vmafgpu__v_and(u, inside);
-                den[band] = vmafgpu__adm_cubes(den[band], magnitude, &c->den);
-            }
-        }
-        const vmafgpu__v apart = vmafgpu__adm_apart(o, t);
-        const vmafgpu__v not_far = vmafgpu__v_xor(vmafgpu__v_srai32(apart, 31), vmafgpu__v_set32(-1));
-        for (int i = 0; i < task->variant_count; i++)
-            if (c->variant[i].fast)
-                vmafgpu__adm_weigh32(&c->variant[i], t, v, restored, opposite, not_far, x, at, &rows[3 * i + ring]);
-        if (c->any_general)
-            VMAFGPU__UNROLL
-            for (int band = 0; band < VMAFGPU__BANDS; band++) {
-                vmafgpu__v_store(work->general.band[0][band] + x, o[band]);
-                vmafgpu__v_store(work->general.band[1][band] + x, t[band]);
-            }
-    }
-}
-
-/* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
- * where they have wrapped. Only the first and the last register have such columns. */
-static VMAFGPU__APART void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
-    enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
-    const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
-    for (int place = 0; place <= last; place += last ? last : 1) {
-        const vmafgpu__v inside = vmafgpu__v_load((const unsigned char *)work->inside + place * VMAFGPU__V_BYTES);
-        VMAFGPU__UNROLL
-        for (int k = 0; k < 2; k++) {
-            VMAFGPU__UNROLL
-            for (int band = 0; band < VMAFGPU__BANDS; band++) {
-                unsigned char *signal = (unsigned char *)row->signal[k][band] + place * VMAFGPU__V_BYTES;
-                vmafgpu__v_store(signal, vmafgpu__v_and(vmafgpu__v_load(signal), inside));
-            }
-            for (int half = 0; half < 2 && task->scale == 0; half++) {
-                uint32_t *centre = row->centre[k] + c->left + place * CHUNK + half * WORDS;
-                vmafgpu__v_store(centre, vmafgpu__v_and(vmafgpu__v_load(centre),
-                                                        half ? vmafgpu__v_unpack_high16(inside, inside)
-                                                             : vmafgpu__v_unpack_low16(inside, inside)));
-            }
-        }
-    }
-}
-
-static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                 vmafgpu__v *den) {
-    if (task->scale == 0)
-        vmafgpu__adm_signals0(task, work, c, rows, ring, den);
-    else
-        vmafgpu__adm_signals_of(task, work, c, rows, ring, den);
-    for (int i = 0; i < task->variant_count; i++)
-        if (c->variant[i].fast)
-            vmafgpu__adm_clear_outside(task, work, c, &rows[3 * i + ring]);
-    if (c->any_general)
-        vmafgpu__adm_decouple_row(&work->general, c->left, c->right);
-    for (int i = 0; i < task->variant_count; i++)
-        if (!c->variant[i].fast)
-            vmafgpu__adm_weigh_row(&work->general, &task->variants[i], task->scale, c->left, c->right,
-                                   &rows[3 * i + ring]);
-}
-
-/* ---- masked cubes ----
- *
- * A third of the signals is above the threshold, too scattered for a branch to pay. A level that can push lanes together
- * collects those of a row first.
- */
-
-typedef struct vmafgpu__adm_cubes_of {
-    vmafgpu__v sum[VMAFGPU__BANDS], low[2];   /* low: what adds nothing, as its square rounds to 0; of h and v, d */
-    uint32_t *rest[VMAFGPU__BANDS];
-} vmafgpu__adm_cubes_of;
-
-/* Adds the cubes of what is above 0. */
-VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
-                                            const vmafgpu__adm_rounding *r) {
-#ifdef vmafgpu__v_compress32
-    const vmafgpu__v_mask counts = vmafgpu__v_greater32(rest, to->low[band == 2]);
-    vmafgpu__v_store(to->rest[band], vmafgpu__v_compress32(counts, rest));
-    to->rest[band] += vmafgpu__v_mask_count(counts);
-    (void)r;
-#else
-    to->sum[band] = vmafgpu__adm_cubes(to->sum[band], vmafgpu__v_max32(rest, vmafgpu__v_zero()), r);
-#endif
-}
-
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_threshold(const uint32_t *column_sum, const uint32_t *centre, int x) {
-    return vmafgpu__v_add32(
-        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x - 1), vmafgpu__v_load(column_sum + x)),
-        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
-}
-
-static VMAFGPU__APART void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
-                                                   const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
-                                                   const vmafgpu__adm_row *below, int which, int64_t *sums) {
-    enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
-    const vmafgpu__adm_geometry *g = &task->geometry;
-    uint32_t *column_sum = work->column_sum;
-    vmafgpu__adm_cubes_of cubes;
-    const int lanes = task->scale == 0 ? CHUNK : WORDS;
-    const int stop = c->left + (c->right - c->left + lanes - 1) / lanes * lanes;
-    const uint32_t *const upper = above->side[which], *const middle = row->side[which], *const lower = below->side[which];
-    for (int x = c->left; x < stop; x += WORDS)
-        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x),
-                                                                           vmafgpu__v_load(middle + x)),
-                                                          vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0;   /* of no column inside, but they must not be old values */
-    if (c->left == 0)
-        column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
-    if (c->right == g->w)
-        column_sum[g->w] = column_sum[g->w - 1];
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        cubes.sum[band] = vmafgpu__v_zero();
-        cubes.rest[band] = work->rest[band];
-    }
-    cubes.low[0] = vmafgpu__v_set32(task->scale ? 23170 : 16383);
-    cubes.low[1] = vmafgpu__v_set32(23170);
-    if (task->scale == 0) {
-        for (int n = 1; n <= c->chunks; n++) {
-            const int at = n < c->chunks ? n * CHUNK : 0, x = c->left + at;
-            const vmafgpu__v threshold[2] = { vmafgpu__adm_threshold(column_sum, row->centre[which], x),
-                                              vmafgpu__adm_threshold(column_sum, row->centre[which], x + WORDS) };
-            VMAFGPU__UNROLL
-            for (int band = 0; band < VMAFGPU__BANDS; band++) {
-                const int d = band == 2;
-                const vmafgpu__v signal = vmafgpu__v_load((const uint16_t *)row->signal[which][band] + at);
-                const vmafgpu__v low = vmafgpu__v_mullo16(signal, variant->factor[d]);
-                const vmafgpu__v high = vmafgpu__v_mulhi_u16(signal, variant->factor[d]);
-                vmafgpu__v rest[2] = { vmafgpu__v_unpack_low16(low, high), vmafgpu__v_unpack_high16(low, high) };
-                VMAFGPU__UNROLL
-                for (int i = 0; i < 2; i++)
-                    rest[i] = vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
-                                                          : vmafgpu__v_slli32(threshold[i], 10));
-                VMAFGPU__UNROLL
-                for (int i = 0; i < 2; i++)
-                    vmafgpu__adm_add_cubes(&cubes, band, rest[i], &c->mask[d]);
-            }
-        }
-    } else {
-        for (int n = 1, count = (c->right - c->left + WORDS - 1) / WORDS; n <= count; n++) {
-            const int at = n < count ? n * WORDS : 0, x = c->left + at;
-            const vmafgpu__v threshold = vmafgpu__adm_threshold(column_sum, row->centre[which], x);
-            VMAFGPU__UNROLL
-            for (int band = 0; band < VMAFGPU__BANDS; band++) {
-                const vmafgpu__v signal = vmafgpu__v_load(row->signal[which][band] + at);
-                vmafgpu__adm_add_cubes(&cubes, band, vmafgpu__v_sub32(signal, threshold), &c->mask[0]);
-            }
-        }
-    }
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        vmafgpu__v sum = cubes.sum[band];
-#ifdef vmafgpu__v_compress32
-        vmafgpu__v_store(cubes.rest[band], vmafgpu__v_zero());
-        for (const uint32_t *rest = work->rest[band]; rest < cubes.rest[band]; rest += WORDS)
-            sum = vmafgpu__adm_cubes(sum, vmafgpu__v_load(rest), &c->mask[task->scale == 0 && band == 2]);
-#endif
-        sums[band] += ((int64_t)vmafgpu__adm_sum64(sum) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
-    }
-}
-
-/* ---- rows ---- */
-
-/* Rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each distorted
- * frame. */
-static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
-    const vmafgpu__adm_geometry *g = &task->geometry;
-    const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
-    const int left = g->left > 0 ? g->left - 1 : 0;
-    vmafgpu__adm_work work;
-    vmafgpu__adm_constants c;
-    if (first >= end)
-        return;
-    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count,
-                              task->distorted, -left & (VMAFGPU__V_WORDS - 1));
-    vmafgpu__adm_constants_of(&c, task, &work);
-    for (int y = first - 1; y <= end; y++) {
-        const int own = y >= first && y < end, needed = y >= top && y < bottom;
-        const int makes_low = own && task->scale + 1 < VMAFGPU__SCALES;
-        const int done = y - 1, masks = done >= first && done < end && done >= g->top && done < g->h - g->top;
-        const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
-        vmafgpu__v den[VMAFGPU__BANDS];
-        for (int f = 0; f <= task->distorted; f++) {
-            const int low = makes_low && task->image[f].low;
-            if (low || needed)
-                vmafgpu__adm_vertical(task, &work, &c, &task->image[f], y, needed, work.line[f > 0]);
-            if (low)
-                vmafgpu__adm_low_row(task, &task->image[f], y, work.line[f > 0]);
-            if (f == 0)
-                continue;
-            const vmafgpu__adm_row *rows = work.rows + 3 * task->variant_count * (f - 1);
-            if (needed) {
-                const int adds = f == 1 && own && y >= g->top && y < g->h - g->top;
-                VMAFGPU__UNROLL
-                for (int band = 0; band < VMAFGPU__BANDS; band++)
-                    den[band] = vmafgpu__v_zero();
-                vmafgpu__adm_signals(task, &work, &c, rows, y % 3, adds ? den : NULL);
-                if (adds)
-                    vmafgpu__adm_den_row(task, den, sums + y * task->apart);
-            }
-            for (int i = 0; masks && i < task->variant_count; i++)
-                for (int which = 0; which < 2; which++) {
-                    const vmafgpu__adm_row *r = rows + 3 * i;
-                    vmafgpu__adm_sums *to = &sums[done * task->apart + f - 1];
-                    int64_t *out = which ? to->impairment[i] : to->numerator[i];
-                    if (c.variant[i].fast)
-                        vmafgpu__adm_masked_row(task, &work, &c, &c.variant[i], &r[above % 3], &r[done % 3],
-                                                &r[below % 3], which, out);
-                    else
-                        vmafgpu__adm_mask_row(g, task->scale, &r[above % 3], &r[done % 3], &r[below % 3],
-                                              work.column_sum, which, out);
-                }
-        }
-    }
-}
-#endif /* !VMAFGPU_NO_ADM */
 
 /* ================================================================================================
  * >>level cambi                                  rows of the mask and of the counts

@@ -367,14 +367,12 @@
  *   >>threads           a frame's work in parts
  *   >>pixels            frames in RGB become planes
  *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion share
- *   >>cambi  >>speed      each: options, plan, plain C, columns
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>vif  >>motion  >>adm  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>float ansnr  >>float motion
- *   >>float vif         chapters: all of a feature in five parts, which are shared with kernels, on the
+ *   >>vif  >>motion  >>adm  >>cambi  >>speed  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede
+ *   >>float ansnr  >>float motion  >>float vif      chapters: all of a feature in five parts, which are shared with kernels, on the
  *                       CPU, lanes or vectors, on a GPU, tables
  *   >>cpu               the backend on the CPU, and the choice of a level
- *   >>kernels           features without a chapter on a GPU: kernels, device memory, launches
  *   >>lzma              kernels as they are packed
  *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
@@ -388,8 +386,6 @@
  *   >>levels            names of vector code
  *   >>level operations  an instruction set, one row per operation
  *   >>level pixels      luma and chroma of RGB
- *   >>level cambi  >>level speed
- *                       features in vector code
  *
  * HOW A PAIR FLOWS
  *   vmafgpu_push() checks the frames and gives the pair a position, vmafgpu__submit(); a backend takes it: vmafgpu__backend_table.
@@ -409,8 +405,9 @@
  * WHAT MUST STAY TRUE
  *   1. Backends deliver integers: raw 64-bit sums per pair. Doubles are made of them once, on the host. So backends are exact
  *      if their sums are equal. A feature that is floating point itself (SpEED, the float family) has its order of operations
- *      in >>arithmetic and its room; the GPU delivers its sums as doubles, of which >>kernels makes the CPU's values.
- *   2. One text for the arithmetic: >>arithmetic compiles as C, as C++ and as device code; kernels include this file for it.
+ *      in its chapter; the GPU delivers its sums as doubles, of which the chapter makes the CPU's values.
+ *   2. One text for the arithmetic: >>arithmetic, and what chapters share with kernels, compile as C, as C++ and as device code.
+ *      The kernels include this file for it.
  *   3. One text for vector code, over the operations of >>level operations; plain C is a level like the others.
  *   4. One text for GPUs: CUDA's driver API and the HIP runtime fill one table of functions; only >>vendors knows which it is.
  *   5. No surprise: no global state, no thread that was not asked for, memory from the caller's allocator and all of it at
@@ -1473,31 +1470,6 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #else
 #  define VMAFGPU__IF_VIF(x) x
 #endif
-#ifdef VMAFGPU_NO_CAMBI
-#  define VMAFGPU__IF_CAMBI(x) NULL
-#else
-#  define VMAFGPU__IF_CAMBI(x) x
-#endif
-#ifdef VMAFGPU_NO_SPEED
-#  define VMAFGPU__IF_SPEED(x) NULL
-#else
-#  define VMAFGPU__IF_SPEED(x) x
-#endif
-#ifdef VMAFGPU_NO_SSIM
-#  define VMAFGPU__IF_SSIM(x) NULL
-#else
-#  define VMAFGPU__IF_SSIM(x) x
-#endif
-#ifdef VMAFGPU_NO_FLOAT
-#  define VMAFGPU__IF_FLOAT(x) NULL
-#else
-#  define VMAFGPU__IF_FLOAT(x) x
-#endif
-#ifdef VMAFGPU_NO_PSNR
-#  define VMAFGPU__IF_PSNR(x) NULL
-#else
-#  define VMAFGPU__IF_PSNR(x) x
-#endif
 
 #ifdef VMAFGPU_NO_PIXELS
 #  define VMAFGPU__IF_PIXELS(x) NULL
@@ -1815,41 +1787,6 @@ VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
     return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
 }
 
-/* ---- SpEED ---- */
-
-/* At most this is the square of sqrt(sum(sample^2)) + |mean| sqrt(n), for a window of n samples: (a + b)^2 is at most
- * (1 + t) a^2 + (1 + 1/t) b^2, with t = 1/64. */
-VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) {
-    return 65.0 / 64 * squares + 65 * n * mean * mean;
-}
-
-/* Returns how far our sum for one covariance can be from libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products
- * of (sample - mean) one after another. We derive the sum from sums of plain products, which all windows share. With u = 2^-53 and
- * m = |sample| + |mean|, let T = sum(m_p m_q), at most half the sum of both spreads.
- *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2, since
- *   terms of T - |sum| at most cancel.
- *   Ours: products of floats are exact. A sum takes 3 (w + h) additions at most, and five more operations follow. */
-VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
-    const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
-    return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
-}
-
-/* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
- * else in float. */
-VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
-                                        double *d) {
-    const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
-    const double mean = 1 + (double)(reference + distorted) / 2.0;
-    const double of_r = mode == 2 ? own_d : mode == 3 ? mean : own_r;
-    const double of_d = mode == 0 || mode == 2   ? own_d
-                        : mode == 1              ? own_r
-                        : mode == 3 || mode == 4 ? mean
-                        : mode == 5              ? 1 + (0.75 * (double)reference + 0.25 * (double)distorted)
-                                                 : 1 + (0.25 * (double)reference + 0.75 * (double)distorted);
-    *r = vmafgpu__log2(of_r, table);
-    *d = vmafgpu__log2(of_d, table);
-}
-
 /* ================================================================================================
  * >>sums                                         what a backend delivers for a frame pair
  * ================================================================================================
@@ -2059,212 +1996,6 @@ typedef struct vmafgpu__surfaces_launch {
     int32_t luma_count, chroma_count;
     vmafgpu__surface_item items[3 * VMAFGPU__MAX_IMPORTS];
 } vmafgpu__surfaces_launch;
-
-/* ---- CAMBI ---- */
-
-enum {
-    VMAFGPU__CAMBI_PREPARE_THREADS = 256,
-    VMAFGPU__CAMBI_TILE_WIDTH = 128, VMAFGPU__CAMBI_TILE_HEIGHT = 32,   /* of the picture */
-    VMAFGPU__CAMBI_TILE_MARGIN = 8, VMAFGPU__CAMBI_TILE_REACH = 3,      /* columns on either side; rows */
-    VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
-    /* Bytes of shared memory: the samples, two rows and 16 bytes more of them than are used at a time; a bit for each that
-     * is flat; three digits of the sums along rows; a bit for each that is marked. */
-    VMAFGPU__CAMBI_PREPARE_SHARED =
-        (VMAFGPU__CAMBI_TILE_ROWS + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
-        VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
-        VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 12 +
-        VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4,
-    VMAFGPU__CAMBI_SHRINK_THREADS = 512,
-    VMAFGPU__CAMBI_SHRINK_TILE = 64,     /* side, at scale 1; an eighth of it at scale 4 */
-    VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* with what is around it */
-    VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2,   /* two scales */
-    VMAFGPU__CAMBI_COUNT_WIDTH = 64,     /* columns of a strip */
-    VMAFGPU__CAMBI_COUNT_ROWS = 32,      /* at most, of a block */
-    VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
-    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024,   /* at most, see vmafgpu__cambi_count_shared() */
-    VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
-    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,  /* with four contrasts: codes that are looked at in one go... */
-    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,   /* ...and bytes of their histogram */
-    VMAFGPU__CAMBI_NARROW = 42,          /* largest window where three cells of two columns fit a byte */
-    VMAFGPU__CAMBI_SELECT_THREADS = 256,
-    VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* of a block */
-    VMAFGPU__CAMBI_SELECT_PASSES = 3,
-    VMAFGPU__CAMBI_SELECT_BITS = 9,      /* that a pass finds */
-    VMAFGPU__CAMBI_SELECT_BINS = 512,
-    VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
-    VMAFGPU__CAMBI_ORDER_THREADS = 1024,
-    VMAFGPU__CAMBI_ORDER_RUN = 8,        /* values of a thread at a time */
-    VMAFGPU__CAMBI_ORDER_SMALL = 1024,   /* values of which one thread makes an end */
-    VMAFGPU__CAMBI_ORDER_HEAD = 256,     /* bytes of shared memory, for the warps */
-    VMAFGPU__CAMBI_ORDER_SHARED =
-        VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4
-};
-
-/* The reach of the window as the histograms of the count have it, which are those of pairs of columns. */
-VMAFGPU__FN int32_t vmafgpu__cambi_count_margin(int32_t reach) {
-    return (reach + 1) & ~1;
-}
-
-/* A histogram, of `cell` bytes, for each column of a strip and of the margins beside it. */
-VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
-    return VMAFGPU__CAMBI_COUNT_HEAD + (VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_count_margin(reach)) * cell;
-}
-
-/* One scale. Samples are words of 16 bits, the highest of which marks the sample; a row's last pair of words is whole.
- * C-values are floats, [height][width]: only those of marked samples in the launch's range are there. */
-typedef struct vmafgpu__cambi_plane {
-    uint64_t samples, values;            /* in the scratch */
-    int64_t  top;                        /* how many of the largest c-values are summed */
-    int32_t  width, height, pitch;
-    int32_t  rows, strips;               /* of a block of the count, and how many blocks lie side by side */
-    int32_t  first_block, first_part;    /* blocks of the count and of the selection */
-} vmafgpu__cambi_plane;
-
-/* One picture of one variant; all its launches. */
-typedef struct vmafgpu__cambi_launch {
-    vmafgpu__batch  batch;
-    unsigned char  *scratch;             /* of the first pair; those of the others follow */
-    uint64_t        scratch_size;        /* per pair */
-    uint64_t        found;               /* in the scratch: [scale] how many c-values are above 0, 64 bits */
-    uint64_t        histograms;          /* in the scratch: [scale][pass][bin], 32 bits */
-    uint32_t        cleared;             /* bytes from `found` on, a multiple of 16 */
-    uint32_t        prepare_columns, prepare_blocks;
-    const int32_t  *source_column, *source_row;   /* where samples come from; NULL: from the same place */
-    const uint32_t *reciprocal;          /* floats */
-    const uint8_t  *weights;             /* [code][contrast] */
-    int32_t         variant, image;      /* 0: distorted, 1: reference */
-    int32_t         width, height;       /* of the picture */
-    int32_t         up, half, down;      /* shifts to 10 bits */
-    int32_t         softened, halved, mask_threshold;
-    int32_t         base;                /* code 0 */
-    int32_t         low, centres;        /* codes whose c-values can be above 0 */
-    int32_t         contrasts, reach;    /* of the window */
-    int32_t         range;               /* codes that are looked at in one go */
-    int32_t         cell;                /* bytes of their histogram: four times an odd number */
-    int32_t         pass;                /* of the selection */
-    vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
-} vmafgpu__cambi_launch;
-
-/* ---- SpEED ---- */
-
-/* One variant: planes of a sixteenth, planes without the local mean and their means, covariances, eigenvalues and
- * solution, entropies, score. */
-enum {
-    VMAFGPU__SPEED_LOW_THREADS = 128, VMAFGPU__SPEED_LOW_COLUMNS = 128,  /* columns of a block at most */
-    VMAFGPU__SPEED_WIDE_REACH = 4,
-    VMAFGPU__SPEED_CHECK_THREADS = 256,
-    VMAFGPU__SPEED_FLAT_THREADS = 256,
-    VMAFGPU__SPEED_FLAT_STRIP = 20480,       /* bytes of shared memory for a strip of rows, unless one row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples; so many are read beyond a row */
-    VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
-    VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
-    VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
-    VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
-    VMAFGPU__SPEED_LINE = 28,                /* numbers of a line of them in shared memory, which is read by fours */
-    VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
-    VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the matrices that are reflected: 25 columns of one, 25 of the other */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* of a warp: for each group five numbers and three that are nothing */
-    /* The solution's matrices, two columns, a vector for each warp, a matrix and a flag; the eigenvalues take less. */
-    VMAFGPU__SPEED_MATRIX_SHARED =
-        (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
-         VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
-         VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) * 4,
-    VMAFGPU__SPEED_QR_STEPS = 500,
-    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8,   /* the table of the logarithm, before all else */
-    VMAFGPU__SPEED_ENTROPY_BLOCKS = 64, VMAFGPU__SPEED_ENTROPY_THREADS = 320,   /* 5 for each block of the plane */
-    VMAFGPU__SPEED_SOLUTION = 32,            /* numbers of a line of r and of a solution: places, then zeros */
-    /* Then of each block a double for each place, q, r, and of each block its solution. */
-    VMAFGPU__SPEED_ENTROPY_SHARED =
-        VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
-        (VMAFGPU__SPEED_PLACES * (VMAFGPU__SPEED_LINE + VMAFGPU__SPEED_SOLUTION) +
-         VMAFGPU__SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) * 4,
-    VMAFGPU__SPEED_SCORE_THREADS = 256,
-    VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
-};
-
-/* Of low: a sum for each column of a block and each tap. */
-VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t reach) {
-    return block_columns * (2 * reach + 1) * 4;
-}
-
-/* Of flat: samples of a strip of rows, which is columns that blocks of the plane have. */
-VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
-    return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
-}
-
-/* Two bands, and behind each what is read beyond its last row: nobody writes there meanwhile. */
-VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
-    return 2 * (vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
-}
-
-/* Of covariance: for each row that windows begin at, doubles of the columns that are summed at a time. */
-VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
-    return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
-}
-
-/* Places in a pair's scratch, in floats; each thing is there for four planes, u and v of the reference and of the
- * distorted frame in turn, that far apart. */
-typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
-
-typedef struct vmafgpu__speed_scratch {
-    uint64_t size;                          /* in bytes */
-    vmafgpu__speed_part low, flat, means;
-    vmafgpu__speed_part sums;               /* doubles, for each distance and each place */
-    vmafgpu__speed_part eigenvalues, q, r;  /* behind the eigenvalues: whether one is not positive; behind q: whether
-                                               one of r's diagonal is 0 */
-    vmafgpu__speed_part variance, entropy;
-} vmafgpu__speed_scratch;
-
-/* Where the samples are, and how the prescale and the low-pass read them. */
-typedef struct vmafgpu__speed_low_launch {
-    float                 *scratch;         /* of the first pair */
-    vmafgpu__speed_scratch layout;
-    uint32_t              *illegal;         /* [pairs] */
-    const uint64_t        *columns, *rows;  /* per sample after the prescale `sources` entries: index, and the bits of
-                                               a float above; NULL: there is no prescale */
-    int32_t sources, has_weights;           /* has_weights: the weights do not sum to 1 */
-    int32_t width, height;                  /* of the plane */
-    int32_t scaled_width, scaled_height;
-    int32_t low_columns, block_columns, reach;
-    int32_t bytes, step, shift;             /* of a sample; from one to the next */
-    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
-    float   unit;
-    float   taps[VMAFGPU__SPEED_TAPS];
-    /* Of what moves: of each side the luma now and before, in the places of u and v. */
-    vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
-} vmafgpu__speed_low_launch;
-
-/* Bytes from the start of a pair of interleaved samples to the sample of plane 0 (u) or 1 (v). */
-VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
-    return launch->step > launch->bytes ? plane * launch->bytes : 0;
-}
-
-/* Whether a plane's low-pass is the usual one, and its rows may be read eight samples at a time: from the start of a pair on, so
- * that nothing beside the samples is read. */
-VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data, int64_t pitch) {
-    const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
-    return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
-           (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
-}
-
-/* All that comes later. */
-typedef struct vmafgpu__speed_launch {
-    float                 *scratch;
-    vmafgpu__speed_scratch layout;
-    vmafgpu__sums         *sums;            /* [pairs] */
-    uint32_t pairs;                         /* bit set: the pair has a distorted frame */
-    int32_t  variant;
-    int32_t  columns, rows, blocks_across, blocks_down;
-    int32_t  strip_rows;                    /* that flat makes and sums at a time */
-    int32_t  chunk_columns;                 /* that covariance sums at a time */
-    int32_t  local_reach;
-    float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
-    float    noise, base;
-    int32_t  weighting;
-    const void *log_table;                  /* vmafgpu__log2_table */
-    double  *words;                         /* of the first pair: where the only score goes; NULL: scores are among the sums */
-    int32_t  word_stride;
-} vmafgpu__speed_launch;
 
 /* ---- what is measured by itself ---- */
 
@@ -6603,2148 +6334,6 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_GPU */
 
 #endif
-
-/* ================================================================================================
- * >>cambi                                        banding: flat areas whose values differ by little
- * ================================================================================================
- * A picture becomes 10 bits deep; flat neighbourhoods are marked; then, on five scales, each marked sample asks how
- * often its own value and those near it occur in a window around it. All integers up to one product in float. A picture
- * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
- */
-/* ---- options and columns ---- */
-
-static const vmafgpu__column vmafgpu__cambi_columns[] = {
-    { "cambi", "Cambi_feature_cambi_score", 0, 0, 0 },
-    { "cambi_source", NULL, 1, 0, 1 },
-    { "cambi_full_reference", NULL, 1, 0, 1 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_CAMBI
-#define VMAFGPU__CAMBI_OPTIONS(X) \
-    X(VMAFGPU__CAMBI_EOTF, "cambi_eotf", "ceot", VMAFGPU__WORD, 0, 0, 0, "bt1886,pq") \
-    X(VMAFGPU__CAMBI_SPEEDUP, "cambi_high_res_speedup", "hrs", VMAFGPU__INTEGER, 0, 0, 2160, NULL) \
-    X(VMAFGPU__CAMBI_MAX_VAL, "cambi_max_val", "cmxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
-    X(VMAFGPU__CAMBI_TOPK, "cambi_topk", "ctpk", VMAFGPU__REAL, 0.6, 0.0001, 1, NULL) \
-    X(VMAFGPU__CAMBI_VISIBLE_LUMINANCE, "cambi_vis_lum_threshold", "vlt", VMAFGPU__REAL, 0, 0, 300, NULL) \
-    X(VMAFGPU__CAMBI_ENC_BIT_DEPTH, "enc_bitdepth", "encbd", VMAFGPU__INTEGER, 0, 6, 16, NULL) \
-    X(VMAFGPU__CAMBI_ENC_HEIGHT, "enc_height", "ench", VMAFGPU__INTEGER, 0, 150, 7680, NULL) \
-    X(VMAFGPU__CAMBI_ENC_WIDTH, "enc_width", "encw", VMAFGPU__INTEGER, 0, 180, 7680, NULL) \
-    X(VMAFGPU__CAMBI_OLD_EOTF, "eotf", "eotf", VMAFGPU__WORD, 0, 0, 1, "bt1886,pq") \
-    X(VMAFGPU__CAMBI_FULL_REF, "full_ref", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__CAMBI_HEATMAPS, "heatmaps_path", NULL, VMAFGPU__HEATMAPS, 0, 0, 0, NULL) \
-    X(VMAFGPU__CAMBI_LOG_CONTRAST, "max_log_contrast", "mlc", VMAFGPU__INTEGER, 2, 0, 5, NULL) \
-    X(VMAFGPU__CAMBI_SRC_HEIGHT, "src_height", "srch", VMAFGPU__INTEGER, 0, 200, 4320, NULL) \
-    X(VMAFGPU__CAMBI_SRC_WIDTH, "src_width", "srcw", VMAFGPU__INTEGER, 0, 320, 7680, NULL) \
-    X(VMAFGPU__CAMBI_OLD_TOPK, "topk", "topk", VMAFGPU__REAL, 0.6, 0.0001, 1, NULL) \
-    X(VMAFGPU__CAMBI_VISIBILITY, "tvi_threshold", "tvit", VMAFGPU__REAL, 0.019, 0.0001, 1, NULL) \
-    X(VMAFGPU__CAMBI_WINDOW, "window_size", "ws", VMAFGPU__INTEGER, 65, 15, 127, NULL)
-enum { VMAFGPU__CAMBI_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__CAMBI_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-enum {
-    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache... */
-    VMAFGPU__CAMBI_WIDE_STRIP = 256,   /* ...and those of the vector code */
-    VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added up in groups of so many */
-    VMAFGPU__CAMBI_REACH = 3,          /* of the mask's neighbourhood of 7x7 */
-    VMAFGPU__CAMBI_MAX_WINDOW = 65,
-    VMAFGPU__CAMBI_MIN_SIZE = 216,
-    VMAFGPU__CAMBI_NOTHING = 0xffff    /* a code: not marked, or a value that never counts */
-};
-
-/* What one thread needs and finds. */
-typedef struct vmafgpu__cambi_band {
-    uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
-    uint8_t  *flat[8];                 /* of the latest eight rows: does a sample equal the next one and the one below? */
-    uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
-    uint8_t  *sum_line;                /* and how many of 49 samples */
-    uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
-    uint16_t *counts;                  /* the same for the vector code: per value and column, in the whole window */
-    size_t    length[VMAFGPU__CAMBI_SCALES];   /* of the list of c-values, which begins where the strip's rows would */
-    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of those above 0 among them */
-    int64_t   sum[VMAFGPU__CAMBI_SCALES];
-    int       first_row[VMAFGPU__CAMBI_SCALES];
-} vmafgpu__cambi_band;
-
-/* What is done to rows: in plain C here, in vectors in >>levels. Lines and rows of planes can be read CHUNK columns beyond
- * their width rounded up to CHUNK, whatever is there, and written up to that. */
-typedef struct vmafgpu__cambi_functions {
-    /* A row of bytes or words with 10 bits. */
-    void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
-    void (*soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out);
-    /* Which samples equal their neighbours to the right and below, 1 or 0; 0 beyond the row. */
-    void (*flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat);
-    /* A row that comes and one that goes, in the sums of seven rows. */
-    void (*slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w);
-    /* Not 0 where more than `threshold` samples of 7x7 are flat, at every column or every second one. */
-    void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
-    /* w samples, or marks, out of every second one. */
-    void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
-    void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
-    void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
-    void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
-                     uint16_t *code);
-    int  strip_columns;
-    /* Counts in rows first..end-1 of columns x0..x1-1, at most strip_columns. */
-    void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first, int end);
-    int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
-} vmafgpu__cambi_functions;
-
-/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
- * 2048 values there. Neighbours are often alike, so that each has a histogram of its own to count in. */
-enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
-
-struct vmafgpu__cambi {
-    const vmafgpu__cambi_functions *functions;
-    unsigned char *work;               /* memory that every picture lays out anew: of vmafgpu__cpu.scratch */
-    float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
-
-    /* The present picture. */
-    const vmafgpu__cambi_variant *variant;
-    const vmafgpu__cambi_picture *picture;
-    vmafgpu__view   source;
-    int             is_wide;           /* whether it has words, or bytes */
-    int             scale;
-    int            *source_column, *source_row;                /* where samples are taken from */
-    vmafgpu__plane  image;                                     /* 10 bits, scale 0 */
-    uint8_t        *mask[VMAFGPU__CAMBI_SCALES];               /* rows are as long as those of `codes` */
-    vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
-    vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
-    size_t          histogram_size;                            /* of one column */
-    int             span;                                      /* counts that are added up for a sample */
-    uint8_t        *weights;                                   /* per code how much each difference counts... */
-    uint8_t        *counts;                                    /* ...and whether any does */
-    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands, with
-                                                                  zeros among them */
-    uint32_t        digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS];   /* a histogram of c-values */
-    int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
-    vmafgpu__cambi_band *bands;
-};
-
-/* ---- what the options mean ---- */
-
-/* cd/m2 of a 10-bit sample of limited range on a display after BT.1886, or after PQ. */
-static double vmafgpu__cambi_luminance(int sample, int is_pq) {
-    const int clamped = sample < 64 ? 64 : sample > 940 ? 940 : sample;
-    const double signal = (double)(clamped - 64) / 876;
-    if (is_pq) {
-        const double c1 = 0.8359375, c2 = 18.8515625, c3 = 18.6875;
-        const double p = pow(signal, 1.0 / 78.84375), num = p - c1 > 0 ? p - c1 : 0;
-        return 10000 * pow(num / (c2 - c3 * p), 1.0 / 0.1593017578125);
-    }
-    const double gamma = 2.4, white = pow(300.0, 1.0 / gamma), black = pow(0.01, 1.0 / gamma);
-    const double lift = signal + black / (white - black);
-    return pow(white - black, gamma) * pow(lift > 0 ? lift : 0, gamma);
-}
-
-static int vmafgpu__cambi_is_visible(int sample, int difference, double threshold, int is_pq) {
-    const double low = vmafgpu__cambi_luminance(sample, is_pq);
-    return vmafgpu__cambi_luminance(sample + difference, is_pq) - low > threshold * low;
-}
-
-/* Largest sample at which the difference is visible. What is visible need not be one interval, so the way of searching
- * is part of the result. */
-static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
-    int low = 64, high = 940 - difference - 1;
-    if (!vmafgpu__cambi_is_visible(low, difference, threshold, is_pq))
-        return 0;
-    if (!vmafgpu__cambi_is_visible(low + 1, difference, threshold, is_pq))
-        return low;
-    if (vmafgpu__cambi_is_visible(high, difference, threshold, is_pq))
-        return vmafgpu__cambi_is_visible(high + 1, difference, threshold, is_pq) ? 1023 : high;
-    for (;;) {
-        const int middle = low + (high - low) / 2;
-        if (!vmafgpu__cambi_is_visible(middle, difference, threshold, is_pq))
-            high = middle;
-        else if (vmafgpu__cambi_is_visible(middle + 1, difference, threshold, is_pq))
-            low = middle;
-        else
-            return middle;
-    }
-}
-
-/* Darkest sample that reaches a luminance; 0 where all do. */
-static int vmafgpu__cambi_floor(double luminance, int is_pq) {
-    int sample = 64;
-    while (sample <= 940 && vmafgpu__cambi_luminance(sample, is_pq) < luminance)
-        sample++;
-    return sample == 64 ? 0 : sample;
-}
-
-static vmafgpu__cambi_picture vmafgpu__cambi_picture_of(int width, int height, int window_size, int halved) {
-    vmafgpu__cambi_picture p;
-    const uint32_t tiles = (uint32_t)(width / 64) * (uint32_t)(height / 64);
-    int window = window_size * (width + height) / 375 >> 4;
-    if (halved)
-        window = (window + 1) >> 1;
-    p.width = width;
-    p.height = height;
-    p.window = window | 1;
-    p.mask_threshold = (49 + 3 * ((tiles ? vmafgpu__ceil_log2(tiles) : 0) - 11) - 1) >> 1;
-    return p;
-}
-
-/* Width or height of a scale, whose steps round up. */
-static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, int scale) {
-    const int shift = scale + variant->halved;
-    return (size + (1 << shift) - 1) >> shift;
-}
-
-VMAFGPU__COLD
-
-static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__cambi_variant *variant,
-                                                   const vmafgpu__cambi_picture *p) {
-    const int last = VMAFGPU__CAMBI_SCALES - 1, reach = p->window >> 1;
-    if (p->width < VMAFGPU__CAMBI_MIN_SIZE && p->height < VMAFGPU__CAMBI_MIN_SIZE)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi needs a picture with %d or more pixels in width or height, not %dx%d",
-                             (int)VMAFGPU__CAMBI_MIN_SIZE, p->width, p->height);
-    if (p->window > VMAFGPU__CAMBI_MAX_WINDOW)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi would need a window of %d pixels for a picture of %dx%d, and the "
-                             "largest is %d: set cambi_high_res_speedup, or lower window_size",
-                             p->window, p->width, p->height, (int)VMAFGPU__CAMBI_MAX_WINDOW);
-    if (vmafgpu__cambi_size(variant, p->width, last) < reach || vmafgpu__cambi_size(variant, p->height, last) < reach)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi is not defined for a picture of %dx%d: at its smallest scale it would "
-                             "have fewer than %d pixels in width or height, half of the window", p->width, p->height,
-                             reach);
-    return VMAFGPU_OK;
-}
-
-/* How much a difference of k counts: 1, 2, 3, 4, 4, 5, 5, 6... */
-static int vmafgpu__cambi_weight(int k) {
-    static const int8_t weights[VMAFGPU__CAMBI_CONTRASTS] = {
-        1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9
-    };
-    return weights[k - 1];
-}
-
-/* The largest sum there can be must fit 63 bits with its 24 behind the point; only huge pictures with small windows
- * do not. */
-static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
-    const double pixels = (double)vmafgpu__cambi_size(variant, p->width, 0) *
-                          (double)vmafgpu__cambi_size(variant, p->height, 0);
-    const double most = vmafgpu__cambi_weight(variant->contrasts) * (double)(p->window * p->window + 1) / 4;
-    return pixels * most < 549755813888.0;   /* 2^39 */
-}
-
-static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__cambi_variant *variant) {
-    const vmafgpu_config *c = &v->config;
-    const double *o = e->option, threshold = o[VMAFGPU__CAMBI_VISIBILITY];
-    const int is_pq = (int)(o[VMAFGPU__CAMBI_EOTF] != 0 ? o[VMAFGPU__CAMBI_EOTF] : o[VMAFGPU__CAMBI_OLD_EOTF]);
-    const int window = (int)o[VMAFGPU__CAMBI_WINDOW], speedup = (int)o[VMAFGPU__CAMBI_SPEEDUP];
-    const int bit_depth = o[VMAFGPU__CAMBI_ENC_BIT_DEPTH] != 0 ? (int)o[VMAFGPU__CAMBI_ENC_BIT_DEPTH] : c->bit_depth;
-    int width = (int)o[VMAFGPU__CAMBI_ENC_WIDTH], height = (int)o[VMAFGPU__CAMBI_ENC_HEIGHT];
-    int source_width = (int)o[VMAFGPU__CAMBI_SRC_WIDTH], source_height = (int)o[VMAFGPU__CAMBI_SRC_HEIGHT];
-    if (!width || !height || width > c->width || height > c->height) {
-        width = c->width;
-        height = c->height;
-    }
-    if (!source_width || !source_height) {
-        source_width = c->width;
-        source_height = c->height;
-    }
-    if ((source_width > width && source_height < height) || (source_width < width && source_height > height))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi cannot have a source of %dx%d for an encode of %dx%d: one is wider, "
-                             "the other higher", source_width, source_height, width, height);
-    const int64_t pixels = (int64_t)width * height;
-    variant->halved = (speedup == 1080 && pixels >= 1920 * 1080) || (speedup == 1440 && pixels >= 2560 * 1440) ||
-                      (speedup == 2160 && pixels >= 3840 * 2160);
-    variant->softened = bit_depth < 10;
-    variant->pictures = o[VMAFGPU__CAMBI_FULL_REF] != 0 ? 2 : 1;
-    variant->contrasts = 1 << (int)o[VMAFGPU__CAMBI_LOG_CONTRAST];
-    /* The older name of the option counts when it was given. */
-    variant->topk = o[o[VMAFGPU__CAMBI_OLD_TOPK] != 0.6 ? VMAFGPU__CAMBI_OLD_TOPK : VMAFGPU__CAMBI_TOPK];
-    int highest = 0;
-    for (int k = 1; k <= variant->contrasts; k++) {
-        variant->limit[k - 1] = vmafgpu__cambi_limit(k, threshold, is_pq);
-        highest = variant->limit[k - 1] > highest ? variant->limit[k - 1] : highest;
-    }
-    variant->floor = vmafgpu__cambi_floor(o[VMAFGPU__CAMBI_VISIBLE_LUMINANCE], is_pq);
-    variant->base = variant->floor - 3 * variant->contrasts + 1;
-    variant->base = variant->base > 0 ? variant->base : 0;
-    variant->bins = highest + variant->contrasts - variant->base + 1;
-    if (variant->bins < 1)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "cambi_vis_lum_threshold %.6g leaves no sample that the feature cambi could look at",
-                             o[VMAFGPU__CAMBI_VISIBLE_LUMINANCE]);
-    variant->picture[0] = vmafgpu__cambi_picture_of(width, height, window, variant->halved);
-    variant->picture[1] = vmafgpu__cambi_picture_of(source_width, source_height, window, variant->halved);
-    for (int i = 0; i < 2; i++) {
-        const vmafgpu_result result = vmafgpu__check_cambi_picture(v, variant, &variant->picture[i]);
-        if (result != VMAFGPU_OK)
-            return result;
-        if (!vmafgpu__cambi_sum_fits(variant, &variant->picture[i]))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "a picture of %dx%d is too large for the feature cambi",
-                                 variant->picture[i].width, variant->picture[i].height);
-    }
-    return VMAFGPU_OK;
-}
-
-static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__cambi_variant variant;
-    memset(&variant, 0, sizeof variant);
-    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0)   /* nobody looks at it else */
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option 'eotf' of feature 'cambi' must be one of %s, not '%s'",
-                             vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words, e->word);
-    const vmafgpu_result result = vmafgpu__cambi_resolve(v, e, &variant);
-    return result != VMAFGPU_OK ? result
-                                : vmafgpu__find_variant(v, v->plan.cambi, &v->plan.cambi_variants, &variant,
-                                                        sizeof variant, "sets of options of cambi", &e->variant);
-}
-
-/* How many of the c-values of a scale are averaged. */
-static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p,
-                                        int scale) {
-    const int64_t pixels = (int64_t)vmafgpu__cambi_size(variant, p->width, scale) *
-                           vmafgpu__cambi_size(variant, p->height, scale);
-    const int64_t count = (int64_t)(variant->topk * (double)pixels);
-    return count < 1 ? 1 : count > pixels ? pixels : count;
-}
-
-VMAFGPU__COLD_END
-
-/* ---- memory ---- */
-
-/* Lays the work memory out for a picture. */
-static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafgpu__carver *c) {
-    const vmafgpu__cambi_variant *variant = cambi->variant;
-    const int w = cambi->picture->width, h = cambi->picture->height, threads = v->config.threads;
-    const size_t wide = vmafgpu__padded(w > v->config.width ? w : v->config.width) + VMAFGPU__CHUNK;
-    const int group = VMAFGPU__CAMBI_GROUP;
-    cambi->span = (2 * variant->contrasts + group) / group * group;
-    cambi->histogram_size = (size_t)vmafgpu__round_up((uint64_t)(variant->bins + cambi->span), (uint64_t)group);
-    cambi->source_column = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)w);
-    cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
-    cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
-    cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
-    /* c-values lie where pictures and masks were, which nobody looks at once there are codes. */
-    vmafgpu__carver values;
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
-        cambi->codes[s] =   /* one more row, with nothing in it */
-            vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, s), vmafgpu__cambi_size(variant, h, s) + 1);
-    values = *c;
-    cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        /* One more row each: what may be read beyond the last one. */
-        const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
-        cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
-        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(sw) * (uint64_t)(sh + 1) + VMAFGPU__CHUNK);
-        cambi->values[s] = (float *)vmafgpu__carve(&values, sizeof(float) * (uint64_t)sw * (uint64_t)sh);
-    }
-    c->used = c->used > values.used ? c->used : values.used;
-    vmafgpu__cambi_band *bands =
-        (vmafgpu__cambi_band *)vmafgpu__carve(c, sizeof(vmafgpu__cambi_band) * (size_t)threads);
-    cambi->bands = bands;
-    for (int i = 0; i < threads; i++) {
-        vmafgpu__cambi_band unused, *band = bands ? &bands[i] : &unused;
-        for (int k = 0; k < 4; k++)
-            band->line[k] = (uint16_t *)vmafgpu__carve(c, wide * sizeof(uint16_t));
-        for (int k = 0; k < 8; k++)
-            band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
-        band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CHUNK);
-        band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
-        if (cambi->functions->strip_columns == VMAFGPU__CAMBI_STRIP)
-            band->histograms = (uint8_t *)vmafgpu__carve(
-                c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
-        else
-            band->counts = (uint16_t *)vmafgpu__carve(
-                c, sizeof(uint16_t) * (size_t)(variant->bins + 2 * variant->contrasts) * VMAFGPU__CAMBI_WIDE_STRIP);
-    }
-}
-
-/* The reference's table was printed with nine digits. That matters for 42 of its entries. */
-static void vmafgpu__cambi_reciprocals(float *reciprocal) {
-    double unit = 1e8;
-    reciprocal[0] = 0;
-    for (int i = 1, power = 1; i <= VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW; i++) {
-        if (i > power) {
-            power *= 10;
-            unit *= 10;
-        }
-        reciprocal[i] = (float)(floor(unit / (double)i + 0.5) / unit);
-    }
-}
-
-/* How much a difference of k counts for a sample of that code; 0: nobody sees it. */
-static int vmafgpu__cambi_weight_at(const vmafgpu__cambi_variant *variant, int code, int k) {
-    const int value = code + variant->base;
-    const int visible = value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
-    return visible ? vmafgpu__cambi_weight(k) : 0;
-}
-
-/* [bins][contrasts] */
-static void vmafgpu__cambi_weigh(const vmafgpu__cambi_variant *variant, uint8_t *weights) {
-    for (int code = 0; code < variant->bins; code++)
-        for (int k = 1; k <= variant->contrasts; k++)
-            *weights++ = (uint8_t)vmafgpu__cambi_weight_at(variant, code, k);
-}
-
-/* Whether any difference counts. */
-static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int code) {
-    int sum = 0;
-    for (int k = 1; k <= variant->contrasts; k++)
-        sum += vmafgpu__cambi_weight_at(variant, code, k);
-    return sum > 0;
-}
-
-/* scratch: what pictures need is seen to be in it. */
-static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
-    uint64_t most = 0;
-    if (!v->plan.cambi_variants)
-        return VMAFGPU_OK;
-    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, sizeof *v->cambi);
-    if (!v->cambi)
-        return vmafgpu__fail_memory(v, "the feature cambi", sizeof *v->cambi);
-    v->cambi->functions = functions;
-    for (int i = 0; i < v->plan.cambi_variants; i++)
-        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
-            vmafgpu__carver carver = { NULL, 0 };
-            v->cambi->variant = &v->plan.cambi[i];
-            v->cambi->picture = &v->cambi->variant->picture[k];
-            vmafgpu__cambi_layout(v, v->cambi, &carver);
-            most = carver.used > most ? carver.used : most;
-        }
-    *scratch = most > *scratch ? most : *scratch;
-    vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
-    for (int i = 0; i < v->extractor_count; i++) {
-        vmafgpu__extractor *e = &v->extractors[i];
-        const size_t size = (size_t)e->given_size;
-        if (!e->given_text)
-            continue;
-        if (!(e->text = (char *)vmafgpu__take(v, size + 1)))
-            return vmafgpu__fail_memory(v, "heatmaps_path", size + 1);
-        memcpy(e->text, e->given_text, size);
-        e->given_text = NULL;
-    }
-    return VMAFGPU_OK;
-}
-
-static void vmafgpu__cambi_cpu_close(vmafgpu *v) {
-    for (int i = 0; i < v->extractor_count; i++) {
-        vmafgpu__give(v, v->extractors[i].text);
-        v->extractors[i].text = NULL;
-    }
-    vmafgpu__give(v, v->cambi);
-    v->cambi = NULL;
-}
-
-/* ---- stages ---- */
-
-/* Where each of `count` samples comes from when a side of `size` is shrunk or stretched to them, in the reference's
- * float steps, which drift. */
-static void vmafgpu__cambi_positions(int size, int count, int *positions) {
-    const float ratio = (float)size / (float)count;
-    float at = (float)((double)(ratio / 2) - 0.5);
-    for (int i = 0; i < count; i++) {
-        const int position = (int)((double)at + 0.5);
-        positions[i] = size == count ? i : position < size ? position : size - 1;
-        at += ratio;
-    }
-}
-
-/* A sample with 10 bits. */
-static inline uint16_t vmafgpu__cambi_ten_bits(int sample, int bit_depth) {
-    const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
-    return (uint16_t)(((sample << up) + (int)vmafgpu__half(down)) >> down);
-}
-
-static void vmafgpu__cambi_import_row_scalar(const uint8_t *source, int wide, int bit_depth, int w,
-                                             uint16_t *VMAFGPU__RESTRICT row) {
-    if (wide)
-        for (int x = 0; x < w; x++)
-            row[x] = vmafgpu__cambi_ten_bits(vmafgpu__word(source, x), bit_depth);
-    else
-        for (int x = 0; x < w; x++)
-            row[x] = (uint16_t)(source[x] << 2);
-}
-
-/* Row y of the picture. */
-static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
-    const vmafgpu__cambi *cambi = v->cambi;
-    const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
-    const int bit_depth = v->config.bit_depth;
-    if (cambi->picture->width == v->config.width) {
-        cambi->functions->import_row(source, cambi->is_wide, bit_depth, v->config.width, row);
-        return;
-    }
-    for (int x = 0; x < cambi->picture->width; x++) {
-        const int k = cambi->source_column[x];
-        row[x] = vmafgpu__cambi_ten_bits(cambi->is_wide ? vmafgpu__word(source, k) : source[k], bit_depth);
-    }
-}
-
-/* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. The last column
- * has no neighbour to the right, which a copy of itself stands for; the last row none below. */
-static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
-                                         uint16_t *VMAFGPU__RESTRICT out) {
-    if (below)
-        for (int x = 0; x < w; x++)
-            out[x] = (uint16_t)((row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2);
-    else
-        for (int x = 0; x < w; x++)
-            out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
-}
-
-/* None outside the picture is flat. The last sample has itself for a neighbour to the right. */
-static void vmafgpu__cambi_flat_row_scalar(const uint16_t *row, const uint16_t *below, int w,
-                                           uint8_t *VMAFGPU__RESTRICT flat) {
-    for (int x = 0; x < w; x++)
-        flat[x] = (uint8_t)((row[x] == row[x + 1]) & (row[x] == below[x]));
-    memset(flat + w, 0, vmafgpu__padded(w) - (size_t)w);
-}
-
-static void vmafgpu__cambi_slide_scalar(uint8_t *VMAFGPU__RESTRICT column, const uint8_t *newest, const uint8_t *oldest,
-                                        int w) {
-    for (int x = 0; x < w; x++)
-        column[x] = (uint8_t)(column[x] + newest[x] - oldest[x]);
-}
-
-static void vmafgpu__cambi_mask_row_scalar(const uint8_t *column, int w, int halved, int threshold,
-                                           uint8_t *VMAFGPU__RESTRICT sum, uint8_t *VMAFGPU__RESTRICT mask) {
-    for (int x = 0; x < w; x++)
-        sum[x] = (uint8_t)(column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] + column[x + 2] +
-                           column[x + 3]);
-    for (int x = 0; x << halved < w; x++)
-        mask[x] = sum[x << halved] > threshold;
-}
-
-static void vmafgpu__cambi_halve_row_scalar(const uint16_t *row, int w, uint16_t *VMAFGPU__RESTRICT out) {
-    for (int x = 0; x < w; x++)
-        out[x] = row[2 * x];
-}
-
-static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t *VMAFGPU__RESTRICT out) {
-    for (int x = 0; x < w; x++)
-        out[x] = mask[2 * x];
-}
-
-/* Makes row y of the picture in line 2 or 3 of the strip, in turn; rows come one after the other, the first at `start`. */
-static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
-    const vmafgpu__cambi *cambi = v->cambi;
-    const int w = cambi->picture->width, h = cambi->picture->height;
-    uint16_t *out = band->line[2 + (y & 1)];
-    if (!cambi->variant->softened) {
-        vmafgpu__cambi_take_row(v, y, out);
-    } else {
-        for (int k = y == start ? y : y + 1; k <= y + 1 && k < h; k++) {
-            uint16_t *row = band->line[k & 1];
-            vmafgpu__cambi_take_row(v, k, row);
-            row[w] = row[w - 1];
-        }
-        cambi->functions->soften(band->line[y & 1], y + 1 < h ? band->line[(y + 1) & 1] : NULL, w, out);
-    }
-    out[w] = out[w - 1];
-    return out;
-}
-
-/* The samples of scale 0 before its filter, and which of them are marked: those in whose neighbourhood enough samples
- * of the picture are flat. */
-static void vmafgpu__cambi_mark_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    const vmafgpu__cambi *cambi = v->cambi;
-    const vmafgpu__cambi_functions *f = cambi->functions;
-    vmafgpu__cambi_band *band = &cambi->bands[index];
-    const int w = cambi->picture->width, h = cambi->picture->height, reach = VMAFGPU__CAMBI_REACH;
-    const int halved = cambi->variant->halved;
-    const int scaled_w = vmafgpu__cambi_size(cambi->variant, w, 0);
-    uint8_t *column = band->column + VMAFGPU__CHUNK;
-    const uint16_t *row, *below;
-    int first, end;
-    vmafgpu__part(vmafgpu__cambi_size(cambi->variant, h, 0), index, v->config.threads, &first, &end);
-    if (first == end)
-        return;
-    memset(band->column, 0, vmafgpu__padded(w) + 2 * VMAFGPU__CHUNK);
-    for (int i = 0; i < 8; i++)
-        memset(band->flat[i], 0, vmafgpu__padded(w));
-    int y = (first << halved) - reach;
-    y = y > 0 ? y : 0;
-    const int start = y;
-    below = vmafgpu__cambi_make_row(v, band, start, start);
-    for (; y <= ((end - 1) << halved) + reach; y++) {
-        uint8_t *newest = band->flat[y & 7];
-        const int own = y >> halved, marked = (y - reach) >> halved;
-        if (y < h) {
-            row = below;
-            below = y + 1 < h ? vmafgpu__cambi_make_row(v, band, y + 1, start) : row;
-            f->flat_row(row, below, w, newest);
-            if (own >= first && own < end && own << halved == y) {
-                uint16_t *image = cambi->image.data + own * cambi->image.stride;
-                if (halved)
-                    f->halve_row(row, scaled_w, image);
-                else
-                    memcpy(image, row, sizeof *row * (size_t)w);
-            }
-        } else {
-            memset(newest, 0, vmafgpu__padded(w));
-        }
-        f->slide(column, newest, band->flat[(y + 1) & 7], w);   /* seven rows before */
-        if (y - reach >= first << halved && marked << halved == y - reach)
-            f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
-                        cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
-    }
-}
-
-/* What most of three values are; where they all differ, the least. Without a branch, so that it can be done for many
- * at a time. */
-static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
-    const uint16_t lower = a < b ? a : b, least = lower < c ? lower : c;
-    const uint16_t other = b == c ? b : least;
-    return ((a == b) | (a == c)) ? a : other;
-}
-
-/* Row y of the present scale before its filter: every second sample of the filtered scale before, into the line, or what
- * is there already. */
-static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
-    if (!cambi->scale)
-        return cambi->image.data + y * cambi->image.stride;
-    const vmafgpu__plane *from = &cambi->filtered[cambi->scale - 1];
-    cambi->functions->halve_row(from->data + 2 * y * from->stride, w, line);
-    return line;
-}
-
-/* The same, filtered along the row. */
-static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line, uint16_t *row) {
-    const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line);
-    cambi->functions->mode_row(raw, raw + 1, raw + 2, w - 2, row + 1);
-    row[0] = raw[0];
-    row[w - 1] = raw[w - 1];
-}
-
-static void vmafgpu__cambi_mode_row_scalar(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w,
-                                           uint16_t *VMAFGPU__RESTRICT out) {
-    for (int x = 0; x < w; x++)
-        out[x] = vmafgpu__cambi_mode(a[x], b[x], c[x]);
-}
-
-/* Beyond the row there is nothing. */
-static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant, const uint16_t *row,
-                                           const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
-    const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
-    for (int x = 0; x < w; x++) {
-        const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps below base */
-        code[x] = (uint16_t)(((mask[x] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
-    }
-    memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
-}
-
-/* Filters a scale and codes it for counting. The outer rows stay as they are. */
-static void vmafgpu__cambi_filter_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    const vmafgpu__cambi *cambi = v->cambi;
-    const vmafgpu__cambi_functions *f = cambi->functions;
-    const vmafgpu__cambi_variant *variant = cambi->variant;
-    const int scale = cambi->scale;
-    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
-    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
-    const size_t mask_stride = vmafgpu__padded(w);
-    uint16_t *const *line = cambi->bands[index].line;
-    int first, end, next;
-    vmafgpu__part(h, index, v->config.threads, &first, &end);
-    next = first > 0 ? first - 1 : 0;
-    for (int y = first; y < end; y++) {
-        uint16_t *out = cambi->filtered[scale].data + y * cambi->filtered[scale].stride;
-        uint8_t *mask = cambi->mask[scale] + (size_t)y * mask_stride;
-        for (; next <= y + 1 && next < h; next++)
-            vmafgpu__cambi_fetch_filtered(cambi, next, w, line[3], line[next % 3]);
-        if (y == 0 || y == h - 1) {
-            const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line[3]);
-            memcpy(out, raw, sizeof *out * (size_t)w);
-        } else {
-            f->mode_row(line[(y + 2) % 3], line[y % 3], line[(y + 1) % 3], w, out);
-        }
-        if (scale)
-            f->halve_mask(cambi->mask[scale - 1] +
-                              2 * (size_t)y * vmafgpu__padded(vmafgpu__cambi_size(variant, cambi->picture->width, scale - 1)),
-                          w, mask);
-        f->code_row(variant, out, mask, w, cambi->codes[scale].data + y * cambi->codes[scale].stride);
-    }
-}
-
-/* Most codes are NOTHING: whether four of them are. */
-static int vmafgpu__cambi_is_empty(const uint16_t *code) {
-    uint64_t four;
-    memcpy(&four, code, sizeof four);
-    return four == UINT64_MAX;
-}
-
-/* Adds a row of codes to the histograms of its columns, or takes it away. */
-static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
-                                     int step) {
-    for (int x = 0; x < count; x++) {
-        if (code[x] != VMAFGPU__CAMBI_NOTHING) {
-            uint8_t *bin = histograms + (size_t)x * size + (size_t)(lead + code[x]);
-            *bin = (uint8_t)(*bin + step);
-        } else if (x + 4 <= count && vmafgpu__cambi_is_empty(code + x)) {
-            x += 3;
-        }
-    }
-}
-
-/* The same for a row that comes and one that goes. */
-static void vmafgpu__cambi_plain_slide(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
-                                      const uint16_t *gone, int count) {
-    for (int x = 0; x < count; x++) {
-        uint8_t *bins = histograms + (size_t)x * size + lead;
-        if (come[x] != gone[x]) {
-            if (come[x] != VMAFGPU__CAMBI_NOTHING)
-                bins[come[x]]++;
-            if (gone[x] != VMAFGPU__CAMBI_NOTHING)
-                bins[gone[x]]--;
-        } else if (x + 4 <= count && vmafgpu__cambi_is_empty(come + x) && vmafgpu__cambi_is_empty(gone + x)) {
-            x += 3;
-        }
-    }
-}
-
-/* The c-value of a sample from the counts around its value. */
-static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weights, int contrasts,
-                                  const uint16_t *count) {
-    const int own = count[contrasts];
-    float best = 0;
-    for (int k = 1; k <= contrasts; k++) {
-        const int above = count[contrasts + k], below = count[contrasts - k], most = above > below ? above : below;
-        const float value = (float)(weights[k - 1] * own * most) * reciprocal[own + most];
-        best = value > best ? value : best;
-    }
-    return best;
-}
-
-/* Exactly: what is not 0 is 0.5 or more. */
-static int64_t vmafgpu__cambi_units(float value) {
-    return (int64_t)((double)value * 16777216.0);
-}
-
-/* Counts in the rows first..end-1 of a strip that begins at column x0. */
-static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
-                                        int first, int end) {
-    enum { GROUP = VMAFGPU__CAMBI_GROUP, MAX_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + GROUP) / GROUP * GROUP };
-    const vmafgpu__cambi_variant *variant = cambi->variant;
-    const vmafgpu__plane *codes = &cambi->codes[scale];
-    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
-    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
-    const int window = cambi->picture->window, reach = window >> 1, lead = variant->contrasts;
-    const int span = cambi->span;
-    const int left = x0 - reach > 0 ? x0 - reach : 0, right = x1 + reach < w ? x1 + reach : w;
-    const size_t size = cambi->histogram_size;
-    size_t found = band->count[scale];
-    int64_t sum = band->sum[scale];
-    float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
-    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* columns outside stay empty */
-    uint16_t count[MAX_SPAN];
-    memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
-    for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
-        vmafgpu__cambi_plain_count(origin, size, lead, codes->data + y * codes->stride + left, right - left, 1);
-    for (int y = first; y < end; y++) {
-        const uint16_t *code = codes->data + y * codes->stride;
-        int last_x = -2;
-        const uint16_t *come = y + reach < h ? code + reach * codes->stride + left : NULL;
-        const uint16_t *gone = y > first && y - reach - 1 >= 0 ? code - (reach + 1) * codes->stride + left : NULL;
-        if (come && gone)
-            vmafgpu__cambi_plain_slide(origin, size, lead, come, gone, right - left);
-        else if (come || gone)
-            vmafgpu__cambi_plain_count(origin, size, lead, come ? come : gone, right - left, come ? 1 : -1);
-        for (int x = x0; x < x1; x++) {
-            if (code[x] == VMAFGPU__CAMBI_NOTHING) {
-                x += x + 4 <= x1 && vmafgpu__cambi_is_empty(code + x) ? 3 : 0;
-                continue;
-            }
-            if (!cambi->counts[code[x]])
-                continue;
-            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x];   /* leftmost of the window */
-            if (x - 1 == last_x && code[x] == code[x - 1]) {
-                const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
-                for (int i = 0; i < span; i++)
-                    count[i] = (uint16_t)(count[i] + reached[i] - left_behind[i]);
-            } else {
-                memset(count, 0, sizeof(uint16_t) * (size_t)span);
-                for (int k = 0; k < window; k++, cell += size)
-                    for (int g = 0; g < span; g += GROUP)
-                        for (int i = 0; i < GROUP; i++)
-                            count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
-            }
-            last_x = x;
-            const float value = vmafgpu__cambi_value(
-                cambi->reciprocal, cambi->weights + (size_t)code[x] * (size_t)lead, lead, count);
-            if (cambi->in_place) {
-                cambi->values[scale][(size_t)y * (size_t)w + (size_t)x] = value;
-            } else if (value > 0) {
-                values[found++] = value;
-                sum += vmafgpu__cambi_units(value);
-            }
-        }
-    }
-    band->length[scale] = band->count[scale] = found;
-    band->sum[scale] = sum;
-}
-
-static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
-                                               size_t *alike_count);
-
-static const vmafgpu__cambi_functions vmafgpu__cambi_level_scalar = {
-    vmafgpu__cambi_import_row_scalar, vmafgpu__cambi_soften_scalar, vmafgpu__cambi_flat_row_scalar,
-    vmafgpu__cambi_slide_scalar, vmafgpu__cambi_mask_row_scalar, vmafgpu__cambi_halve_row_scalar,
-    vmafgpu__cambi_halve_mask_scalar, vmafgpu__cambi_mode_row_scalar, vmafgpu__cambi_code_row_scalar,
-    VMAFGPU__CAMBI_STRIP, vmafgpu__cambi_strip_scalar, vmafgpu__cambi_sum_above_scalar
-};
-
-static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
-    const vmafgpu__cambi *cambi = v->cambi;
-    vmafgpu__cambi_band *band = &cambi->bands[index];
-    const int w = vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
-    int first, end;
-    vmafgpu__part(vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale), index, v->config.threads, &first,
-                  &end);
-    band->first_row[scale] = first;
-    band->length[scale] = band->count[scale] = 0;
-    band->sum[scale] = 0;
-    if (cambi->in_place)
-        memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
-    const vmafgpu__cambi_functions *f = cambi->functions;
-    for (int x = 0; x < w && first < end; x += f->strip_columns)
-        f->strip(cambi, band, scale, x, x + f->strip_columns < w ? x + f->strip_columns : w, first, end);
-}
-
-static void vmafgpu__cambi_count_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
-        vmafgpu__cambi_count_scale(v, index, s);
-}
-
-static void vmafgpu__cambi_recount_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cambi_count_scale(v, index, v->cambi->scale);
-}
-
-/* ---- pooling ---- */
-
-/* The list of c-values that a band found. */
-static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, size_t *count) {
-    const vmafgpu__cambi *cambi = v->cambi;
-    const size_t w = (size_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
-    *count = cambi->bands[band].length[scale];
-    return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
-}
-
-/* Finds the upper sixteen bits of the c-value of rank *rank, counted from 1 at the largest; *rank becomes that among the
- * values with these bits. */
-static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
-    enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
-    uint32_t (*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
-    int64_t above = 0;
-    memset(histogram, 0, sizeof v->cambi->digits);
-    for (int i = 0; i < v->config.threads; i++) {
-        size_t count;
-        const float *values = vmafgpu__cambi_found(v, i, scale, &count);
-        for (size_t k = 0; k < count; k++) {
-            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16;   /* 0 has a place of its own */
-            histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
-        }
-    }
-    do {
-        *rank -= above;
-        digit--;
-        above = 0;
-        for (int i = 0; i < NEIGHBOURS; i++)
-            above += histogram[digit][i];
-    } while (above < *rank);
-    return digit - 1 + VMAFGPU__CAMBI_LOWEST;
-}
-
-/* The sum of the values from `high` on, in units of 2^-24; those from `low` on and below `high` go to `alike`. */
-static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
-                                               size_t *alike_count) {
-    int64_t sum = 0;
-    for (size_t k = 0; k < count; k++) {
-        const float value = values[k];
-        if (value >= high)
-            sum += vmafgpu__cambi_units(value);
-        else if (value >= low)
-            alike[(*alike_count)++] = value;
-    }
-    return sum;
-}
-
-/* The sum of the `rank` largest of n values whose upper sixteen bits are alike, in units of 2^-24. */
-static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
-    uint32_t found = 0, known = 0;
-    int64_t sum = 0;
-    if (!n)
-        return 0;
-    for (int shift = 8; shift >= 0; shift -= 8) {
-        uint32_t histogram[256], digit = 255;
-        int64_t rest = rank;
-        memset(histogram, 0, sizeof histogram);
-        for (size_t k = 0; k < n; k++)
-            if ((vmafgpu__float_bits(values[k]) & known) == found)
-                histogram[vmafgpu__float_bits(values[k]) >> shift & 255]++;
-        while (histogram[digit] < rest)
-            rest -= histogram[digit--];
-        for (size_t k = 0; k < n; k++)
-            if ((vmafgpu__float_bits(values[k]) & known) == found &&
-                (vmafgpu__float_bits(values[k]) >> shift & 255) > digit)
-                sum += vmafgpu__cambi_units(values[k]);
-        rank = rest;
-        found |= digit << shift;
-        known |= 255u << shift;
-    }
-    found |= vmafgpu__float_bits(values[0]) & 0xffff0000u;
-    return sum + rank * vmafgpu__cambi_units(vmafgpu__float_of_bits(found));
-}
-
-/* The sum of the `top` largest c-values of a scale, of which there are more. The lists are used up. */
-static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) {
-    const uint32_t digit = vmafgpu__cambi_select_high(v, scale, &top);
-    float *alike = v->cambi->values[scale];   /* the front of the lists, which has been looked at by then */
-    size_t alike_count = 0;
-    int64_t sum = 0;
-    for (int i = 0; i < v->config.threads; i++) {
-        size_t count;
-        const float *values = vmafgpu__cambi_found(v, i, scale, &count);
-        sum += v->cambi->functions->sum_above(values, count, vmafgpu__float_of_bits(digit << 16),
-                                              vmafgpu__float_of_bits((digit + 1) << 16), alike, &alike_count);
-    }
-    return sum + vmafgpu__cambi_sum_low(alike, alike_count, top);
-}
-
-/* Moves the `top` largest of n values to the front, in the very order in which the reference leaves them: Hoare's
- * selection around the value at `top`. */
-static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
-    int64_t left = 0, right = n - 1;
-    while (top < n && left < right) {
-        const float pivot = values[top];
-        int64_t i = left, k = right;
-        while (i <= k) {
-            while (values[i] > pivot)
-                i++;
-            while (values[k] < pivot)
-                k--;
-            if (i <= k) {
-                const float value = values[i];
-                values[i++] = values[k];
-                values[k--] = value;
-            }
-        }
-        if (k < top)
-            left = i;
-        if (top < i)
-            right = k;
-    }
-}
-
-/* A sum of 2^29 or more does not fit a double with its 24 bits behind the point, and the reference, which adds in
- * double precision, rounds on the way. What comes out still is a multiple of 2^-24. */
-static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
-    vmafgpu__cambi *cambi = v->cambi;
-    const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
-                           vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale);
-    double sum = 0;
-    cambi->scale = scale;
-    cambi->in_place = 1;
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_recount_task, v);
-    cambi->in_place = 0;
-    if (result != VMAFGPU_OK)
-        return result;
-    vmafgpu__cambi_gather_top(cambi->values[scale], pixels, top);
-    for (int64_t i = 0; i < top; i++)
-        sum += (double)cambi->values[scale][i];
-    *units = (int64_t)(sum * 16777216.0);
-    return VMAFGPU_OK;
-}
-
-/* The sum of the `top` largest c-values of a scale, in units of 2^-24. */
-static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, int64_t *units) {
-    int64_t all = 0, sum = 0;
-    for (int i = 0; i < v->config.threads; i++) {
-        all += (int64_t)v->cambi->bands[i].count[scale];
-        sum += v->cambi->bands[i].sum[scale];
-    }
-    if (all > top)
-        sum = vmafgpu__cambi_sum_top(v, scale, top);
-    *units = sum;
-    return sum >= (int64_t)1 << 53 ? vmafgpu__cambi_pool_rounded(v, scale, top, units) : VMAFGPU_OK;
-}
-
-/* Everything about one picture. */
-static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *source, int is_wide, int64_t *top) {
-    vmafgpu__cambi *cambi = v->cambi;
-    const vmafgpu__cambi_variant *variant = cambi->variant;
-    vmafgpu__carver carver = { NULL, 0 };
-    carver.base = cambi->work;
-    vmafgpu__cambi_layout(v, cambi, &carver);
-    cambi->source = *source;
-    cambi->is_wide = is_wide;
-    vmafgpu__cambi_positions(v->config.width, cambi->picture->width, cambi->source_column);
-    vmafgpu__cambi_positions(v->config.height, cambi->picture->height, cambi->source_row);
-    vmafgpu__cambi_weigh(variant, cambi->weights);
-    for (int code = 0; code < variant->bins; code++)
-        cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)   /* the row outside the picture */
-        memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
-               0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
-    vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
-    for (cambi->scale = 0; result == VMAFGPU_OK && cambi->scale < VMAFGPU__CAMBI_SCALES; cambi->scale++)
-        result = vmafgpu__run(v, vmafgpu__cambi_filter_task, v);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__run(v, vmafgpu__cambi_count_task, v);
-    for (int s = 0; result == VMAFGPU_OK && s < VMAFGPU__CAMBI_SCALES; s++)
-        result = vmafgpu__cambi_pool(v, s, vmafgpu__cambi_top_count(variant, cambi->picture, s), &top[s]);
-    return result;
-}
-
-/* ---- heat maps: the c-values of all samples, where they are, on a scale of 16 bits ---- */
-
-/* Makes words of the c-values in a scale's memory, at its front. What is above the scale, by less than one in a hundred where
- * its end was rounded down, wraps, as in libvmaf on x86. */
-static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
-    const vmafgpu__cambi_variant *variant = cambi->variant;
-    const int most = vmafgpu__cambi_weight(variant->contrasts) * cambi->picture->window * cambi->picture->window / 4;
-    const double unit = (double)65535 / most;
-    unsigned char *memory = (unsigned char *)cambi->values[scale];
-    for (size_t i = 0; i < samples; i++) {
-        float value;
-        memcpy(&value, memory + i * sizeof value, sizeof value);
-        const uint16_t word = (uint16_t)(uint32_t)(unit * (double)value);
-        memcpy(memory + i * sizeof word, &word, sizeof word);
-    }
-    return (uint16_t *)(void *)memory;
-}
-
-static int vmafgpu__wants_heatmaps(const vmafgpu *v, int variant) {
-    for (int i = 0; i < v->extractor_count; i++)
-        if (v->extractors[i].text && v->extractors[i].variant == variant)
-            return 1;
-    return 0;
-}
-
-/* Of the present picture, which has been scored. */
-static vmafgpu_result vmafgpu__cambi_give_maps(vmafgpu *v, int variant) {
-    vmafgpu__cambi *cambi = v->cambi;
-    const vmafgpu__cambi_picture *p = cambi->picture;
-    vmafgpu_heatmap map;
-    memset(&map, 0, sizeof map);
-    map.index = v->scoring;
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        map.scale = s;
-        map.width = vmafgpu__cambi_size(cambi->variant, p->width, s);
-        map.height = vmafgpu__cambi_size(cambi->variant, p->height, s);
-        map.named_width = (p->width + (1 << s) - 1) >> s;
-        map.named_height = (p->height + (1 << s) - 1) >> s;
-        cambi->scale = s;
-        cambi->in_place = 1;
-        const vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_recount_task, v);
-        cambi->in_place = 0;
-        if (result != VMAFGPU_OK)
-            return result;
-        map.samples = vmafgpu__cambi_map(cambi, s, (size_t)map.width * (size_t)map.height);
-        for (int i = 0; i < v->extractor_count; i++) {
-            map.path = v->extractors[i].text;
-            if (map.path && v->extractors[i].variant == variant)
-                v->config.on_heatmap(v->config.on_heatmap_user, &map);
-        }
-    }
-    return VMAFGPU_OK;
-}
-
-/* All variants for a pair: reference, distorted. */
-static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair, int is_wide, vmafgpu__cambi_sums *sums) {
-    vmafgpu_result result = VMAFGPU_OK;
-    for (int i = 0; i < v->plan.cambi_variants; i++)
-        for (int k = 0; result == VMAFGPU_OK && k < v->plan.cambi[i].pictures; k++) {
-            v->cambi->variant = &v->plan.cambi[i];
-            v->cambi->picture = &v->cambi->variant->picture[k];
-            result = vmafgpu__cambi_look(v, &pair[k ? 0 : 1], is_wide, sums[i].top[k]);
-            if (result == VMAFGPU_OK && k == 0 && v->scoring >= 0 && vmafgpu__wants_heatmaps(v, i))
-                result = vmafgpu__cambi_give_maps(v, i);
-        }
-    return result;
-}
-
-/* ---- from sums to columns ---- */
-
-/* CAMBI of one picture: the scales' averages, the finest counting most. */
-static double vmafgpu__cambi_total(const vmafgpu__cambi_variant *variant, int which, const vmafgpu__cambi_sums *sums) {
-    const vmafgpu__cambi_picture *p = &variant->picture[which];
-    double score = 0;
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        const double sum = (double)sums->top[which][s] / 16777216.0;
-        score += sum / (double)vmafgpu__cambi_top_count(variant, p, s) * (double)(16 >> s);
-    }
-    return score / (double)(p->window * p->window);
-}
-
-static void vmafgpu__cambi_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                  int64_t position, double *out) {
-    const vmafgpu__cambi_variant *variant = &v->plan.cambi[e->variant];
-    const double limit = e->option[VMAFGPU__CAMBI_MAX_VAL];
-    const double distorted = vmafgpu__cambi_total(variant, 0, &sums->cambi[e->variant]);
-    (void)position;
-    *out++ = distorted < limit ? distorted : limit;
-    if (e->option[VMAFGPU__CAMBI_FULL_REF] == 0)
-        return;
-    const double reference = vmafgpu__cambi_total(variant, 1, &sums->cambi[e->variant]);
-    const double added = distorted - reference > 0 ? distorted - reference : 0;
-    *out++ = reference < limit ? reference : limit;
-    *out++ = added < limit ? added : limit;
-}
-
-#endif /* !VMAFGPU_NO_CAMBI */
-
-/* ================================================================================================
- * >>speed                                        entropy of the chroma planes, or of what moves, in float
- * ================================================================================================
- * A plane is low-passed to a sixteenth of its size and freed of its local mean. The covariance of its 5x5 blocks gives
- * eigenvalues and, through the inverse, a variance for each block; from both follows the entropy of each block, and the
- * score is how far reference and distorted are apart. The result hangs on the rounding of every operation, so their
- * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
- * element still sees the same operations one after another.
- */
-/* ---- options and columns ---- */
-
-static const vmafgpu__column vmafgpu__speed_columns[] = {
-    { "speed_chroma_u", "Speed_chroma_feature_speed_chroma_u_score", 0, 0, 0 },
-    { "speed_chroma_v", "Speed_chroma_feature_speed_chroma_v_score", 0, 0, 0 },
-    { "speed_chroma_uv", "Speed_chroma_feature_speed_chroma_uv_score", 0, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-static const vmafgpu__column vmafgpu__speed_temporal_columns[] = {
-    { "speed_temporal", "Speed_temporal_feature_speed_temporal_score", 0, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_SPEED
-/* Those of both features, with the same places in either. */
-#define VMAFGPU__SPEED_SHARED_OPTIONS(X) \
-    X(VMAFGPU__SPEED_KERNELSCALE, "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
-    X(VMAFGPU__SPEED_MAX_VAL, "speed_max_val", "mxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
-    X(VMAFGPU__SPEED_NOISE_FLOOR, "speed_nn_floor", "nnf", VMAFGPU__REAL, 0, 0, 1, NULL) \
-    X(VMAFGPU__SPEED_PRESCALE, "speed_prescale", "ps", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
-    X(VMAFGPU__SPEED_METHOD, "speed_prescale_method", "psm", VMAFGPU__WORD, 0, 0, 0, "nearest,bilinear,bicubic,lanczos4") \
-    X(VMAFGPU__SPEED_NOISE, "speed_sigma_nn", "snn", VMAFGPU__REAL, 0.29, 0.1, 2, NULL)
-#define VMAFGPU__SPEED_OPTIONS(X) \
-    VMAFGPU__SPEED_SHARED_OPTIONS(X) \
-    X(VMAFGPU__SPEED_WEIGHTING, "speed_weight_var_mode", "wvm", VMAFGPU__INTEGER, 0, 0, 6, NULL)
-enum { VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-#define VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(X) \
-    X(VMAFGPU__SPEED_REF_DIFF, "speed_use_ref_diff", "urd", VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum {
-    VMAFGPU__SPEED_SHARED = (int)VMAFGPU__SPEED_NOISE,
-    VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ID)
-};
-static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__SPEED_SHARED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ROW)
-    VMAFGPU__LAST_OPTION
-};
-
-enum {
-    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices... */
-    VMAFGPU__SPEED_PITCH = 32,             /* ...and from row to row; between them are zeros */
-    VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
-    VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
-    VMAFGPU__SPEED_PLANES = 4              /* u and v, of the reference and of the distorted frame, at most */
-};
-
-typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
-
-/* Matrices of a QR decomposition, which are too large for the stack. */
-typedef struct vmafgpu__speed_decomposition { vmafgpu__speed_matrix q, r, z, reflection, product; } vmafgpu__speed_decomposition;
-
-/* The same for the columns of a bilinear prescale, side by side. */
-typedef struct vmafgpu__speed_between {
-    int32_t *at[2];
-    float   *weight[2];
-} vmafgpu__speed_between;
-
-/* Rows are padded to a multiple of CHUNK, so that they can be worked on in vectors. */
-typedef struct vmafgpu__speed_plane {
-    vmafgpu__speed_decomposition *decomposition;
-    float  *low;                           /* after the low-pass; later without the local mean */
-    float  *means;                         /* local means, of the same size */
-    float  *line;                          /* of local means down the columns, with margins */
-    double *wide, *ones;                   /* `low` in double precision; a row of ones */
-    double *column_sums;                   /* EDGE + 1 rows */
-    float  *samples;                       /* per place in a block a row with all blocks */
-    float  *solution;
-    float  *variance, *entropy;            /* per block */
-    int     singular;
-} vmafgpu__speed_plane;
-
-/* What is done to rows: in plain C here, in vectors in >>levels. They may be read and written up to their padded width. */
-typedef struct vmafgpu__speed_functions {
-    /* Samples `step` bytes apart, of one byte or two, as floats, as if they had 8 bits, around 0; returns the OR of words. */
-    uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
-    /* (a - b) * unit, of bytes or words (`wide`), which may lie at odd addresses. */
-    void (*difference)(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row);
-    /* A row between two, with its weights. */
-    void (*bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns, int w,
-                     float *out);
-    /* sum += tap * row */
-    void (*add_row)(float *sum, const float *row, float tap, int w);
-    /* The sums of the windows of w x h at each place of a block, sample by sample. */
-    void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
-    /* Sums of products down the columns of windows h rows high that begin at rows 0..places-1, one row of `out` each. The
-     * rows that all windows have come first, from EDGE on; then those above them, upwards; then those below. The products
-     * are exact, fused or not. */
-    void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
-                        double *out, ptrdiff_t out_pitch);
-    /* Rows from `first` on of out = a * b, where row and column before `first` of a are those of the identity. Every
-     * element is a sum over k from `first` up. */
-    void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
-    /* From `top` on: x = (tau * a) * v, and a -= x v' + v x', for a symmetric a. */
-    void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
-    void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
-    /* Solves r x = b for an upper triangle r, with b in place of x. */
-    void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
-    /* The mean over the rows of x * y, added up from the first. */
-    void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
-} vmafgpu__speed_functions;
-
-typedef struct vmafgpu__speed_strip {
-    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
-    float *row, *sum;                      /* after the prescale; after the low-pass down the columns */
-    int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample; -1: none */
-} vmafgpu__speed_strip;
-
-/* Luma before a change, and after. */
-typedef struct vmafgpu__speed_change {
-    const uint8_t       *before;           /* rows without gaps */
-    const vmafgpu__view *now;
-} vmafgpu__speed_change;
-
-struct vmafgpu__speed {
-    const vmafgpu *v;
-    const vmafgpu__speed_functions *functions;
-    unsigned char *work;                   /* memory that every variant lays out anew */
-    const vmafgpu__speed_variant *variant;
-    size_t pitch, block_pitch;             /* of `low` and the like, of rows of blocks */
-    int planes;                            /* that are looked at: 4 of the frames' chroma, or 2 of changes in luma */
-    const vmafgpu_frame *frame[2];
-    vmafgpu__speed_change change[2];
-    vmafgpu__speed_source *columns;        /* of the prescale */
-    vmafgpu__speed_between between;
-    vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
-    vmafgpu__speed_strip *strips;
-};
-
-/* ---- what the options mean ---- */
-
-static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819;   /* log2(2 * pi * e) */
-
-/* For planes of that size. */
-static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int height, int weighting,
-                                   vmafgpu__speed_variant *x) {
-    const double prescale = e->option[VMAFGPU__SPEED_PRESCALE];
-    const float scale = (float)e->option[VMAFGPU__SPEED_KERNELSCALE];
-    const float least_noise = (float)e->option[VMAFGPU__SPEED_NOISE_FLOOR];
-    memset(x, 0, sizeof *x);
-    x->width = width;
-    x->height = height;
-    x->scaled_width = (int)((double)x->width * prescale + 0.5);
-    x->scaled_height = (int)((double)x->height * prescale + 0.5);
-    x->method = (int)e->option[VMAFGPU__SPEED_METHOD];
-    x->resampled = x->scaled_width != x->width || x->scaled_height != x->height;
-    x->columns = x->scaled_width >> VMAFGPU__SPEED_SHIFT;
-    x->rows = x->scaled_height >> VMAFGPU__SPEED_SHIFT;
-    x->blocks_across = x->columns / VMAFGPU__SPEED_BLOCK;
-    x->blocks_down = x->rows / VMAFGPU__SPEED_BLOCK;
-    x->reach = vmafgpu__speed_reach(9, scale);
-    x->local_reach = vmafgpu__speed_reach(2, scale);
-    vmafgpu__speed_gaussian(x->reach, (float)(2.0 * (2 * x->reach + 1) / 5.0), x->taps);
-    vmafgpu__speed_gaussian(x->local_reach, (float)(2 * x->local_reach + 1) / 5.0f, x->local_taps);
-    x->noise = (float)e->option[VMAFGPU__SPEED_NOISE];
-    x->base = (float)((int)VMAFGPU__SPEED_SIDE *
-                      (log2((double)((1 + least_noise) * x->noise)) + vmafgpu__speed_log_2_pi_e));
-    x->weighting = weighting;
-}
-
-/* Refuses what libvmaf does not know or cannot do. */
-static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__speed_variant *x,
-                                           const char *planes) {
-    const double prescale = e->option[VMAFGPU__SPEED_PRESCALE], scale = e->option[VMAFGPU__SPEED_KERNELSCALE];
-    if (!vmafgpu__speed_scale_is_known((float)scale))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "speed_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
-                             "5/3, 1.25, 2.4 and a few more", (double)(float)scale);
-    if (x->resampled && fabs(prescale - 1) < 1e-3)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "speed_prescale %.6g is too near 1: libvmaf takes it for 1, but not for the size",
-                             prescale);
-    if (x->scaled_width < VMAFGPU__SPEED_MIN_SIZE || x->scaled_height < VMAFGPU__SPEED_MIN_SIZE)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature %s needs %s of at least %dx%d pixels, times "
-                             "speed_prescale: here they have %dx%d, times %.6g", e->feature->name, planes,
-                             (int)VMAFGPU__SPEED_MIN_SIZE, (int)VMAFGPU__SPEED_MIN_SIZE, x->width, x->height, prescale);
-    return VMAFGPU_OK;
-}
-
-static vmafgpu_result vmafgpu__speed_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__speed_variant variant;
-    if (v->config.chroma == VMAFGPU_400)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature speed_chroma, which the models vmaf_v1 use, needs chroma, but "
-                             "config.chroma is 4:0:0");
-    vmafgpu__speed_resolve(e, vmafgpu__chroma_width(&v->config), vmafgpu__chroma_height(&v->config),
-                           (int)e->option[VMAFGPU__SPEED_WEIGHTING], &variant);
-    const vmafgpu_result result = vmafgpu__speed_check(v, e, &variant, "chroma planes");
-    return result != VMAFGPU_OK ? result
-                                : vmafgpu__find_variant(v, v->plan.speed, &v->plan.speed_variants, &variant,
-                                                        sizeof variant, "sets of options of speed_chroma", &e->variant);
-}
-
-/* ---- memory ---- */
-
-/* Lays the work memory out for a variant. */
-static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafgpu__carver *c) {
-    const vmafgpu__speed_variant *x = speed->variant;
-    const size_t pitch = vmafgpu__padded(x->columns), low = pitch * (size_t)(x->rows + 1);
-    const size_t blocks = vmafgpu__padded(x->blocks_across * x->blocks_down);
-    speed->pitch = pitch;
-    speed->block_pitch = blocks;
-    speed->columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *speed->columns * (size_t)x->scaled_width);
-    for (int k = 0; k < 2; k++) {
-        speed->between.at[k] = (int32_t *)vmafgpu__carve(c, sizeof(int32_t) * vmafgpu__padded(x->scaled_width));
-        speed->between.weight[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
-    }
-    for (int i = 0; i < speed->planes; i++) {
-        vmafgpu__speed_plane *plane = &speed->plane[i];
-        plane->decomposition = (vmafgpu__speed_decomposition *)vmafgpu__carve(c, sizeof *plane->decomposition);
-        plane->low = (float *)vmafgpu__carve(c, sizeof(float) * low);
-        plane->means = (float *)vmafgpu__carve(c, sizeof(float) * low);
-        plane->line = (float *)vmafgpu__carve(c, sizeof(float) * (pitch + 2 * VMAFGPU__CHUNK));
-        plane->wide = (double *)vmafgpu__carve(c, sizeof(double) * low);
-        plane->ones = (double *)vmafgpu__carve(c, sizeof(double) * pitch);
-        plane->column_sums = (double *)vmafgpu__carve(c, sizeof(double) * pitch * VMAFGPU__SPEED_BLOCK);
-        plane->samples = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
-        plane->solution = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
-        plane->variance = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
-        plane->entropy = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
-    }
-    vmafgpu__speed_strip *strips =
-        (vmafgpu__speed_strip *)vmafgpu__carve(c, sizeof(vmafgpu__speed_strip) * (size_t)v->config.threads);
-    speed->strips = strips;
-    for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__speed_strip unused, *strip = strips ? &strips[i] : &unused;
-        for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE; k++)
-            strip->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->width));
-        strip->row = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
-        strip->sum = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
-    }
-}
-
-static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_functions *functions) {
-    vmafgpu__speed head;
-    uint64_t most = 0;
-    memset(&head, 0, sizeof head);
-    head.planes = VMAFGPU__SPEED_PLANES;
-    for (int i = 0; i < v->plan.speed_variants; i++) {
-        vmafgpu__carver carver = { NULL, 0 };
-        head.variant = &v->plan.speed[i];
-        vmafgpu__speed_layout(v, &head, &carver);
-        most = carver.used > most ? carver.used : most;
-    }
-    if (!most)
-        return VMAFGPU_OK;
-    const uint64_t start = vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT);
-    v->speed = (vmafgpu__speed *)vmafgpu__take(v, start + most);
-    if (!v->speed)
-        return vmafgpu__fail_memory(v, "the feature speed_chroma", start + most);
-    v->speed->v = v;
-    v->speed->planes = VMAFGPU__SPEED_PLANES;
-    v->speed->functions = functions;
-    v->speed->work = (unsigned char *)v->speed + start;
-    return VMAFGPU_OK;
-}
-
-static void vmafgpu__speed_close(vmafgpu *v) {
-    vmafgpu__give(v, v->speed);
-    v->speed = NULL;
-}
-
-/* ---- from the frame's chroma to a plane of a sixteenth ---- */
-
-static uint32_t vmafgpu__speed_import_scalar(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
-                                             float *VMAFGPU__RESTRICT row) {
-    uint32_t seen = 0;
-    if (bytes == 1)
-        for (int x = 0; x < w; x++)
-            row[x] = (float)(int)source[x * step] - 128;
-    else
-        for (int x = 0; x < w; x++) {
-            const uint32_t word = (uint32_t)source[x * step] | (uint32_t)source[x * step + 1] << 8;
-            seen |= word;
-            row[x] = (float)(int)(word >> shift) * unit - 128;
-        }
-    return seen;
-}
-
-static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row) {
-    for (int x = 0; x < w; x++)
-        row[x] = (float)(wide ? (a[2 * x] | a[2 * x + 1] << 8) - (b[2 * x] | b[2 * x + 1] << 8) : a[x] - b[x]) * unit;
-}
-
-/* A row of a frame's chroma. Not 0 if a sample does not fit the bit depth. */
-static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
-                                      float *row) {
-    const vmafgpu_config *c = &speed->v->config;
-    const int shift = vmafgpu__sample_shift(c), bytes = c->bytes_per_sample;
-    const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
-    int step;
-    const uint8_t *source = vmafgpu__frame_row(c, frame, 1 + plane, y, &step);
-    const uint32_t seen = speed->functions->import(source, bytes, step, shift, unit, speed->variant->width, row);
-    return bytes == 2 ? seen & vmafgpu__illegal_bits(c, 0) : 0;
-}
-
-/* A row of what has changed in luma since the frame before, as if samples had 8 bits: exact. */
-static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y, float *row) {
-    const vmafgpu_config *c = &speed->v->config;
-    const int wide = c->bit_depth > 8;
-    const size_t bytes = (size_t)c->width << wide;
-    speed->functions->difference(change->before + bytes * (size_t)y, (const uint8_t *)vmafgpu__view_row(change->now, y), wide,
-                                 1.0f / (float)(1 << (c->bit_depth - 8)), c->width, row);
-}
-
-/* The same, in the same order, from two rows and columns. */
-static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float *weight,
-                                           const vmafgpu__speed_between *columns, int w, float *VMAFGPU__RESTRICT out) {
-    for (int x = 0; x < w; x++) {
-        float value = 0;
-        for (int k = 0; k < 2; k++)
-            for (int i = 0; i < 2; i++)
-                value += weight[k] * columns->weight[i][x] * rows[k][columns->at[i][x]];
-        out[x] = value;
-    }
-}
-
-/* Row y of a plane after the prescale; notes rows with illegal samples. */
-static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
-    const vmafgpu__speed_variant *x = speed->variant;
-    vmafgpu__speed_source down;
-    down.count = 1;
-    down.at[0] = y;
-    if (x->resampled)
-        vmafgpu__speed_source_of(x->method, x->height, x->scaled_height, y, &down);
-    for (int k = 0; k < down.count; k++)
-        if (speed->planes == 2)
-            vmafgpu__speed_change_row(speed, &speed->change[plane], down.at[k], strip->source[k]);
-        else if (vmafgpu__speed_take_row(speed, speed->frame[plane & 1], plane >> 1, down.at[k], strip->source[k]) &&
-            (strip->bad_row[plane] < 0 || down.at[k] < strip->bad_row[plane]))
-            strip->bad_row[plane] = down.at[k];
-    if (!x->resampled)
-        return strip->source[0];
-    if (x->method == VMAFGPU__SPEED_BILINEAR) {
-        const float *rows[2];
-        rows[0] = strip->source[0];
-        rows[1] = strip->source[1];
-        speed->functions->bilinear(rows, down.weight, &speed->between, x->scaled_width, strip->row);
-        return strip->row;
-    }
-    for (int i = 0; i < x->scaled_width; i++)
-        strip->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, strip->source);
-    return strip->row;
-}
-
-static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const float *row, float tap, int w) {
-    for (int i = 0; i < w; i++)
-        sum[i] += tap * row[i];
-}
-
-/* The low-pass of all planes, where its samples are kept: down the columns, then along the rows. */
-static void vmafgpu__speed_low_task(void *arg, int index) {
-    const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
-    const vmafgpu__speed_variant *x = speed->variant;
-    vmafgpu__speed_strip *strip = &speed->strips[index];
-    int first, end;
-    vmafgpu__part(x->rows, index, speed->v->config.threads, &first, &end);
-    for (int plane = 0; plane < speed->planes; plane++) {
-        strip->bad_row[plane] = -1;
-        for (int y = first; y < end; y++) {
-            float *out = speed->plane[plane].low + (size_t)y * speed->pitch;
-            memset(strip->sum, 0, sizeof(float) * (size_t)x->scaled_width);
-            for (int t = -x->reach; t <= x->reach; t++) {
-                const int from = vmafgpu__reflect((y << VMAFGPU__SPEED_SHIFT) + t, x->scaled_height);
-                const float *row = vmafgpu__speed_row(speed, strip, plane, from);
-                speed->functions->add_row(strip->sum, row, x->taps[t + x->reach], x->scaled_width);
-            }
-            for (int i = 0; i < x->columns; i++) {
-                const int at = i << VMAFGPU__SPEED_SHIFT;
-                float sum = 0;
-                if (at >= x->reach && at + x->reach < x->scaled_width)
-                    for (int t = -x->reach; t <= x->reach; t++)
-                        sum += x->taps[t + x->reach] * strip->sum[at + t];
-                else
-                    for (int t = -x->reach; t <= x->reach; t++)
-                        sum += x->taps[t + x->reach] * strip->sum[vmafgpu__reflect(at + t, x->scaled_width)];
-                out[i] = sum;
-            }
-        }
-    }
-}
-
-/* Takes the local mean, a small Gaussian, from every sample. */
-static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
-    const vmafgpu__speed_variant *x = speed->variant;
-    const int w = x->columns, h = x->rows, reach = x->local_reach;
-    const size_t pitch = speed->pitch;
-    float *line = plane->line + VMAFGPU__CHUNK;
-    for (int y = 0; y < h; y++) {
-        float *sum = plane->means + (size_t)y * pitch;
-        memset(line, 0, sizeof(float) * (size_t)w);
-        for (int t = -reach; t <= reach; t++)
-            speed->functions->add_row(line, plane->low + (size_t)vmafgpu__reflect(y + t, h) * pitch,
-                                      x->local_taps[t + reach], w);
-        for (int t = 1; t <= reach; t++) {
-            line[-t] = line[vmafgpu__reflect(-t, w)];
-            line[w - 1 + t] = line[vmafgpu__reflect(w - 1 + t, w)];
-        }
-        memset(sum, 0, sizeof(float) * (size_t)w);
-        for (int t = -reach; t <= reach; t++)
-            speed->functions->add_row(sum, line + t, x->local_taps[t + reach], w);
-    }
-    for (size_t y = 0; y < (size_t)h; y++)
-        for (size_t i = 0; i < (size_t)w; i++) {
-            plane->low[y * pitch + i] -= plane->means[y * pitch + i];
-            plane->wide[y * pitch + i] = (double)plane->low[y * pitch + i];
-        }
-}
-
-/* ---- covariance of the places in a block, over all positions of the block ----
- *
- * For two places that lie dx, dy apart the sum of products is over a window of the plane of all products of samples dx, dy
- * apart. So that plane is made once for each of the 41 distances, and its columns are added up once for all windows. The sums
- * are in double precision, of products that are exact, and their order is the same everywhere: down each column the rows
- * that all windows have, then those above, then those below; along the row of column sums likewise.
- */
-static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
-    enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
-    memset(total, 0, sizeof(float) * SIDE);
-    for (int y = 0; y < h; y++)
-        for (int i = 0; i < w; i++)
-            for (int p = 0; p < SIDE; p++)
-                total[p] += plane[(y + p / BLOCK) * pitch + i + p % BLOCK];
-}
-
-static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
-                                              int h, int places, double *out, ptrdiff_t out_pitch) {
-    enum { EDGE = VMAFGPU__SPEED_EDGE };
-    for (int x = 0; x < w; x++) {
-        double core = 0, above[EDGE + 1], below = 0;
-        for (int y = EDGE; y < h; y++)
-            core += a[y * pitch + x] * b[y * b_pitch + x];
-        above[EDGE] = 0;
-        for (int y = EDGE - 1; y >= 0; y--)
-            above[y] = above[y + 1] + a[y * pitch + x] * b[y * b_pitch + x];
-        for (int k = 0; k < places; k++) {
-            out[k * out_pitch + x] = (core + above[k]) + below;
-            if (k + 1 < places)
-                below += a[(h + k) * pitch + x] * b[(h + k) * b_pitch + x];
-        }
-    }
-}
-
-/* Sums of w columns from each of the columns first..last on, first >= 0, last <= EDGE. */
-static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
-    enum { EDGE = VMAFGPU__SPEED_EDGE };
-    double core = 0, left[EDGE + 1], right = 0;
-    for (int x = EDGE; x < w; x++)
-        core += columns[x];
-    left[EDGE] = 0;
-    for (int x = EDGE - 1; x >= first; x--)
-        left[x] = left[x + 1] + columns[x];
-    for (int k = 0; k <= last; k++) {
-        if (k >= first)
-            sum[k] = (core + left[k]) + right;
-        if (k < last)
-            right += columns[w + k];
-    }
-}
-
-/* The same for windows that are smaller than what all windows have: each by itself. */
-static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h) {
-    double sum = 0;
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++)
-            sum += a[y * pitch + x] * b[y * b_pitch + x];
-    return sum;
-}
-
-/* Sums of products of samples dx, dy apart: sum[y][x] of the window that begins at column x, row y, where that and the
- * one dx, dy further both are places in a block. Without the samples dx, dy apart, sums of samples. */
-static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
-                                       int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
-    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
-    const vmafgpu__speed_variant *x = speed->variant;
-    const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
-    const int first = dx < 0 ? -dx : 0, last = dx > 0 ? EDGE - dx : EDGE, places = BLOCK - dy;
-    const ptrdiff_t pitch = (ptrdiff_t)speed->pitch, other_pitch = with_other ? pitch : 0;
-    const double *other = with_other ? plane->wide + dy * pitch + dx : plane->ones;
-    if (w < EDGE || h < EDGE) {
-        for (int k = 0; k < places; k++)
-            for (int i = first; i <= last; i++)
-                sum[k][i] = vmafgpu__speed_small_sum(plane->wide + k * pitch + i, other + k * other_pitch + i, pitch,
-                                                     other_pitch, w, h);
-        return;
-    }
-    speed->functions->column_sums(plane->wide + first, other + first, pitch, other_pitch, w + last - first, h, places,
-                                  plane->column_sums + first, pitch);
-    for (int k = 0; k < places; k++)
-        vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
-}
-
-/* The sum for one covariance, with libvmaf's roundings and order: compute_cov_kernel_scalar() in speed.c. */
-static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
-                                                  double mean_a, double mean_b) {
-    double sum = 0;
-    for (int32_t y = 0; y < h; y++, a += pitch, b += pitch)
-        for (int32_t x = 0; x < w; x++)
-            sum += ((double)a[x] - mean_a) * ((double)b[x] - mean_b);
-    return sum;
-}
-
-/* The covariance of places p and q, p <= q, whose sum is about `both`: where rounding could make it another float than libvmaf's,
- * the sum is computed again in libvmaf's order. */
-static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h, int p, int q,
-                                          double both, const double *spread, const double *mean) {
-    enum { BLOCK = VMAFGPU__SPEED_BLOCK };
-    const ptrdiff_t pitch = (ptrdiff_t)speed->pitch;
-    const double n = (double)(w * h);
-    const double error = vmafgpu__speed_covariance_error(w, h, both, spread[p], spread[q]);
-    const float low = (float)((both - error) / n), high = (float)((both + error) / n);
-    if (low == high)
-        return low;
-    return (float)(vmafgpu__speed_covariance_in_order(plane->low + p / BLOCK * pitch + p % BLOCK,
-                                                      plane->low + q / BLOCK * pitch + q % BLOCK, pitch, w, h, mean[p], mean[q]) /
-                   n);
-}
-
-static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
-                                      vmafgpu__speed_matrix *out) {
-    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
-    const vmafgpu__speed_variant *x = speed->variant;
-    const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
-    const double n = (double)(w * h);
-    double mean[SIDE], spread[SIDE], sum[BLOCK][BLOCK], single[BLOCK][BLOCK];
-    float total[SIDE];
-    for (int i = 0; i < w + EDGE; i++)
-        plane->ones[i] = 1;
-    speed->functions->totals(plane->low, (ptrdiff_t)speed->pitch, w, h, total);
-    for (int p = 0; p < SIDE; p++)
-        mean[p] = (double)(total[p] / (float)(w * h));
-    memset(out, 0, sizeof *out);
-    vmafgpu__speed_window_sums(speed, plane, 0, 0, 0, single);
-    vmafgpu__speed_window_sums(speed, plane, 0, 0, 1, sum);
-    for (int p = 0; p < SIDE; p++)
-        spread[p] = vmafgpu__speed_spread(n, sum[p / BLOCK][p % BLOCK], mean[p]);
-    for (int dy = 0; dy < BLOCK; dy++)
-        for (int dx = dy ? -EDGE : 0; dx <= EDGE; dx++) {
-            if (dx || dy)
-                vmafgpu__speed_window_sums(speed, plane, dx, dy, 1, sum);
-            for (int y = 0; y + dy < BLOCK; y++)
-                for (int i = dx < 0 ? -dx : 0; i < BLOCK && i + dx < BLOCK; i++) {
-                    const int p = y * BLOCK + i, q = (y + dy) * BLOCK + i + dx;
-                    const double both = sum[y][i] - mean[p] * single[y + dy][i + dx] - mean[q] * single[y][i] +
-                                        n * mean[p] * mean[q];
-                    out->at[p][q] = out->at[q][p] =
-                        vmafgpu__speed_covariance_of(speed, plane, w, h, p, q, both, spread, mean);
-                }
-        }
-}
-
-/* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
-
-/* Makes column i of the lower triangle a reflection; returns its factor. */
-static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
-    const int top = i + 1;
-    float squares = 0;
-    for (int r = top + 1; r < VMAFGPU__SPEED_SIDE; r++)
-        squares += a->at[r][i] * a->at[r][i];
-    const float rest = sqrtf(squares);
-    if (rest == 0)
-        return 0;
-    const float alpha = a->at[top][i], length = sqrtf(alpha * alpha + rest * rest);
-    const float beta = alpha >= 0 ? -length : length, scale = alpha - beta;
-    if (scale != 0) {
-        for (int r = top; r < VMAFGPU__SPEED_SIDE; r++)
-            a->at[r][i] /= scale;
-        a->at[top][i] = beta;
-    }
-    return (beta - alpha) / beta;
-}
-
-static void vmafgpu__speed_apply_scalar(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
-    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++) {
-        x[r] = 0;
-        for (int c = top; c < VMAFGPU__SPEED_SIDE; c++)
-            x[r] += tau * a->at[r][c] * v[c];
-    }
-}
-
-static void vmafgpu__speed_rank_two_scalar(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
-    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++)
-        for (int c = top; c < VMAFGPU__SPEED_SIDE; c++)
-            a->at[r][c] -= x[r] * v[c] + v[r] * x[c];
-}
-
-static void vmafgpu__speed_tridiagonalise(const vmafgpu__speed_functions *f, vmafgpu__speed_matrix *a, float *diagonal,
-                                          float *beside) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE };
-    float v[VMAFGPU__SPEED_PITCH], x[VMAFGPU__SPEED_PITCH];
-    for (int i = 0; i + 2 < SIDE; i++) {
-        const int top = i + 1;
-        const float tau = vmafgpu__speed_reflector(a, i);
-        if (tau == 0)
-            continue;
-        memset(v, 0, sizeof v);
-        memset(x, 0, sizeof x);
-        for (int r = top; r < SIDE; r++)
-            v[r] = r == top ? 1 : a->at[r][i];
-        f->apply(a, top, tau, v, x);
-        float product = 0;
-        for (int r = top; r < SIDE; r++)
-            product += x[r] * v[r];
-        const float half = (float)(-0.5 * (double)tau * (double)product);
-        for (int r = top; r < SIDE; r++)
-            x[r] += half * v[r];
-        f->rank_two(a, top, x, v);
-    }
-    for (int i = 0; i < SIDE; i++) {
-        diagonal[i] = a->at[i][i];
-        beside[i] = i + 1 < SIDE ? a->at[i + 1][i] : 0;
-    }
-}
-
-/* Clears what is negligible beside the diagonal, between first and last. */
-static void vmafgpu__speed_chop(const float *d, float *e, int first, int last) {
-    for (int i = first; i < last; i++)
-        if ((double)fabsf(e[i]) < 1e-6 * (double)(fabsf(d[i]) + fabsf(d[i + 1])))
-            e[i] = 0;
-}
-
-/* Wilkinson's shift for a block of m. */
-static float vmafgpu__speed_shift(const float *d, const float *e, int m) {
-    const float half = (d[m - 2] - d[m - 1]) / 2.0f, side = e[m - 2], corner = d[m - 1];
-    const float length = sqrtf(half * half + side * side);
-    float mu = corner - fabsf(side);
-    if (half > 0)
-        mu = corner - side * (side / (half + length));
-    else if (half < 0)
-        mu = corner + side * (side / (-half + length));
-    return 1e-6 * (double)fabsf(mu) > (double)(fabsf(d[0]) + fabsf(e[0])) ? 0 : mu;
-}
-
-static void vmafgpu__speed_rotation(float x, float z, float *c, float *s) {
-    if (z == 0) {
-        *c = 1;
-        *s = 0;
-    } else if (fabsf(z) > fabsf(x)) {
-        const float t = -x / z;
-        *s = (float)(1.0 / sqrt((double)(1 + t * t)));
-        *c = *s * t;
-    } else {
-        const float t = -z / x;
-        *c = (float)(1.0 / sqrt((double)(1 + t * t)));
-        *s = *c * t;
-    }
-}
-
-/* One QR step on a block of m >= 2: a bulge is made at its top and chased out at its end. */
-static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
-    float x = d[0] - vmafgpu__speed_shift(d, e, m), z = e[0];
-    float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
-    for (int k = 0; k + 1 < m; k++) {
-        float c, s;
-        vmafgpu__speed_rotation(x, z, &c, &s);
-        const float bk1 = c * bk - s * zk;
-        const float ap1 = c * (c * ap - s * bp) + s * (s * aq - c * bp);
-        const float bp1 = c * (s * ap + c * bp) - s * (s * bp + c * aq);
-        const float zp1 = -s * bq;
-        const float aq1 = s * (s * ap + c * bp) + c * (s * bp + c * aq);
-        const float bq1 = c * bq;
-        ak = ap1;
-        bk = bp1;
-        zk = zp1;
-        ap = aq1;
-        bp = bq1;
-        if (k + 2 < m)
-            aq = d[k + 2];
-        if (k + 3 < m)
-            bq = e[k + 2];
-        d[k] = ak;
-        if (k > 0)
-            e[k - 1] = bk1;
-        if (k + 2 < m)
-            e[k + 1] = bp;
-        x = bk;
-        z = zk;
-    }
-    d[m - 1] = ap;
-    e[m - 2] = bk;
-}
-
-/* Eigenvalues in the order in which they come out. */
-static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, float *d) {
-    float e[VMAFGPU__SPEED_SIDE];
-    vmafgpu__speed_matrix a = *matrix;
-    int last = VMAFGPU__SPEED_SIDE - 1, steps = 0;
-    vmafgpu__speed_tridiagonalise(f, &a, d, e);
-    vmafgpu__speed_chop(d, e, 0, last);
-    while (last > 0 && steps < VMAFGPU__SPEED_QR_STEPS) {
-        int first = last - 1;
-        if (e[last - 1] == 0) {
-            last--;
-            continue;
-        }
-        while (first > 0 && e[first - 1] != 0)
-            first--;
-        vmafgpu__speed_qr_step(d + first, e + first, last - first + 1);
-        vmafgpu__speed_chop(d, e, first, last);
-        steps++;
-    }
-}
-
-/* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
-
-/* Some lanes of a row at a time, which may reach into its padding. */
-static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
-                                           float *VMAFGPU__RESTRICT out) {
-    enum { LANES = 8 };
-    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++)
-        for (size_t x = 0; x < (size_t)w; x += LANES) {
-            float sum[LANES] = { 0 };
-            for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++) {
-                const float factor = a->at[i][k], *row = b + k * pitch + x;
-                for (size_t l = 0; l < LANES; l++)
-                    sum[l] += factor * row[l];
-            }
-            memcpy(out + i * pitch + x, sum, sizeof sum);
-    }
-}
-
-static void vmafgpu__speed_identity(vmafgpu__speed_matrix *a) {
-    memset(a, 0, sizeof *a);
-    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
-        a->at[i][i] = 1;
-}
-
-static float vmafgpu__speed_norm(const float *u) {
-    float sum = 0;
-    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
-        sum += u[r] * u[r];
-    return sqrtf(sum);
-}
-
-/* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what
- * has become of it. Returns the length of its vector. */
-static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
-                                        vmafgpu__speed_matrix *out) {
-    float u[VMAFGPU__SPEED_SIDE];
-    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
-        u[r] = r < k ? 0 : z->at[r][k];
-    const float length = vmafgpu__speed_norm(u);
-    u[k] += is_negative ? -length : length;
-    const float scale = vmafgpu__speed_norm(u);
-    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
-        u[r] /= scale;
-    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
-        for (int c = 0; c < VMAFGPU__SPEED_SIDE; c++)
-            out->at[r][c] = -2 * u[r] * u[c];
-    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
-        out->at[r][r] += 1;
-    return scale;
-}
-
-/* w->q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
- * products with it leave them out; unless its vector is no number. */
-static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
-                                         vmafgpu__speed_decomposition *w) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
-    vmafgpu__speed_matrix *const z = &w->z, *const reflection = &w->reflection, *const product = &w->product, *const q = &w->q;
-    *z = *matrix;
-    memset(reflection, 0, sizeof *reflection);
-    vmafgpu__speed_identity(q);
-    for (int k = 0; k + 1 < SIDE; k++) {
-        for (int i = 0; k > 0 && i < SIDE; i++)
-            z->at[k - 1][i] = z->at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
-        const int first = vmafgpu__speed_householder(z, k, !(matrix->at[k][k] >= 0), reflection) > 0 ? k : 0;
-        const size_t size = sizeof(float) * PITCH * (size_t)(SIDE - first);
-        f->multiply(reflection, first, &z->at[0][0], PITCH, SIDE, &product->at[0][0]);
-        memcpy(z->at[first], product->at[first], size);
-        f->multiply(reflection, first, &q->at[0][0], PITCH, SIDE, &product->at[0][0]);
-        memcpy(q->at[first], product->at[first], size);
-    }
-}
-
-static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x) {
-    for (size_t i = VMAFGPU__SPEED_SIDE; i-- > 0;) {
-        float *VMAFGPU__RESTRICT own = x + i * pitch;
-        for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
-            for (int b = 0; b < w; b++)
-                own[b] -= x[j * pitch + (size_t)b] * r->at[i][j];
-        for (int b = 0; b < w; b++)
-            own[b] /= r->at[i][i];
-    }
-}
-
-/* 0 if the matrix is singular. */
-static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, vmafgpu__speed_decomposition *w,
-                                const float *samples, size_t pitch, int blocks, float *solution) {
-    vmafgpu__speed_orthogonalise(f, matrix, w);
-    f->multiply(&w->q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &w->r.at[0][0]);
-    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
-        if ((double)fabsf(w->r.at[i][i]) < 1e-6)
-            return 0;
-    f->multiply(&w->q, 0, samples, pitch, blocks, solution);
-    f->substitute(&w->r, pitch, blocks, solution);
-    return 1;
-}
-
-/* ---- entropy and score ---- */
-
-static void vmafgpu__speed_gather(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
-    enum { BLOCK = VMAFGPU__SPEED_BLOCK };
-    const vmafgpu__speed_variant *x = speed->variant;
-    for (int p = 0; p < VMAFGPU__SPEED_SIDE; p++) {
-        float *out = plane->samples + (size_t)p * speed->block_pitch;
-        for (int y = 0; y < x->blocks_down; y++)
-            for (int i = 0; i < x->blocks_across; i++)
-                *out++ = plane->low[(ptrdiff_t)speed->pitch * (y * BLOCK + p / BLOCK) + i * BLOCK + p % BLOCK];
-    }
-}
-
-static void vmafgpu__speed_variances_scalar(const float *x, const float *y, size_t pitch, int w, float *out) {
-    for (size_t b = 0; b < (size_t)w; b++) {
-        float sum = 0;
-        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
-            sum += x[p * pitch + b] * y[p * pitch + b] / (float)(int)VMAFGPU__SPEED_SIDE;
-        out[b] = sum;
-    }
-}
-
-static const vmafgpu__speed_functions vmafgpu__speed_level_scalar = {
-    vmafgpu__speed_import_scalar, vmafgpu__speed_difference_scalar, vmafgpu__speed_bilinear_scalar,
-    vmafgpu__speed_add_row_scalar, vmafgpu__speed_totals_scalar,
-    vmafgpu__speed_column_sums_scalar, vmafgpu__speed_multiply_scalar, vmafgpu__speed_apply_scalar,
-    vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar
-};
-
-/* Variance and entropy of the blocks of one plane. */
-static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
-    const vmafgpu__speed_functions *f = speed->functions;
-    const vmafgpu__speed_variant *x = speed->variant;
-    const int blocks = x->blocks_across * x->blocks_down;
-    vmafgpu__speed_matrix covariance;
-    float eigenvalue[VMAFGPU__SPEED_SIDE];
-    plane->singular = 0;
-    vmafgpu__speed_subtract_mean(speed, plane);
-    vmafgpu__speed_covariance(speed, plane, &covariance);
-    vmafgpu__speed_eigenvalues(f, &covariance, eigenvalue);
-    vmafgpu__speed_gather(speed, plane);
-    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
-        plane->singular |= (double)eigenvalue[i] < 1e-6;
-    if (!plane->singular)
-        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->decomposition, plane->samples, speed->block_pitch,
-                                                blocks, plane->solution);
-    if (plane->singular)
-        memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * speed->block_pitch);
-    f->variances(plane->solution, plane->samples, speed->block_pitch, blocks, plane->variance);
-    memset(plane->entropy, 0, sizeof(float) * (size_t)blocks);
-    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++) {
-        const float positive = eigenvalue[i] < 0 ? 0 : eigenvalue[i];
-        for (int b = 0; b < blocks; b++) {
-            const double information =
-                vmafgpu__log2((double)(positive * plane->variance[b] + x->noise), vmafgpu__log2_table);
-            plane->entropy[b] = (float)((double)plane->entropy[b] + (information + vmafgpu__speed_log_2_pi_e));
-        }
-    }
-}
-
-static void vmafgpu__speed_measure_task(void *arg, int index) {
-    vmafgpu__speed *speed = (vmafgpu__speed *)arg;
-    for (int plane = index; plane < speed->planes; plane += speed->v->config.threads)
-        vmafgpu__speed_measure(speed, &speed->plane[plane]);
-}
-
-static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafgpu__speed_plane *reference,
-                                    const vmafgpu__speed_plane *distorted) {
-    const int blocks = x->blocks_across * x->blocks_down;
-    float score = 0;
-    if (reference->singular != distorted->singular)
-        return 0;
-    for (int b = 0; b < blocks; b++) {
-        double weight_r, weight_d;
-        if (reference->entropy[b] < x->base && distorted->entropy[b] < x->base)
-            continue;
-        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], vmafgpu__log2_table,
-                               &weight_r, &weight_d);
-        const float r = (float)((double)reference->entropy[b] * weight_r);
-        const float d = (float)((double)distorted->entropy[b] * weight_d);
-        score += fabsf(r - d);
-    }
-    return score / (float)blocks;
-}
-
-/* Scores pairs of planes: score[k] and singular[k] are of 2k and 2k + 1. */
-static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, float *score, int32_t *singular) {
-    const vmafgpu__speed_variant *x = speed->variant;
-    vmafgpu__carver carver = { NULL, 0 };
-    carver.base = speed->work;
-    vmafgpu__speed_layout(v, speed, &carver);
-    for (int i = 0; x->resampled && i < x->scaled_width; i++) {
-        vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, i, &speed->columns[i]);
-        for (int k = 0; x->method == VMAFGPU__SPEED_BILINEAR && k < 2; k++) {
-            speed->between.at[k][i] = speed->columns[i].at[k];
-            speed->between.weight[k][i] = speed->columns[i].weight[k];
-        }
-    }
-    for (int k = 0; x->resampled && k < 2; k++)   /* what may be read beyond the row must be columns, too */
-        memset(speed->between.at[k] + x->scaled_width, 0,
-               sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
-    vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
-    for (int plane = 0; result == VMAFGPU_OK && plane < speed->planes; plane++)
-        for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
-            if (speed->strips[i].bad_row[plane] >= 0)
-                result = vmafgpu__illegal_sample(v, plane & 1 ? "distorted" : "reference", speed->frame[plane & 1],
-                                                 1 + (plane >> 1), speed->strips[i].bad_row[plane]);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__run(v, vmafgpu__speed_measure_task, speed);
-    for (int k = 0; result == VMAFGPU_OK && 2 * k < speed->planes; k++) {
-        const vmafgpu__speed_plane *reference = &speed->plane[2 * k], *distorted = &speed->plane[2 * k + 1];
-        score[k] = vmafgpu__speed_compare(x, reference, distorted);
-        singular[k] = reference->singular || distorted->singular;
-    }
-    return result;
-}
-
-/* All variants for a pair. */
-static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
-                                           vmafgpu__speed_sums *sums) {
-    vmafgpu_result result = VMAFGPU_OK;
-    for (int i = 0; result == VMAFGPU_OK && i < v->plan.speed_variants; i++) {
-        v->speed->variant = &v->plan.speed[i];
-        v->speed->frame[0] = reference;
-        v->speed->frame[1] = distorted;
-        result = vmafgpu__speed_look(v, v->speed, sums[i].score, sums[i].singular);
-    }
-    return result;
-}
-
-/* ---- from sums to columns ---- */
-
-static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                  int64_t position, double *out) {
-    const vmafgpu__speed_sums *s = &sums->speed[e->variant];
-    const double limit = e->option[VMAFGPU__SPEED_MAX_VAL];
-    const float u = s->score[0], v = s->score[1];
-    const float both = s->singular[0] && !s->singular[1]   ? v
-                       : s->singular[1] && !s->singular[0] ? u
-                                                           : (float)((double)(u + v) / 2.0);
-    (void)context, (void)position;
-    *out++ = (double)u < limit ? (double)u : limit;   /* a NaN gives the limit, too */
-    *out++ = (double)v < limit ? (double)v : limit;
-    *out++ = (double)both < limit ? (double)both : limit;
-}
-
-/* ---- of what moves: the same for two planes, how luma has changed since the frame before in either stream ---- */
-
-/* What an extractor keeps. Behind it the luma of the frame before: the reference's, then the distorted one's. */
-typedef struct vmafgpu__speed_past {
-    vmafgpu__speed_variant variant;
-} vmafgpu__speed_past;
-
-static size_t vmafgpu__speed_luma_bytes(const vmafgpu_config *c) {
-    return ((size_t)c->width << (c->bit_depth > 8)) * (size_t)c->height;
-}
-
-static uint8_t *vmafgpu__speed_past_luma(const vmafgpu *v, const vmafgpu__extractor *e, int side) {
-    return (uint8_t *)e->state + vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
-           (size_t)side * vmafgpu__speed_luma_bytes(&v->config);
-}
-
-static vmafgpu_result vmafgpu__speed_temporal_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__speed_variant variant;
-    if (e->option[VMAFGPU__SPEED_PRESCALE] > 1)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "speed_prescale %.6g is not defined for speed_temporal: libvmaf has no memory for it; 1 is "
-                             "the most", e->option[VMAFGPU__SPEED_PRESCALE]);
-    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
-    return vmafgpu__speed_check(v, e, &variant, "frames");
-}
-
-static uint64_t vmafgpu__speed_temporal_state(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
-           2 * (uint64_t)vmafgpu__speed_luma_bytes(&v->config);
-}
-
-static uint64_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__speed head;
-    vmafgpu__speed_variant variant;
-    vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
-    memset(&head, 0, sizeof head);
-    head.planes = 2;
-    head.variant = &variant;
-    vmafgpu__speed_layout(v, &head, &carver);
-    return vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT) + carver.used;
-}
-
-static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &((vmafgpu__speed_past *)e->state)->variant);
-    return VMAFGPU_OK;
-}
-
-/* The first frame of a clip, or of a pair by itself, has changed nothing. */
-static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
-                                                           const vmafgpu__sight *pair, void *scratch, vmafgpu__value *out) {
-    vmafgpu__speed *speed = (vmafgpu__speed *)scratch;
-    float score = 0;
-    int32_t singular;
-    out->real = 0;
-    if (!pair->history)
-        return VMAFGPU_OK;
-    memset(speed, 0, sizeof *speed);
-    speed->v = v;
-    speed->functions = pair->functions->speed;
-    speed->work = (unsigned char *)scratch + vmafgpu__round_up(sizeof *speed, VMAFGPU__ALIGNMENT);
-    speed->variant = &((const vmafgpu__speed_past *)e->state)->variant;
-    speed->planes = 2;
-    for (int side = 0; side < 2; side++) {
-        speed->change[side].before = vmafgpu__speed_past_luma(v, e, side);
-        speed->change[side].now = &pair->luma[e->option[VMAFGPU__SPEED_REF_DIFF] != 0 ? 0 : side];
-    }
-    const vmafgpu_result result = vmafgpu__speed_look(v, speed, &score, &singular);
-    out->real = (double)score;
-    return result;
-}
-
-static void vmafgpu__speed_temporal_keep(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma) {
-    const size_t row = (size_t)v->config.width << (v->config.bit_depth > 8);
-    for (int side = 0; side < 2; side++)
-        for (int y = 0; y < v->config.height; y++)
-            memcpy(vmafgpu__speed_past_luma(v, e, side) + row * (size_t)y, vmafgpu__view_row(&luma[side], y), row);
-}
-
-/* Not below speed_max_val, which only enters the name, as in libvmaf. */
-static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                           int64_t position, double *out) {
-    (void)sums, (void)v, (void)position;
-    *out = vmafgpu__values(v, e)[0].real;
-}
-
-static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
-    1, 0, 0, vmafgpu__speed_temporal_state, vmafgpu__speed_temporal_scratch, vmafgpu__speed_temporal_prepare,
-    vmafgpu__speed_temporal_measure_pair, NULL, vmafgpu__speed_temporal_keep
-};
-
-#endif /* !VMAFGPU_NO_SPEED */
 
 /* ================================================================================================
  * >>chains                                       a frame's work shared out among threads
@@ -13665,6 +11254,3744 @@ VMAFGPU__COLD_END
 #define VMAFGPU__ADM_FEATURE VMAFGPU__LEFT_OUT("adm", "VMAFGPU_NO_ADM", vmafgpu__adm_columns)
 #define VMAFGPU__ADM_LEVEL NULL
 #define VMAFGPU__ADM_PIECE NULL, NULL
+#endif
+
+/* ================================================================================================
+ * >>cambi                                        banding: flat areas whose values differ by little
+ * ================================================================================================
+ * A picture becomes 10 bits deep; flat neighbourhoods are marked; then, on five scales, each marked sample asks how
+ * often its own value and those near it occur in a window around it. All integers up to one product in float. A picture
+ * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__cambi_columns[] = {
+    { "cambi", "Cambi_feature_cambi_score", 0, 0, 0 },
+    { "cambi_source", NULL, 1, 0, 1 },
+    { "cambi_full_reference", NULL, 1, 0, 1 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_CAMBI
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+enum {
+    VMAFGPU__CAMBI_PREPARE_THREADS = 256,
+    VMAFGPU__CAMBI_TILE_WIDTH = 128, VMAFGPU__CAMBI_TILE_HEIGHT = 32,   /* of the picture */
+    VMAFGPU__CAMBI_TILE_MARGIN = 8, VMAFGPU__CAMBI_TILE_REACH = 3,      /* columns on either side; rows */
+    VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
+    /* Bytes of shared memory: the samples, two rows and 16 bytes more of them than are used at a time; a bit for each that
+     * is flat; three digits of the sums along rows; a bit for each that is marked. */
+    VMAFGPU__CAMBI_PREPARE_SHARED =
+        (VMAFGPU__CAMBI_TILE_ROWS + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
+        VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
+        VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 12 +
+        VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4,
+    VMAFGPU__CAMBI_SHRINK_THREADS = 512,
+    VMAFGPU__CAMBI_SHRINK_TILE = 64,     /* side, at scale 1; an eighth of it at scale 4 */
+    VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* with what is around it */
+    VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2,   /* two scales */
+    VMAFGPU__CAMBI_COUNT_WIDTH = 64,     /* columns of a strip */
+    VMAFGPU__CAMBI_COUNT_ROWS = 32,      /* at most, of a block */
+    VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
+    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024,   /* at most, see vmafgpu__cambi_count_shared() */
+    VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
+    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,  /* with four contrasts: codes that are looked at in one go... */
+    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,   /* ...and bytes of their histogram */
+    VMAFGPU__CAMBI_NARROW = 42,          /* largest window where three cells of two columns fit a byte */
+    VMAFGPU__CAMBI_SELECT_THREADS = 256,
+    VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* of a block */
+    VMAFGPU__CAMBI_SELECT_PASSES = 3,
+    VMAFGPU__CAMBI_SELECT_BITS = 9,      /* that a pass finds */
+    VMAFGPU__CAMBI_SELECT_BINS = 512,
+    VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
+    VMAFGPU__CAMBI_ORDER_THREADS = 1024,
+    VMAFGPU__CAMBI_ORDER_RUN = 8,        /* values of a thread at a time */
+    VMAFGPU__CAMBI_ORDER_SMALL = 1024,   /* values of which one thread makes an end */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256,     /* bytes of shared memory, for the warps */
+    VMAFGPU__CAMBI_ORDER_SHARED =
+        VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4
+};
+
+/* The reach of the window as the histograms of the count have it, which are those of pairs of columns. */
+VMAFGPU__FN int32_t vmafgpu__cambi_count_margin(int32_t reach) {
+    return (reach + 1) & ~1;
+}
+
+/* A histogram, of `cell` bytes, for each column of a strip and of the margins beside it. */
+VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
+    return VMAFGPU__CAMBI_COUNT_HEAD + (VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_count_margin(reach)) * cell;
+}
+
+/* One scale. Samples are words of 16 bits, the highest of which marks the sample; a row's last pair of words is whole.
+ * C-values are floats, [height][width]: only those of marked samples in the launch's range are there. */
+typedef struct vmafgpu__cambi_plane {
+    uint64_t samples, values;            /* in the scratch */
+    int64_t  top;                        /* how many of the largest c-values are summed */
+    int32_t  width, height, pitch;
+    int32_t  rows, strips;               /* of a block of the count, and how many blocks lie side by side */
+    int32_t  first_block, first_part;    /* blocks of the count and of the selection */
+} vmafgpu__cambi_plane;
+
+/* One picture of one variant; all its launches. */
+typedef struct vmafgpu__cambi_launch {
+    vmafgpu__batch  batch;
+    unsigned char  *scratch;             /* of the first pair; those of the others follow */
+    uint64_t        scratch_size;        /* per pair */
+    uint64_t        found;               /* in the scratch: [scale] how many c-values are above 0, 64 bits */
+    uint64_t        histograms;          /* in the scratch: [scale][pass][bin], 32 bits */
+    uint32_t        cleared;             /* bytes from `found` on, a multiple of 16 */
+    uint32_t        prepare_columns, prepare_blocks;
+    const int32_t  *source_column, *source_row;   /* where samples come from; NULL: from the same place */
+    const uint32_t *reciprocal;          /* floats */
+    const uint8_t  *weights;             /* [code][contrast] */
+    int32_t         variant, image;      /* 0: distorted, 1: reference */
+    int32_t         width, height;       /* of the picture */
+    int32_t         up, half, down;      /* shifts to 10 bits */
+    int32_t         softened, halved, mask_threshold;
+    int32_t         base;                /* code 0 */
+    int32_t         low, centres;        /* codes whose c-values can be above 0 */
+    int32_t         contrasts, reach;    /* of the window */
+    int32_t         range;               /* codes that are looked at in one go */
+    int32_t         cell;                /* bytes of their histogram: four times an odd number */
+    int32_t         pass;                /* of the selection */
+    vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
+} vmafgpu__cambi_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+#define VMAFGPU__CAMBI_OPTIONS(X) \
+    X(VMAFGPU__CAMBI_EOTF, "cambi_eotf", "ceot", VMAFGPU__WORD, 0, 0, 0, "bt1886,pq") \
+    X(VMAFGPU__CAMBI_SPEEDUP, "cambi_high_res_speedup", "hrs", VMAFGPU__INTEGER, 0, 0, 2160, NULL) \
+    X(VMAFGPU__CAMBI_MAX_VAL, "cambi_max_val", "cmxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
+    X(VMAFGPU__CAMBI_TOPK, "cambi_topk", "ctpk", VMAFGPU__REAL, 0.6, 0.0001, 1, NULL) \
+    X(VMAFGPU__CAMBI_VISIBLE_LUMINANCE, "cambi_vis_lum_threshold", "vlt", VMAFGPU__REAL, 0, 0, 300, NULL) \
+    X(VMAFGPU__CAMBI_ENC_BIT_DEPTH, "enc_bitdepth", "encbd", VMAFGPU__INTEGER, 0, 6, 16, NULL) \
+    X(VMAFGPU__CAMBI_ENC_HEIGHT, "enc_height", "ench", VMAFGPU__INTEGER, 0, 150, 7680, NULL) \
+    X(VMAFGPU__CAMBI_ENC_WIDTH, "enc_width", "encw", VMAFGPU__INTEGER, 0, 180, 7680, NULL) \
+    X(VMAFGPU__CAMBI_OLD_EOTF, "eotf", "eotf", VMAFGPU__WORD, 0, 0, 1, "bt1886,pq") \
+    X(VMAFGPU__CAMBI_FULL_REF, "full_ref", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__CAMBI_HEATMAPS, "heatmaps_path", NULL, VMAFGPU__HEATMAPS, 0, 0, 0, NULL) \
+    X(VMAFGPU__CAMBI_LOG_CONTRAST, "max_log_contrast", "mlc", VMAFGPU__INTEGER, 2, 0, 5, NULL) \
+    X(VMAFGPU__CAMBI_SRC_HEIGHT, "src_height", "srch", VMAFGPU__INTEGER, 0, 200, 4320, NULL) \
+    X(VMAFGPU__CAMBI_SRC_WIDTH, "src_width", "srcw", VMAFGPU__INTEGER, 0, 320, 7680, NULL) \
+    X(VMAFGPU__CAMBI_OLD_TOPK, "topk", "topk", VMAFGPU__REAL, 0.6, 0.0001, 1, NULL) \
+    X(VMAFGPU__CAMBI_VISIBILITY, "tvi_threshold", "tvit", VMAFGPU__REAL, 0.019, 0.0001, 1, NULL) \
+    X(VMAFGPU__CAMBI_WINDOW, "window_size", "ws", VMAFGPU__INTEGER, 65, 15, 127, NULL)
+enum { VMAFGPU__CAMBI_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__CAMBI_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+
+enum {
+    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache... */
+    VMAFGPU__CAMBI_WIDE_STRIP = 256,   /* ...and those of the vector code */
+    VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added up in groups of so many */
+    VMAFGPU__CAMBI_REACH = 3,          /* of the mask's neighbourhood of 7x7 */
+    VMAFGPU__CAMBI_MAX_WINDOW = 65,
+    VMAFGPU__CAMBI_MIN_SIZE = 216,
+    VMAFGPU__CAMBI_NOTHING = 0xffff    /* a code: not marked, or a value that never counts */
+};
+
+/* What one thread needs and finds. */
+typedef struct vmafgpu__cambi_band {
+    uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
+    uint8_t  *flat[8];                 /* of the latest eight rows: does a sample equal the next one and the one below? */
+    uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
+    uint8_t  *sum_line;                /* and how many of 49 samples */
+    uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
+    uint16_t *counts;                  /* the same for the vector code: per value and column, in the whole window */
+    size_t    length[VMAFGPU__CAMBI_SCALES];   /* of the list of c-values, which begins where the strip's rows would */
+    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of those above 0 among them */
+    int64_t   sum[VMAFGPU__CAMBI_SCALES];
+    int       first_row[VMAFGPU__CAMBI_SCALES];
+} vmafgpu__cambi_band;
+
+/* What is done to rows: in plain C here, in vectors in >>levels. Lines and rows of planes can be read CHUNK columns beyond
+ * their width rounded up to CHUNK, whatever is there, and written up to that. */
+typedef struct vmafgpu__cambi_functions {
+    /* A row of bytes or words with 10 bits. */
+    void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
+    void (*soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out);
+    /* Which samples equal their neighbours to the right and below, 1 or 0; 0 beyond the row. */
+    void (*flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat);
+    /* A row that comes and one that goes, in the sums of seven rows. */
+    void (*slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w);
+    /* Not 0 where more than `threshold` samples of 7x7 are flat, at every column or every second one. */
+    void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
+    /* w samples, or marks, out of every second one. */
+    void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
+    void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
+    void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
+    void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
+                     uint16_t *code);
+    int  strip_columns;
+    /* Counts in rows first..end-1 of columns x0..x1-1, at most strip_columns. */
+    void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first, int end);
+    int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
+} vmafgpu__cambi_functions;
+
+/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
+ * 2048 values there. Neighbours are often alike, so that each has a histogram of its own to count in. */
+enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
+
+struct vmafgpu__cambi {
+    const vmafgpu__cambi_functions *functions;
+    unsigned char *work;               /* memory that every picture lays out anew: of vmafgpu__cpu.scratch */
+    float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
+
+    /* The present picture. */
+    const vmafgpu__cambi_variant *variant;
+    const vmafgpu__cambi_picture *picture;
+    vmafgpu__view   source;
+    int             is_wide;           /* whether it has words, or bytes */
+    int             scale;
+    int            *source_column, *source_row;                /* where samples are taken from */
+    vmafgpu__plane  image;                                     /* 10 bits, scale 0 */
+    uint8_t        *mask[VMAFGPU__CAMBI_SCALES];               /* rows are as long as those of `codes` */
+    vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
+    vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
+    size_t          histogram_size;                            /* of one column */
+    int             span;                                      /* counts that are added up for a sample */
+    uint8_t        *weights;                                   /* per code how much each difference counts... */
+    uint8_t        *counts;                                    /* ...and whether any does */
+    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands, with
+                                                                  zeros among them */
+    uint32_t        digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS];   /* a histogram of c-values */
+    int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
+    vmafgpu__cambi_band *bands;
+};
+
+/* ---- what the options mean ---- */
+
+/* cd/m2 of a 10-bit sample of limited range on a display after BT.1886, or after PQ. */
+static double vmafgpu__cambi_luminance(int sample, int is_pq) {
+    const int clamped = sample < 64 ? 64 : sample > 940 ? 940 : sample;
+    const double signal = (double)(clamped - 64) / 876;
+    if (is_pq) {
+        const double c1 = 0.8359375, c2 = 18.8515625, c3 = 18.6875;
+        const double p = pow(signal, 1.0 / 78.84375), num = p - c1 > 0 ? p - c1 : 0;
+        return 10000 * pow(num / (c2 - c3 * p), 1.0 / 0.1593017578125);
+    }
+    const double gamma = 2.4, white = pow(300.0, 1.0 / gamma), black = pow(0.01, 1.0 / gamma);
+    const double lift = signal + black / (white - black);
+    return pow(white - black, gamma) * pow(lift > 0 ? lift : 0, gamma);
+}
+
+static int vmafgpu__cambi_is_visible(int sample, int difference, double threshold, int is_pq) {
+    const double low = vmafgpu__cambi_luminance(sample, is_pq);
+    return vmafgpu__cambi_luminance(sample + difference, is_pq) - low > threshold * low;
+}
+
+/* Largest sample at which the difference is visible. What is visible need not be one interval, so the way of searching
+ * is part of the result. */
+static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
+    int low = 64, high = 940 - difference - 1;
+    if (!vmafgpu__cambi_is_visible(low, difference, threshold, is_pq))
+        return 0;
+    if (!vmafgpu__cambi_is_visible(low + 1, difference, threshold, is_pq))
+        return low;
+    if (vmafgpu__cambi_is_visible(high, difference, threshold, is_pq))
+        return vmafgpu__cambi_is_visible(high + 1, difference, threshold, is_pq) ? 1023 : high;
+    for (;;) {
+        const int middle = low + (high - low) / 2;
+        if (!vmafgpu__cambi_is_visible(middle, difference, threshold, is_pq))
+            high = middle;
+        else if (vmafgpu__cambi_is_visible(middle + 1, difference, threshold, is_pq))
+            low = middle;
+        else
+            return middle;
+    }
+}
+
+/* Darkest sample that reaches a luminance; 0 where all do. */
+static int vmafgpu__cambi_floor(double luminance, int is_pq) {
+    int sample = 64;
+    while (sample <= 940 && vmafgpu__cambi_luminance(sample, is_pq) < luminance)
+        sample++;
+    return sample == 64 ? 0 : sample;
+}
+
+static vmafgpu__cambi_picture vmafgpu__cambi_picture_of(int width, int height, int window_size, int halved) {
+    vmafgpu__cambi_picture p;
+    const uint32_t tiles = (uint32_t)(width / 64) * (uint32_t)(height / 64);
+    int window = window_size * (width + height) / 375 >> 4;
+    if (halved)
+        window = (window + 1) >> 1;
+    p.width = width;
+    p.height = height;
+    p.window = window | 1;
+    p.mask_threshold = (49 + 3 * ((tiles ? vmafgpu__ceil_log2(tiles) : 0) - 11) - 1) >> 1;
+    return p;
+}
+
+/* Width or height of a scale, whose steps round up. */
+static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, int scale) {
+    const int shift = scale + variant->halved;
+    return (size + (1 << shift) - 1) >> shift;
+}
+
+VMAFGPU__COLD
+
+static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__cambi_variant *variant,
+                                                   const vmafgpu__cambi_picture *p) {
+    const int last = VMAFGPU__CAMBI_SCALES - 1, reach = p->window >> 1;
+    if (p->width < VMAFGPU__CAMBI_MIN_SIZE && p->height < VMAFGPU__CAMBI_MIN_SIZE)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature cambi needs a picture with %d or more pixels in width or height, not %dx%d",
+                             (int)VMAFGPU__CAMBI_MIN_SIZE, p->width, p->height);
+    if (p->window > VMAFGPU__CAMBI_MAX_WINDOW)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature cambi would need a window of %d pixels for a picture of %dx%d, and the "
+                             "largest is %d: set cambi_high_res_speedup, or lower window_size",
+                             p->window, p->width, p->height, (int)VMAFGPU__CAMBI_MAX_WINDOW);
+    if (vmafgpu__cambi_size(variant, p->width, last) < reach || vmafgpu__cambi_size(variant, p->height, last) < reach)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature cambi is not defined for a picture of %dx%d: at its smallest scale it would "
+                             "have fewer than %d pixels in width or height, half of the window", p->width, p->height,
+                             reach);
+    return VMAFGPU_OK;
+}
+
+/* How much a difference of k counts: 1, 2, 3, 4, 4, 5, 5, 6... */
+static int vmafgpu__cambi_weight(int k) {
+    static const int8_t weights[VMAFGPU__CAMBI_CONTRASTS] = {
+        1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9
+    };
+    return weights[k - 1];
+}
+
+/* The largest sum there can be must fit 63 bits with its 24 behind the point; only huge pictures with small windows
+ * do not. */
+static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
+    const double pixels = (double)vmafgpu__cambi_size(variant, p->width, 0) *
+                          (double)vmafgpu__cambi_size(variant, p->height, 0);
+    const double most = vmafgpu__cambi_weight(variant->contrasts) * (double)(p->window * p->window + 1) / 4;
+    return pixels * most < 549755813888.0;   /* 2^39 */
+}
+
+static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__cambi_variant *variant) {
+    const vmafgpu_config *c = &v->config;
+    const double *o = e->option, threshold = o[VMAFGPU__CAMBI_VISIBILITY];
+    const int is_pq = (int)(o[VMAFGPU__CAMBI_EOTF] != 0 ? o[VMAFGPU__CAMBI_EOTF] : o[VMAFGPU__CAMBI_OLD_EOTF]);
+    const int window = (int)o[VMAFGPU__CAMBI_WINDOW], speedup = (int)o[VMAFGPU__CAMBI_SPEEDUP];
+    const int bit_depth = o[VMAFGPU__CAMBI_ENC_BIT_DEPTH] != 0 ? (int)o[VMAFGPU__CAMBI_ENC_BIT_DEPTH] : c->bit_depth;
+    int width = (int)o[VMAFGPU__CAMBI_ENC_WIDTH], height = (int)o[VMAFGPU__CAMBI_ENC_HEIGHT];
+    int source_width = (int)o[VMAFGPU__CAMBI_SRC_WIDTH], source_height = (int)o[VMAFGPU__CAMBI_SRC_HEIGHT];
+    if (!width || !height || width > c->width || height > c->height) {
+        width = c->width;
+        height = c->height;
+    }
+    if (!source_width || !source_height) {
+        source_width = c->width;
+        source_height = c->height;
+    }
+    if ((source_width > width && source_height < height) || (source_width < width && source_height > height))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature cambi cannot have a source of %dx%d for an encode of %dx%d: one is wider, "
+                             "the other higher", source_width, source_height, width, height);
+    const int64_t pixels = (int64_t)width * height;
+    variant->halved = (speedup == 1080 && pixels >= 1920 * 1080) || (speedup == 1440 && pixels >= 2560 * 1440) ||
+                      (speedup == 2160 && pixels >= 3840 * 2160);
+    variant->softened = bit_depth < 10;
+    variant->pictures = o[VMAFGPU__CAMBI_FULL_REF] != 0 ? 2 : 1;
+    variant->contrasts = 1 << (int)o[VMAFGPU__CAMBI_LOG_CONTRAST];
+    /* The older name of the option counts when it was given. */
+    variant->topk = o[o[VMAFGPU__CAMBI_OLD_TOPK] != 0.6 ? VMAFGPU__CAMBI_OLD_TOPK : VMAFGPU__CAMBI_TOPK];
+    int highest = 0;
+    for (int k = 1; k <= variant->contrasts; k++) {
+        variant->limit[k - 1] = vmafgpu__cambi_limit(k, threshold, is_pq);
+        highest = variant->limit[k - 1] > highest ? variant->limit[k - 1] : highest;
+    }
+    variant->floor = vmafgpu__cambi_floor(o[VMAFGPU__CAMBI_VISIBLE_LUMINANCE], is_pq);
+    variant->base = variant->floor - 3 * variant->contrasts + 1;
+    variant->base = variant->base > 0 ? variant->base : 0;
+    variant->bins = highest + variant->contrasts - variant->base + 1;
+    if (variant->bins < 1)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "cambi_vis_lum_threshold %.6g leaves no sample that the feature cambi could look at",
+                             o[VMAFGPU__CAMBI_VISIBLE_LUMINANCE]);
+    variant->picture[0] = vmafgpu__cambi_picture_of(width, height, window, variant->halved);
+    variant->picture[1] = vmafgpu__cambi_picture_of(source_width, source_height, window, variant->halved);
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu_result result = vmafgpu__check_cambi_picture(v, variant, &variant->picture[i]);
+        if (result != VMAFGPU_OK)
+            return result;
+        if (!vmafgpu__cambi_sum_fits(variant, &variant->picture[i]))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "a picture of %dx%d is too large for the feature cambi",
+                                 variant->picture[i].width, variant->picture[i].height);
+    }
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__cambi_variant variant;
+    memset(&variant, 0, sizeof variant);
+    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0)   /* nobody looks at it else */
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option 'eotf' of feature 'cambi' must be one of %s, not '%s'",
+                             vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words, e->word);
+    const vmafgpu_result result = vmafgpu__cambi_resolve(v, e, &variant);
+    return result != VMAFGPU_OK ? result
+                                : vmafgpu__find_variant(v, v->plan.cambi, &v->plan.cambi_variants, &variant,
+                                                        sizeof variant, "sets of options of cambi", &e->variant);
+}
+
+/* How many of the c-values of a scale are averaged. */
+static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p,
+                                        int scale) {
+    const int64_t pixels = (int64_t)vmafgpu__cambi_size(variant, p->width, scale) *
+                           vmafgpu__cambi_size(variant, p->height, scale);
+    const int64_t count = (int64_t)(variant->topk * (double)pixels);
+    return count < 1 ? 1 : count > pixels ? pixels : count;
+}
+
+VMAFGPU__COLD_END
+
+/* ---- memory ---- */
+
+/* Lays the work memory out for a picture. */
+static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafgpu__carver *c) {
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const int w = cambi->picture->width, h = cambi->picture->height, threads = v->config.threads;
+    const size_t wide = vmafgpu__padded(w > v->config.width ? w : v->config.width) + VMAFGPU__CHUNK;
+    const int group = VMAFGPU__CAMBI_GROUP;
+    cambi->span = (2 * variant->contrasts + group) / group * group;
+    cambi->histogram_size = (size_t)vmafgpu__round_up((uint64_t)(variant->bins + cambi->span), (uint64_t)group);
+    cambi->source_column = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)w);
+    cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
+    cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
+    cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
+    /* c-values lie where pictures and masks were, which nobody looks at once there are codes. */
+    vmafgpu__carver values;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
+        cambi->codes[s] =   /* one more row, with nothing in it */
+            vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, s), vmafgpu__cambi_size(variant, h, s) + 1);
+    values = *c;
+    cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        /* One more row each: what may be read beyond the last one. */
+        const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
+        cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
+        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(sw) * (uint64_t)(sh + 1) + VMAFGPU__CHUNK);
+        cambi->values[s] = (float *)vmafgpu__carve(&values, sizeof(float) * (uint64_t)sw * (uint64_t)sh);
+    }
+    c->used = c->used > values.used ? c->used : values.used;
+    vmafgpu__cambi_band *bands =
+        (vmafgpu__cambi_band *)vmafgpu__carve(c, sizeof(vmafgpu__cambi_band) * (size_t)threads);
+    cambi->bands = bands;
+    for (int i = 0; i < threads; i++) {
+        vmafgpu__cambi_band unused, *band = bands ? &bands[i] : &unused;
+        for (int k = 0; k < 4; k++)
+            band->line[k] = (uint16_t *)vmafgpu__carve(c, wide * sizeof(uint16_t));
+        for (int k = 0; k < 8; k++)
+            band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
+        band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CHUNK);
+        band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
+        if (cambi->functions->strip_columns == VMAFGPU__CAMBI_STRIP)
+            band->histograms = (uint8_t *)vmafgpu__carve(
+                c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
+        else
+            band->counts = (uint16_t *)vmafgpu__carve(
+                c, sizeof(uint16_t) * (size_t)(variant->bins + 2 * variant->contrasts) * VMAFGPU__CAMBI_WIDE_STRIP);
+    }
+}
+
+/* The reference's table was printed with nine digits. That matters for 42 of its entries. */
+static void vmafgpu__cambi_reciprocals(float *reciprocal) {
+    double unit = 1e8;
+    reciprocal[0] = 0;
+    for (int i = 1, power = 1; i <= VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW; i++) {
+        if (i > power) {
+            power *= 10;
+            unit *= 10;
+        }
+        reciprocal[i] = (float)(floor(unit / (double)i + 0.5) / unit);
+    }
+}
+
+/* How much a difference of k counts for a sample of that code; 0: nobody sees it. */
+static int vmafgpu__cambi_weight_at(const vmafgpu__cambi_variant *variant, int code, int k) {
+    const int value = code + variant->base;
+    const int visible = value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
+    return visible ? vmafgpu__cambi_weight(k) : 0;
+}
+
+/* [bins][contrasts] */
+static void vmafgpu__cambi_weigh(const vmafgpu__cambi_variant *variant, uint8_t *weights) {
+    for (int code = 0; code < variant->bins; code++)
+        for (int k = 1; k <= variant->contrasts; k++)
+            *weights++ = (uint8_t)vmafgpu__cambi_weight_at(variant, code, k);
+}
+
+/* Whether any difference counts. */
+static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int code) {
+    int sum = 0;
+    for (int k = 1; k <= variant->contrasts; k++)
+        sum += vmafgpu__cambi_weight_at(variant, code, k);
+    return sum > 0;
+}
+
+/* scratch: what pictures need is seen to be in it. */
+static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
+    uint64_t most = 0;
+    if (!v->plan.cambi_variants)
+        return VMAFGPU_OK;
+    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, sizeof *v->cambi);
+    if (!v->cambi)
+        return vmafgpu__fail_memory(v, "the feature cambi", sizeof *v->cambi);
+    v->cambi->functions = functions;
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            vmafgpu__carver carver = { NULL, 0 };
+            v->cambi->variant = &v->plan.cambi[i];
+            v->cambi->picture = &v->cambi->variant->picture[k];
+            vmafgpu__cambi_layout(v, v->cambi, &carver);
+            most = carver.used > most ? carver.used : most;
+        }
+    *scratch = most > *scratch ? most : *scratch;
+    vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
+    for (int i = 0; i < v->extractor_count; i++) {
+        vmafgpu__extractor *e = &v->extractors[i];
+        const size_t size = (size_t)e->given_size;
+        if (!e->given_text)
+            continue;
+        if (!(e->text = (char *)vmafgpu__take(v, size + 1)))
+            return vmafgpu__fail_memory(v, "heatmaps_path", size + 1);
+        memcpy(e->text, e->given_text, size);
+        e->given_text = NULL;
+    }
+    return VMAFGPU_OK;
+}
+
+static void vmafgpu__cambi_cpu_close(vmafgpu *v) {
+    for (int i = 0; i < v->extractor_count; i++) {
+        vmafgpu__give(v, v->extractors[i].text);
+        v->extractors[i].text = NULL;
+    }
+    vmafgpu__give(v, v->cambi);
+    v->cambi = NULL;
+}
+
+/* ---- stages ---- */
+
+/* Where each of `count` samples comes from when a side of `size` is shrunk or stretched to them, in the reference's
+ * float steps, which drift. */
+static void vmafgpu__cambi_positions(int size, int count, int *positions) {
+    const float ratio = (float)size / (float)count;
+    float at = (float)((double)(ratio / 2) - 0.5);
+    for (int i = 0; i < count; i++) {
+        const int position = (int)((double)at + 0.5);
+        positions[i] = size == count ? i : position < size ? position : size - 1;
+        at += ratio;
+    }
+}
+
+/* A sample with 10 bits. */
+static inline uint16_t vmafgpu__cambi_ten_bits(int sample, int bit_depth) {
+    const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
+    return (uint16_t)(((sample << up) + (int)vmafgpu__half(down)) >> down);
+}
+
+static void vmafgpu__cambi_import_row_scalar(const uint8_t *source, int wide, int bit_depth, int w,
+                                             uint16_t *VMAFGPU__RESTRICT row) {
+    if (wide)
+        for (int x = 0; x < w; x++)
+            row[x] = vmafgpu__cambi_ten_bits(vmafgpu__word(source, x), bit_depth);
+    else
+        for (int x = 0; x < w; x++)
+            row[x] = (uint16_t)(source[x] << 2);
+}
+
+/* Row y of the picture. */
+static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
+    const int bit_depth = v->config.bit_depth;
+    if (cambi->picture->width == v->config.width) {
+        cambi->functions->import_row(source, cambi->is_wide, bit_depth, v->config.width, row);
+        return;
+    }
+    for (int x = 0; x < cambi->picture->width; x++) {
+        const int k = cambi->source_column[x];
+        row[x] = vmafgpu__cambi_ten_bits(cambi->is_wide ? vmafgpu__word(source, k) : source[k], bit_depth);
+    }
+}
+
+/* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. The last column
+ * has no neighbour to the right, which a copy of itself stands for; the last row none below. */
+static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
+                                         uint16_t *VMAFGPU__RESTRICT out) {
+    if (below)
+        for (int x = 0; x < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2);
+    else
+        for (int x = 0; x < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
+}
+
+/* None outside the picture is flat. The last sample has itself for a neighbour to the right. */
+static void vmafgpu__cambi_flat_row_scalar(const uint16_t *row, const uint16_t *below, int w,
+                                           uint8_t *VMAFGPU__RESTRICT flat) {
+    for (int x = 0; x < w; x++)
+        flat[x] = (uint8_t)((row[x] == row[x + 1]) & (row[x] == below[x]));
+    memset(flat + w, 0, vmafgpu__padded(w) - (size_t)w);
+}
+
+static void vmafgpu__cambi_slide_scalar(uint8_t *VMAFGPU__RESTRICT column, const uint8_t *newest, const uint8_t *oldest,
+                                        int w) {
+    for (int x = 0; x < w; x++)
+        column[x] = (uint8_t)(column[x] + newest[x] - oldest[x]);
+}
+
+static void vmafgpu__cambi_mask_row_scalar(const uint8_t *column, int w, int halved, int threshold,
+                                           uint8_t *VMAFGPU__RESTRICT sum, uint8_t *VMAFGPU__RESTRICT mask) {
+    for (int x = 0; x < w; x++)
+        sum[x] = (uint8_t)(column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] + column[x + 2] +
+                           column[x + 3]);
+    for (int x = 0; x << halved < w; x++)
+        mask[x] = sum[x << halved] > threshold;
+}
+
+static void vmafgpu__cambi_halve_row_scalar(const uint16_t *row, int w, uint16_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = row[2 * x];
+}
+
+static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = mask[2 * x];
+}
+
+/* Makes row y of the picture in line 2 or 3 of the strip, in turn; rows come one after the other, the first at `start`. */
+static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const int w = cambi->picture->width, h = cambi->picture->height;
+    uint16_t *out = band->line[2 + (y & 1)];
+    if (!cambi->variant->softened) {
+        vmafgpu__cambi_take_row(v, y, out);
+    } else {
+        for (int k = y == start ? y : y + 1; k <= y + 1 && k < h; k++) {
+            uint16_t *row = band->line[k & 1];
+            vmafgpu__cambi_take_row(v, k, row);
+            row[w] = row[w - 1];
+        }
+        cambi->functions->soften(band->line[y & 1], y + 1 < h ? band->line[(y + 1) & 1] : NULL, w, out);
+    }
+    out[w] = out[w - 1];
+    return out;
+}
+
+/* The samples of scale 0 before its filter, and which of them are marked: those in whose neighbourhood enough samples
+ * of the picture are flat. */
+static void vmafgpu__cambi_mark_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    const vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_functions *f = cambi->functions;
+    vmafgpu__cambi_band *band = &cambi->bands[index];
+    const int w = cambi->picture->width, h = cambi->picture->height, reach = VMAFGPU__CAMBI_REACH;
+    const int halved = cambi->variant->halved;
+    const int scaled_w = vmafgpu__cambi_size(cambi->variant, w, 0);
+    uint8_t *column = band->column + VMAFGPU__CHUNK;
+    const uint16_t *row, *below;
+    int first, end;
+    vmafgpu__part(vmafgpu__cambi_size(cambi->variant, h, 0), index, v->config.threads, &first, &end);
+    if (first == end)
+        return;
+    memset(band->column, 0, vmafgpu__padded(w) + 2 * VMAFGPU__CHUNK);
+    for (int i = 0; i < 8; i++)
+        memset(band->flat[i], 0, vmafgpu__padded(w));
+    int y = (first << halved) - reach;
+    y = y > 0 ? y : 0;
+    const int start = y;
+    below = vmafgpu__cambi_make_row(v, band, start, start);
+    for (; y <= ((end - 1) << halved) + reach; y++) {
+        uint8_t *newest = band->flat[y & 7];
+        const int own = y >> halved, marked = (y - reach) >> halved;
+        if (y < h) {
+            row = below;
+            below = y + 1 < h ? vmafgpu__cambi_make_row(v, band, y + 1, start) : row;
+            f->flat_row(row, below, w, newest);
+            if (own >= first && own < end && own << halved == y) {
+                uint16_t *image = cambi->image.data + own * cambi->image.stride;
+                if (halved)
+                    f->halve_row(row, scaled_w, image);
+                else
+                    memcpy(image, row, sizeof *row * (size_t)w);
+            }
+        } else {
+            memset(newest, 0, vmafgpu__padded(w));
+        }
+        f->slide(column, newest, band->flat[(y + 1) & 7], w);   /* seven rows before */
+        if (y - reach >= first << halved && marked << halved == y - reach)
+            f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
+                        cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
+    }
+}
+
+/* What most of three values are; where they all differ, the least. Without a branch, so that it can be done for many
+ * at a time. */
+static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
+    const uint16_t lower = a < b ? a : b, least = lower < c ? lower : c;
+    const uint16_t other = b == c ? b : least;
+    return ((a == b) | (a == c)) ? a : other;
+}
+
+/* Row y of the present scale before its filter: every second sample of the filtered scale before, into the line, or what
+ * is there already. */
+static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
+    if (!cambi->scale)
+        return cambi->image.data + y * cambi->image.stride;
+    const vmafgpu__plane *from = &cambi->filtered[cambi->scale - 1];
+    cambi->functions->halve_row(from->data + 2 * y * from->stride, w, line);
+    return line;
+}
+
+/* The same, filtered along the row. */
+static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line, uint16_t *row) {
+    const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line);
+    cambi->functions->mode_row(raw, raw + 1, raw + 2, w - 2, row + 1);
+    row[0] = raw[0];
+    row[w - 1] = raw[w - 1];
+}
+
+static void vmafgpu__cambi_mode_row_scalar(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w,
+                                           uint16_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = vmafgpu__cambi_mode(a[x], b[x], c[x]);
+}
+
+/* Beyond the row there is nothing. */
+static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant, const uint16_t *row,
+                                           const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
+    const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
+    for (int x = 0; x < w; x++) {
+        const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps below base */
+        code[x] = (uint16_t)(((mask[x] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
+    }
+    memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
+}
+
+/* Filters a scale and codes it for counting. The outer rows stay as they are. */
+static void vmafgpu__cambi_filter_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    const vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_functions *f = cambi->functions;
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const int scale = cambi->scale;
+    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
+    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    const size_t mask_stride = vmafgpu__padded(w);
+    uint16_t *const *line = cambi->bands[index].line;
+    int first, end, next;
+    vmafgpu__part(h, index, v->config.threads, &first, &end);
+    next = first > 0 ? first - 1 : 0;
+    for (int y = first; y < end; y++) {
+        uint16_t *out = cambi->filtered[scale].data + y * cambi->filtered[scale].stride;
+        uint8_t *mask = cambi->mask[scale] + (size_t)y * mask_stride;
+        for (; next <= y + 1 && next < h; next++)
+            vmafgpu__cambi_fetch_filtered(cambi, next, w, line[3], line[next % 3]);
+        if (y == 0 || y == h - 1) {
+            const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line[3]);
+            memcpy(out, raw, sizeof *out * (size_t)w);
+        } else {
+            f->mode_row(line[(y + 2) % 3], line[y % 3], line[(y + 1) % 3], w, out);
+        }
+        if (scale)
+            f->halve_mask(cambi->mask[scale - 1] +
+                              2 * (size_t)y * vmafgpu__padded(vmafgpu__cambi_size(variant, cambi->picture->width, scale - 1)),
+                          w, mask);
+        f->code_row(variant, out, mask, w, cambi->codes[scale].data + y * cambi->codes[scale].stride);
+    }
+}
+
+/* Most codes are NOTHING: whether four of them are. */
+static int vmafgpu__cambi_is_empty(const uint16_t *code) {
+    uint64_t four;
+    memcpy(&four, code, sizeof four);
+    return four == UINT64_MAX;
+}
+
+/* Adds a row of codes to the histograms of its columns, or takes it away. */
+static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
+                                     int step) {
+    for (int x = 0; x < count; x++) {
+        if (code[x] != VMAFGPU__CAMBI_NOTHING) {
+            uint8_t *bin = histograms + (size_t)x * size + (size_t)(lead + code[x]);
+            *bin = (uint8_t)(*bin + step);
+        } else if (x + 4 <= count && vmafgpu__cambi_is_empty(code + x)) {
+            x += 3;
+        }
+    }
+}
+
+/* The same for a row that comes and one that goes. */
+static void vmafgpu__cambi_plain_slide(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
+                                      const uint16_t *gone, int count) {
+    for (int x = 0; x < count; x++) {
+        uint8_t *bins = histograms + (size_t)x * size + lead;
+        if (come[x] != gone[x]) {
+            if (come[x] != VMAFGPU__CAMBI_NOTHING)
+                bins[come[x]]++;
+            if (gone[x] != VMAFGPU__CAMBI_NOTHING)
+                bins[gone[x]]--;
+        } else if (x + 4 <= count && vmafgpu__cambi_is_empty(come + x) && vmafgpu__cambi_is_empty(gone + x)) {
+            x += 3;
+        }
+    }
+}
+
+/* The c-value of a sample from the counts around its value. */
+static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weights, int contrasts,
+                                  const uint16_t *count) {
+    const int own = count[contrasts];
+    float best = 0;
+    for (int k = 1; k <= contrasts; k++) {
+        const int above = count[contrasts + k], below = count[contrasts - k], most = above > below ? above : below;
+        const float value = (float)(weights[k - 1] * own * most) * reciprocal[own + most];
+        best = value > best ? value : best;
+    }
+    return best;
+}
+
+/* Exactly: what is not 0 is 0.5 or more. */
+static int64_t vmafgpu__cambi_units(float value) {
+    return (int64_t)((double)value * 16777216.0);
+}
+
+/* Counts in the rows first..end-1 of a strip that begins at column x0. */
+static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
+                                        int first, int end) {
+    enum { GROUP = VMAFGPU__CAMBI_GROUP, MAX_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + GROUP) / GROUP * GROUP };
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const vmafgpu__plane *codes = &cambi->codes[scale];
+    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
+    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    const int window = cambi->picture->window, reach = window >> 1, lead = variant->contrasts;
+    const int span = cambi->span;
+    const int left = x0 - reach > 0 ? x0 - reach : 0, right = x1 + reach < w ? x1 + reach : w;
+    const size_t size = cambi->histogram_size;
+    size_t found = band->count[scale];
+    int64_t sum = band->sum[scale];
+    float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
+    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* columns outside stay empty */
+    uint16_t count[MAX_SPAN];
+    memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
+    for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
+        vmafgpu__cambi_plain_count(origin, size, lead, codes->data + y * codes->stride + left, right - left, 1);
+    for (int y = first; y < end; y++) {
+        const uint16_t *code = codes->data + y * codes->stride;
+        int last_x = -2;
+        const uint16_t *come = y + reach < h ? code + reach * codes->stride + left : NULL;
+        const uint16_t *gone = y > first && y - reach - 1 >= 0 ? code - (reach + 1) * codes->stride + left : NULL;
+        if (come && gone)
+            vmafgpu__cambi_plain_slide(origin, size, lead, come, gone, right - left);
+        else if (come || gone)
+            vmafgpu__cambi_plain_count(origin, size, lead, come ? come : gone, right - left, come ? 1 : -1);
+        for (int x = x0; x < x1; x++) {
+            if (code[x] == VMAFGPU__CAMBI_NOTHING) {
+                x += x + 4 <= x1 && vmafgpu__cambi_is_empty(code + x) ? 3 : 0;
+                continue;
+            }
+            if (!cambi->counts[code[x]])
+                continue;
+            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x];   /* leftmost of the window */
+            if (x - 1 == last_x && code[x] == code[x - 1]) {
+                const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
+                for (int i = 0; i < span; i++)
+                    count[i] = (uint16_t)(count[i] + reached[i] - left_behind[i]);
+            } else {
+                memset(count, 0, sizeof(uint16_t) * (size_t)span);
+                for (int k = 0; k < window; k++, cell += size)
+                    for (int g = 0; g < span; g += GROUP)
+                        for (int i = 0; i < GROUP; i++)
+                            count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
+            }
+            last_x = x;
+            const float value = vmafgpu__cambi_value(
+                cambi->reciprocal, cambi->weights + (size_t)code[x] * (size_t)lead, lead, count);
+            if (cambi->in_place) {
+                cambi->values[scale][(size_t)y * (size_t)w + (size_t)x] = value;
+            } else if (value > 0) {
+                values[found++] = value;
+                sum += vmafgpu__cambi_units(value);
+            }
+        }
+    }
+    band->length[scale] = band->count[scale] = found;
+    band->sum[scale] = sum;
+}
+
+static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
+                                               size_t *alike_count);
+
+static const vmafgpu__cambi_functions vmafgpu__cambi_level_scalar = {
+    vmafgpu__cambi_import_row_scalar, vmafgpu__cambi_soften_scalar, vmafgpu__cambi_flat_row_scalar,
+    vmafgpu__cambi_slide_scalar, vmafgpu__cambi_mask_row_scalar, vmafgpu__cambi_halve_row_scalar,
+    vmafgpu__cambi_halve_mask_scalar, vmafgpu__cambi_mode_row_scalar, vmafgpu__cambi_code_row_scalar,
+    VMAFGPU__CAMBI_STRIP, vmafgpu__cambi_strip_scalar, vmafgpu__cambi_sum_above_scalar
+};
+
+static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    vmafgpu__cambi_band *band = &cambi->bands[index];
+    const int w = vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
+    int first, end;
+    vmafgpu__part(vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale), index, v->config.threads, &first,
+                  &end);
+    band->first_row[scale] = first;
+    band->length[scale] = band->count[scale] = 0;
+    band->sum[scale] = 0;
+    if (cambi->in_place)
+        memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
+    const vmafgpu__cambi_functions *f = cambi->functions;
+    for (int x = 0; x < w && first < end; x += f->strip_columns)
+        f->strip(cambi, band, scale, x, x + f->strip_columns < w ? x + f->strip_columns : w, first, end);
+}
+
+static void vmafgpu__cambi_count_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
+        vmafgpu__cambi_count_scale(v, index, s);
+}
+
+static void vmafgpu__cambi_recount_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cambi_count_scale(v, index, v->cambi->scale);
+}
+
+/* ---- pooling ---- */
+
+/* The list of c-values that a band found. */
+static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, size_t *count) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const size_t w = (size_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
+    *count = cambi->bands[band].length[scale];
+    return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
+}
+
+/* Finds the upper sixteen bits of the c-value of rank *rank, counted from 1 at the largest; *rank becomes that among the
+ * values with these bits. */
+static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
+    enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
+    uint32_t (*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
+    int64_t above = 0;
+    memset(histogram, 0, sizeof v->cambi->digits);
+    for (int i = 0; i < v->config.threads; i++) {
+        size_t count;
+        const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+        for (size_t k = 0; k < count; k++) {
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16;   /* 0 has a place of its own */
+            histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
+        }
+    }
+    do {
+        *rank -= above;
+        digit--;
+        above = 0;
+        for (int i = 0; i < NEIGHBOURS; i++)
+            above += histogram[digit][i];
+    } while (above < *rank);
+    return digit - 1 + VMAFGPU__CAMBI_LOWEST;
+}
+
+/* The sum of the values from `high` on, in units of 2^-24; those from `low` on and below `high` go to `alike`. */
+static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
+                                               size_t *alike_count) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        const float value = values[k];
+        if (value >= high)
+            sum += vmafgpu__cambi_units(value);
+        else if (value >= low)
+            alike[(*alike_count)++] = value;
+    }
+    return sum;
+}
+
+/* The sum of the `rank` largest of n values whose upper sixteen bits are alike, in units of 2^-24. */
+static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
+    uint32_t found = 0, known = 0;
+    int64_t sum = 0;
+    if (!n)
+        return 0;
+    for (int shift = 8; shift >= 0; shift -= 8) {
+        uint32_t histogram[256], digit = 255;
+        int64_t rest = rank;
+        memset(histogram, 0, sizeof histogram);
+        for (size_t k = 0; k < n; k++)
+            if ((vmafgpu__float_bits(values[k]) & known) == found)
+                histogram[vmafgpu__float_bits(values[k]) >> shift & 255]++;
+        while (histogram[digit] < rest)
+            rest -= histogram[digit--];
+        for (size_t k = 0; k < n; k++)
+            if ((vmafgpu__float_bits(values[k]) & known) == found &&
+                (vmafgpu__float_bits(values[k]) >> shift & 255) > digit)
+                sum += vmafgpu__cambi_units(values[k]);
+        rank = rest;
+        found |= digit << shift;
+        known |= 255u << shift;
+    }
+    found |= vmafgpu__float_bits(values[0]) & 0xffff0000u;
+    return sum + rank * vmafgpu__cambi_units(vmafgpu__float_of_bits(found));
+}
+
+/* The sum of the `top` largest c-values of a scale, of which there are more. The lists are used up. */
+static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) {
+    const uint32_t digit = vmafgpu__cambi_select_high(v, scale, &top);
+    float *alike = v->cambi->values[scale];   /* the front of the lists, which has been looked at by then */
+    size_t alike_count = 0;
+    int64_t sum = 0;
+    for (int i = 0; i < v->config.threads; i++) {
+        size_t count;
+        const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+        sum += v->cambi->functions->sum_above(values, count, vmafgpu__float_of_bits(digit << 16),
+                                              vmafgpu__float_of_bits((digit + 1) << 16), alike, &alike_count);
+    }
+    return sum + vmafgpu__cambi_sum_low(alike, alike_count, top);
+}
+
+/* Moves the `top` largest of n values to the front, in the very order in which the reference leaves them: Hoare's
+ * selection around the value at `top`. */
+static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
+    int64_t left = 0, right = n - 1;
+    while (top < n && left < right) {
+        const float pivot = values[top];
+        int64_t i = left, k = right;
+        while (i <= k) {
+            while (values[i] > pivot)
+                i++;
+            while (values[k] < pivot)
+                k--;
+            if (i <= k) {
+                const float value = values[i];
+                values[i++] = values[k];
+                values[k--] = value;
+            }
+        }
+        if (k < top)
+            left = i;
+        if (top < i)
+            right = k;
+    }
+}
+
+/* A sum of 2^29 or more does not fit a double with its 24 bits behind the point, and the reference, which adds in
+ * double precision, rounds on the way. What comes out still is a multiple of 2^-24. */
+static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
+    vmafgpu__cambi *cambi = v->cambi;
+    const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
+                           vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale);
+    double sum = 0;
+    cambi->scale = scale;
+    cambi->in_place = 1;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_recount_task, v);
+    cambi->in_place = 0;
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__cambi_gather_top(cambi->values[scale], pixels, top);
+    for (int64_t i = 0; i < top; i++)
+        sum += (double)cambi->values[scale][i];
+    *units = (int64_t)(sum * 16777216.0);
+    return VMAFGPU_OK;
+}
+
+/* The sum of the `top` largest c-values of a scale, in units of 2^-24. */
+static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, int64_t *units) {
+    int64_t all = 0, sum = 0;
+    for (int i = 0; i < v->config.threads; i++) {
+        all += (int64_t)v->cambi->bands[i].count[scale];
+        sum += v->cambi->bands[i].sum[scale];
+    }
+    if (all > top)
+        sum = vmafgpu__cambi_sum_top(v, scale, top);
+    *units = sum;
+    return sum >= (int64_t)1 << 53 ? vmafgpu__cambi_pool_rounded(v, scale, top, units) : VMAFGPU_OK;
+}
+
+/* Everything about one picture. */
+static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *source, int is_wide, int64_t *top) {
+    vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    vmafgpu__carver carver = { NULL, 0 };
+    carver.base = cambi->work;
+    vmafgpu__cambi_layout(v, cambi, &carver);
+    cambi->source = *source;
+    cambi->is_wide = is_wide;
+    vmafgpu__cambi_positions(v->config.width, cambi->picture->width, cambi->source_column);
+    vmafgpu__cambi_positions(v->config.height, cambi->picture->height, cambi->source_row);
+    vmafgpu__cambi_weigh(variant, cambi->weights);
+    for (int code = 0; code < variant->bins; code++)
+        cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)   /* the row outside the picture */
+        memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
+               0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
+    vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
+    for (cambi->scale = 0; result == VMAFGPU_OK && cambi->scale < VMAFGPU__CAMBI_SCALES; cambi->scale++)
+        result = vmafgpu__run(v, vmafgpu__cambi_filter_task, v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run(v, vmafgpu__cambi_count_task, v);
+    for (int s = 0; result == VMAFGPU_OK && s < VMAFGPU__CAMBI_SCALES; s++)
+        result = vmafgpu__cambi_pool(v, s, vmafgpu__cambi_top_count(variant, cambi->picture, s), &top[s]);
+    return result;
+}
+
+/* ---- heat maps: the c-values of all samples, where they are, on a scale of 16 bits ---- */
+
+/* Makes words of the c-values in a scale's memory, at its front. What is above the scale, by less than one in a hundred where
+ * its end was rounded down, wraps, as in libvmaf on x86. */
+static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const int most = vmafgpu__cambi_weight(variant->contrasts) * cambi->picture->window * cambi->picture->window / 4;
+    const double unit = (double)65535 / most;
+    unsigned char *memory = (unsigned char *)cambi->values[scale];
+    for (size_t i = 0; i < samples; i++) {
+        float value;
+        memcpy(&value, memory + i * sizeof value, sizeof value);
+        const uint16_t word = (uint16_t)(uint32_t)(unit * (double)value);
+        memcpy(memory + i * sizeof word, &word, sizeof word);
+    }
+    return (uint16_t *)(void *)memory;
+}
+
+static int vmafgpu__wants_heatmaps(const vmafgpu *v, int variant) {
+    for (int i = 0; i < v->extractor_count; i++)
+        if (v->extractors[i].text && v->extractors[i].variant == variant)
+            return 1;
+    return 0;
+}
+
+/* Of the present picture, which has been scored. */
+static vmafgpu_result vmafgpu__cambi_give_maps(vmafgpu *v, int variant) {
+    vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_picture *p = cambi->picture;
+    vmafgpu_heatmap map;
+    memset(&map, 0, sizeof map);
+    map.index = v->scoring;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        map.scale = s;
+        map.width = vmafgpu__cambi_size(cambi->variant, p->width, s);
+        map.height = vmafgpu__cambi_size(cambi->variant, p->height, s);
+        map.named_width = (p->width + (1 << s) - 1) >> s;
+        map.named_height = (p->height + (1 << s) - 1) >> s;
+        cambi->scale = s;
+        cambi->in_place = 1;
+        const vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_recount_task, v);
+        cambi->in_place = 0;
+        if (result != VMAFGPU_OK)
+            return result;
+        map.samples = vmafgpu__cambi_map(cambi, s, (size_t)map.width * (size_t)map.height);
+        for (int i = 0; i < v->extractor_count; i++) {
+            map.path = v->extractors[i].text;
+            if (map.path && v->extractors[i].variant == variant)
+                v->config.on_heatmap(v->config.on_heatmap_user, &map);
+        }
+    }
+    return VMAFGPU_OK;
+}
+
+/* All variants for a pair: reference, distorted. */
+static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair, int is_wide, vmafgpu__cambi_sums *sums) {
+    vmafgpu_result result = VMAFGPU_OK;
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; result == VMAFGPU_OK && k < v->plan.cambi[i].pictures; k++) {
+            v->cambi->variant = &v->plan.cambi[i];
+            v->cambi->picture = &v->cambi->variant->picture[k];
+            result = vmafgpu__cambi_look(v, &pair[k ? 0 : 1], is_wide, sums[i].top[k]);
+            if (result == VMAFGPU_OK && k == 0 && v->scoring >= 0 && vmafgpu__wants_heatmaps(v, i))
+                result = vmafgpu__cambi_give_maps(v, i);
+        }
+    return result;
+}
+
+/* ---- from sums to columns ---- */
+
+/* CAMBI of one picture: the scales' averages, the finest counting most. */
+static double vmafgpu__cambi_total(const vmafgpu__cambi_variant *variant, int which, const vmafgpu__cambi_sums *sums) {
+    const vmafgpu__cambi_picture *p = &variant->picture[which];
+    double score = 0;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        const double sum = (double)sums->top[which][s] / 16777216.0;
+        score += sum / (double)vmafgpu__cambi_top_count(variant, p, s) * (double)(16 >> s);
+    }
+    return score / (double)(p->window * p->window);
+}
+
+static void vmafgpu__cambi_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                  int64_t position, double *out) {
+    const vmafgpu__cambi_variant *variant = &v->plan.cambi[e->variant];
+    const double limit = e->option[VMAFGPU__CAMBI_MAX_VAL];
+    const double distorted = vmafgpu__cambi_total(variant, 0, &sums->cambi[e->variant]);
+    (void)position;
+    *out++ = distorted < limit ? distorted : limit;
+    if (e->option[VMAFGPU__CAMBI_FULL_REF] == 0)
+        return;
+    const double reference = vmafgpu__cambi_total(variant, 1, &sums->cambi[e->variant]);
+    const double added = distorted - reference > 0 ? distorted - reference : 0;
+    *out++ = reference < limit ? reference : limit;
+    *out++ = added < limit ? added : limit;
+}
+
+static vmafgpu_result vmafgpu__cambi_cpu_open(vmafgpu *v) {
+    return vmafgpu__cambi_open(v, v->cpu->functions->cambi, &v->cpu->scratch_size);
+}
+
+static vmafgpu_result vmafgpu__cambi_cpu_score(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
+                                               const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
+    (void)reference, (void)distorted;
+    v->cambi->work = (unsigned char *)v->cpu->scratch;
+    return vmafgpu__cambi_score(v, member->pair, v->cpu->wide, sums->cambi);
+}
+
+static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
+    NULL, NULL, NULL, vmafgpu__cambi_cpu_open, vmafgpu__cambi_cpu_score, vmafgpu__cambi_cpu_close
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__cambi_import_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_import_row)
+#define vmafgpu__cambi_soften VMAFGPU__LEVEL_NAME(vmafgpu__cambi_soften)
+#define vmafgpu__cambi_flat_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_flat_row)
+#define vmafgpu__cambi_slide VMAFGPU__LEVEL_NAME(vmafgpu__cambi_slide)
+#define vmafgpu__cambi_halve VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve)
+#define vmafgpu__cambi_marked VMAFGPU__LEVEL_NAME(vmafgpu__cambi_marked)
+#define vmafgpu__cambi_mask_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_mask_row)
+#define vmafgpu__cambi_halve_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve_row)
+#define vmafgpu__cambi_halve_mask VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve_mask)
+#define vmafgpu__cambi_mode_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_mode_row)
+#define vmafgpu__cambi_code_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_code_row)
+#define vmafgpu__cambi_steps VMAFGPU__LEVEL_NAME(vmafgpu__cambi_steps)
+#define vmafgpu__cambi_run VMAFGPU__LEVEL_NAME(vmafgpu__cambi_run)
+#define vmafgpu__cambi_state VMAFGPU__LEVEL_NAME(vmafgpu__cambi_state)
+#define vmafgpu__cambi_open_run VMAFGPU__LEVEL_NAME(vmafgpu__cambi_open_run)
+#define vmafgpu__cambi_close VMAFGPU__LEVEL_NAME(vmafgpu__cambi_close)
+#define vmafgpu__cambi_runs VMAFGPU__LEVEL_NAME(vmafgpu__cambi_runs)
+#define vmafgpu__cambi_slide_rows VMAFGPU__LEVEL_NAME(vmafgpu__cambi_slide_rows)
+#define vmafgpu__cambi_values VMAFGPU__LEVEL_NAME(vmafgpu__cambi_values)
+#define vmafgpu__cambi_sum_of VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_of)
+#define vmafgpu__cambi_order VMAFGPU__LEVEL_NAME(vmafgpu__cambi_order)
+#define vmafgpu__cambi_count_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_count_row)
+#define vmafgpu__cambi_strip VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
+#define vmafgpu__cambi_sum_above VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
+
+/* The rows' functions do what their plain forms do, 8, 16 or 32 samples at a time. Counting is another way to
+ * the same integers: per value and column of a strip there is the count in the whole window around it. From row to row
+ * only those columns change it whose sample comes or goes in another value; neighbours that do so alike are a run, which
+ * adds to the columns within reach as many samples as they see of it. Where a row has been flat, there is nothing
+ * to do. A register of samples then reads its counts side by side, once for each value in it.
+ */
+
+#undef VMAFGPU__CAMBI_LANES
+#define VMAFGPU__CAMBI_LANES (VMAFGPU__V_BYTES / 2)
+
+static void vmafgpu__cambi_import_row(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    if (!wide) {
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_samples(source, 0, x, w), 2));
+    } else if (bit_depth <= 10) {
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_samples(source, 1, x, w), 10 - bit_depth));
+    } else {
+        /* Half of the unit dropped is the last bit but one that is: rounding is the average with 0. */
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_average_u16(
+                                          vmafgpu__v_srl16(vmafgpu__v_samples(source, 1, x, w), bit_depth - 11), zero));
+    }
+}
+
+static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *out) {
+    if (!below)
+        below = row;   /* the average of two samples, taken twice */
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v own = vmafgpu__v_add16(vmafgpu__v_load(row + x), vmafgpu__v_load(row + x + 1));
+        const vmafgpu__v other = vmafgpu__v_add16(vmafgpu__v_load(below + x), vmafgpu__v_load(below + x + 1));
+        vmafgpu__v_store(out + x, vmafgpu__v_srl16(vmafgpu__v_add16(own, other), 2));
+    }
+}
+
+static void vmafgpu__cambi_flat_row(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat) {
+    const vmafgpu__v one = vmafgpu__v_set8(1);
+    for (int x = 0; x < (int)vmafgpu__padded(w); x += VMAFGPU__V_BYTES) {
+        vmafgpu__v half[2], both;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const uint16_t *at = row + x + i * VMAFGPU__CAMBI_LANES;
+            const vmafgpu__v own = vmafgpu__v_load(at);
+            half[i] = vmafgpu__v_and(
+                vmafgpu__v_equal16(own, vmafgpu__v_load(at + 1)),
+                vmafgpu__v_equal16(own, vmafgpu__v_load(below + x + i * VMAFGPU__CAMBI_LANES)));
+        }
+        both = vmafgpu__v_and(vmafgpu__v_in_order(vmafgpu__v_pack16(half[0], half[1])), one);
+        if (x + VMAFGPU__V_BYTES > w)
+            both = vmafgpu__v_and(both, vmafgpu__v_load((const uint8_t *)vmafgpu__inside + 64 - (w - x)));
+        vmafgpu__v_store(flat + x, both);
+    }
+}
+
+static void vmafgpu__cambi_slide(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w) {
+    for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+        vmafgpu__v_store(column + x, vmafgpu__v_sub8(vmafgpu__v_add8(vmafgpu__v_load(column + x), vmafgpu__v_load(newest + x)),
+                                                     vmafgpu__v_load(oldest + x)));
+}
+
+/* Every second byte of two registers. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_halve(vmafgpu__v a, vmafgpu__v b) {
+    const vmafgpu__v even = vmafgpu__v_set16(255);
+    return vmafgpu__v_in_order(vmafgpu__v_pack_u16(vmafgpu__v_and(a, even), vmafgpu__v_and(b, even)));
+}
+
+/* Whether more than `threshold` of the 49 samples around are flat. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_marked(const uint8_t *column, vmafgpu__v threshold) {
+    vmafgpu__v sum = vmafgpu__v_load(column - 3);
+    VMAFGPU__UNROLL
+    for (int i = -2; i <= 3; i++)
+        sum = vmafgpu__v_add8(sum, vmafgpu__v_load(column + i));
+    return vmafgpu__v_greater8(sum, threshold);
+}
+
+static void vmafgpu__cambi_mask_row(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask) {
+    const vmafgpu__v most = vmafgpu__v_set8((int8_t)threshold);
+    (void)sum;
+    if (!halved)
+        for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+            vmafgpu__v_store(mask + x, vmafgpu__cambi_marked(column + x, most));
+    else
+        for (int x = 0; x < w; x += 2 * VMAFGPU__V_BYTES)
+            vmafgpu__v_store(mask + x / 2, vmafgpu__cambi_halve(vmafgpu__cambi_marked(column + x, most),
+                                                                vmafgpu__cambi_marked(column + x + VMAFGPU__V_BYTES, most)));
+}
+
+static void vmafgpu__cambi_halve_row(const uint16_t *row, int w, uint16_t *out) {
+    const vmafgpu__v even = vmafgpu__v_set32(65535);
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v a = vmafgpu__v_load(row + 2 * x), b = vmafgpu__v_load(row + 2 * x + VMAFGPU__CAMBI_LANES);
+        vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__v_and(a, even),
+                                                                          vmafgpu__v_and(b, even))));
+    }
+}
+
+static void vmafgpu__cambi_halve_mask(const uint8_t *mask, int w, uint8_t *out) {
+    for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+        vmafgpu__v_store(out + x, vmafgpu__cambi_halve(vmafgpu__v_load(mask + 2 * x),
+                                                        vmafgpu__v_load(mask + 2 * x + VMAFGPU__V_BYTES)));
+}
+
+static void vmafgpu__cambi_mode_row(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out) {
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v va = vmafgpu__v_load(a + x), vb = vmafgpu__v_load(b + x), vc = vmafgpu__v_load(c + x);
+        const vmafgpu__v least = vmafgpu__v_min16(vmafgpu__v_min16(va, vb), vc);
+        const vmafgpu__v other = vmafgpu__v_select(vmafgpu__v_equal16(vb, vc), vb, least);
+        const vmafgpu__v twice = vmafgpu__v_or(vmafgpu__v_equal16(va, vb), vmafgpu__v_equal16(va, vc));
+        vmafgpu__v_store(out + x, vmafgpu__v_select(twice, va, other));
+    }
+}
+
+static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask,
+                                    int w, uint16_t *code) {
+    const vmafgpu__v base = vmafgpu__v_set16((int16_t)variant->base);
+    const vmafgpu__v last = vmafgpu__v_set16((int16_t)(variant->bins - 1)), zero = vmafgpu__v_zero();
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v value = vmafgpu__v_sub16(vmafgpu__v_load(row + x), base);
+        const vmafgpu__v counts = vmafgpu__v_equal16(vmafgpu__v_min_u16(value, last), value);
+        const vmafgpu__v marked = vmafgpu__v_greater16(vmafgpu__v_load_u8_as_16(mask + x), zero);
+        vmafgpu__v_store(code + x, vmafgpu__v_select(vmafgpu__v_and(counts, marked), value, nothing));
+    }
+    memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
+}
+
+static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
+
+/* Adds the samples first..last of a row, or takes them away, to a value's counts in columns 0..w-1 of a strip. What lies
+ * within reach of a column is limited by the run's beginning, its end, its length and the window. */
+VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int goes) {
+    const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
+    const int end = last + reach < w ? last + reach + 1 : w;
+    const int length = last - first, window = 2 * reach;
+    const vmafgpu__v zero = vmafgpu__v_zero(), lanes = vmafgpu__v_set16(VMAFGPU__CAMBI_LANES);
+    const vmafgpu__v most = vmafgpu__v_set16((int16_t)((length < window ? length : window) + 1));
+    const vmafgpu__v step = vmafgpu__v_load(vmafgpu__cambi_steps);
+    vmafgpu__v before = vmafgpu__v_add16(vmafgpu__v_set16((int16_t)(begin - first + reach + 1)), step);
+    vmafgpu__v after = vmafgpu__v_sub16(vmafgpu__v_set16((int16_t)(last + reach + 1 - begin)), step);
+    for (int x = begin; x < end; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v seen = vmafgpu__v_max16(vmafgpu__v_min16(vmafgpu__v_min16(before, after), most), zero);
+        const vmafgpu__v count = vmafgpu__v_load(counts + x);
+        vmafgpu__v_store(counts + x, goes ? vmafgpu__v_sub16(count, seen) : vmafgpu__v_add16(count, seen));
+        before = vmafgpu__v_add16(before, lanes);
+        after = vmafgpu__v_sub16(after, lanes);
+    }
+}
+
+/* What a strip needs at hand. */
+typedef struct vmafgpu__cambi_state {
+    const vmafgpu__cambi *cambi;
+    uint16_t *counts;          /* of code 0 */
+    ptrdiff_t pitch;           /* from one code's to the next one's */
+    int       x0, w, reach;    /* first column, columns */
+    int       left, right;     /* columns of the picture within reach */
+    int       found;           /* c-values above 0 */
+    vmafgpu__v sum;
+} vmafgpu__cambi_state;
+
+/* A run of samples of one row; first < 0: none. */
+typedef struct vmafgpu__cambi_open_run { int first, code; } vmafgpu__cambi_open_run;
+
+VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const vmafgpu__cambi_open_run *run, int end,
+                                          int goes) {
+    if (run->first >= 0)
+        vmafgpu__cambi_run(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, goes);
+}
+
+/* Runs begin at `starts` and end before the next of `places`, which are counted from column x on. One that does not end
+ * stays open. */
+VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu__cambi_open_run *run,
+                                         const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
+                                         int goes) {
+    if (run->first >= 0 && places) {
+        vmafgpu__cambi_close(s, run, x + vmafgpu__v_first_lane(places), goes);
+        run->first = -1;
+    }
+    for (; starts; starts &= starts - 1) {
+        const vmafgpu__v_lanes after = places & ~(starts ^ (starts - 1));
+        vmafgpu__cambi_open_run own;
+        own.first = x + vmafgpu__v_first_lane(starts);
+        own.code = row[own.first];
+        if (!after) {
+            *run = own;
+            return;
+        }
+        vmafgpu__cambi_close(s, &own, x + vmafgpu__v_first_lane(after), goes);
+    }
+}
+
+/* A row that comes into the windows, and one that goes: where they differ. */
+static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint16_t *come, const uint16_t *gone) {
+    enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
+    vmafgpu__cambi_open_run in = { -1, 0 }, out = { -1, 0 };
+    vmafgpu__v_lanes before = 0;       /* whether the last column differs, in the first one's bit */
+    for (int x = s->left; x < s->right; x += LANES) {
+        const vmafgpu__v a = vmafgpu__v_load(come + x), b = vmafgpu__v_load(gone + x);
+        vmafgpu__v_lanes differ = vmafgpu__v_unequal16(a, b);
+        if (x + LANES > s->right)
+            differ &= ((vmafgpu__v_lanes)1 << (s->right - x) * STEP) - 1;
+        if (!(differ | before))
+            continue;
+        const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
+        const vmafgpu__v_lanes comes = edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1)));
+        const vmafgpu__v_lanes goes = edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
+        vmafgpu__cambi_runs(s, &in, come, x, comes, comes & differ & vmafgpu__v_unequal16(a, nothing), 0);
+        vmafgpu__cambi_runs(s, &out, gone, x, goes, goes & differ & vmafgpu__v_unequal16(b, nothing), 1);
+        before = differ >> (BITS - 1) << (STEP - 1);
+    }
+    vmafgpu__cambi_close(s, &in, s->right, 0);
+    vmafgpu__cambi_close(s, &out, s->right, 1);
+}
+
+/* The c-values of a register of samples, as floats, in an order of their own. */
+VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const uint16_t *code, int x,
+                                           vmafgpu__v codes, vmafgpu__v_lanes todo, vmafgpu__v *value) {
+    const vmafgpu__cambi *cambi = s->cambi;
+    const int contrasts = cambi->variant->contrasts;
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    value[0] = value[1] = zero;
+    do {
+        const int own_code = code[vmafgpu__v_first_lane(todo)];
+        const vmafgpu__v own_codes = vmafgpu__v_set16((int16_t)own_code);
+        const vmafgpu__v same = vmafgpu__v_equal16(codes, own_codes);
+        const uint8_t *weights = cambi->weights + (size_t)own_code * (size_t)contrasts;
+        const uint16_t *counts = s->counts + own_code * s->pitch + x;
+        todo &= vmafgpu__v_unequal16(codes, own_codes);
+        if (!cambi->counts[own_code])
+            continue;
+        const vmafgpu__v own = vmafgpu__v_and(vmafgpu__v_load(counts), same);
+        for (int k = 1; k <= contrasts; k++) {
+            const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_load(counts + k * s->pitch),
+                                                     vmafgpu__v_load(counts - k * s->pitch));
+            if (!weights[k - 1] || !vmafgpu__v_any_and(most, same))
+                continue;
+            const vmafgpu__v weight = vmafgpu__v_set32(weights[k - 1]);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(own, zero) : vmafgpu__v_unpack_low16(own, zero);
+                const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
+                const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
+                const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
+                /* None is negative, so that their bits are in the order of the values. */
+                value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
+            }
+        }
+    } while (todo);
+}
+
+/* The sum of the lanes in units of 2^-24. */
+VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
+    double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
+    vmafgpu__v_store(lanes, doubles);
+    for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
+        sum += lanes[i];
+    return (int64_t)(sum * 16777216.0);
+}
+
+/* A register of samples' c-values in the order of the samples: blocks hold every other four. */
+VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
+    float half[2][VMAFGPU__V_WORDS];
+    vmafgpu__v_store(half[0], value[0]);
+    vmafgpu__v_store(half[1], value[1]);
+    for (int i = 0; i < VMAFGPU__CAMBI_LANES; i += 4)
+        memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
+}
+
+/* The samples of a row. Their c-values go to the list, whole registers with what is 0 in them, or to `place`. Returns how
+ * much longer the list is. */
+static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *code, float *list, float *place) {
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
+    float *at = list;
+    for (int x = 0; x < s->w; x += VMAFGPU__CAMBI_LANES) {
+        const int rest = s->w - x < VMAFGPU__CAMBI_LANES ? s->w - x : VMAFGPU__CAMBI_LANES;
+        float line[VMAFGPU__CAMBI_LANES];
+        vmafgpu__v value[2];
+        const vmafgpu__v codes = vmafgpu__v_load(code + x);
+        const vmafgpu__v_lanes todo = vmafgpu__v_unequal16(codes, nothing);
+        if (!todo)
+            continue;
+        vmafgpu__cambi_values(s, code + x, x, codes, todo, value);
+        if (!vmafgpu__v_any(vmafgpu__v_or(value[0], value[1])))
+            continue;
+        if (place || rest < VMAFGPU__CAMBI_LANES) {
+            vmafgpu__cambi_order(value, line);
+            memcpy(place ? place + x : at, line, sizeof *line * (size_t)rest);
+        } else {
+            vmafgpu__v_store(at, value[0]);
+            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
+        }
+        if (place)
+            continue;
+        at += rest;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            s->found += (int)vmafgpu__v_mask_count(vmafgpu__v_greater32(value[i], zero));
+            s->sum = vmafgpu__v_add_f64(s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]),
+                                                                   vmafgpu__v_high_to_f64(value[i])));
+        }
+    }
+    return (size_t)(at - list);
+}
+
+/* A strip's sum is exact below 2^29. From there on it may round, but not to less than that, and then it is not looked at. */
+static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
+                                 int first, int end) {
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const vmafgpu__plane *codes = &cambi->codes[scale];
+    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
+    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    float *list = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w + band->length[scale];
+    const uint16_t *nothing = codes->data + h * codes->stride;
+    vmafgpu__cambi_state s;
+    s.cambi = cambi;
+    s.x0 = x0;
+    s.w = x1 - x0;
+    s.reach = cambi->picture->window >> 1;
+    s.pitch = (ptrdiff_t)vmafgpu__padded(s.w);
+    s.counts = band->counts + variant->contrasts * s.pitch;
+    s.left = x0 - s.reach > 0 ? x0 - s.reach : 0;
+    s.right = x1 + s.reach < w ? x1 + s.reach : w;
+    s.found = 0;
+    s.sum = vmafgpu__v_zero();
+    memset(band->counts, 0, sizeof(uint16_t) * (size_t)s.pitch * (size_t)(variant->bins + 2 * variant->contrasts));
+    for (int y = first - s.reach < 0 ? 0 : first - s.reach; y < first + s.reach && y < h; y++)
+        vmafgpu__cambi_slide_rows(&s, codes->data + y * codes->stride, nothing);
+    for (int y = first; y < end; y++) {
+        const uint16_t *code = codes->data + y * codes->stride;
+        vmafgpu__cambi_slide_rows(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
+                                  y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
+        list += vmafgpu__cambi_count_row(
+            &s, code + x0, list, cambi->in_place ? cambi->values[scale] + (size_t)y * (size_t)w + x0 : NULL);
+    }
+    band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
+    band->count[scale] += (size_t)s.found;
+    band->sum[scale] += vmafgpu__cambi_sum_of(s.sum);
+}
+
+/* The bits of floats from 0 up are in the order of the values. */
+static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
+                                        size_t *alike_count) {
+    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS };   /* below 2^15 each, so that their sum is exact */
+    const vmafgpu__v below_low = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(low) - 1);
+    const vmafgpu__v below_high = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(high) - 1);
+    const size_t whole = count / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
+    int64_t sum = 0;
+    for (size_t start = 0; start < whole; start += TOGETHER) {
+        const size_t end = whole - start > TOGETHER ? start + TOGETHER : whole;
+        vmafgpu__v part = vmafgpu__v_zero();
+        for (size_t k = start; k < end; k += VMAFGPU__V_WORDS) {
+            const vmafgpu__v value = vmafgpu__v_load(values + k);
+            const vmafgpu__v_mask above = vmafgpu__v_greater32(value, below_high);
+            const vmafgpu__v kept = vmafgpu__v_keep32(above, value);
+            part = vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
+            if (vmafgpu__v_mask_any(vmafgpu__v_greater32(vmafgpu__v_drop32(above, value), below_low))) {
+                float copy[VMAFGPU__V_WORDS];   /* `alike` may be in the place of values looked at */
+                vmafgpu__v_store(copy, value);
+                for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+                    if (copy[i] >= low && copy[i] < high)
+                        alike[(*alike_count)++] = copy[i];
+            }
+        }
+        sum += vmafgpu__cambi_sum_of(part);
+    }
+    return sum + vmafgpu__cambi_sum_above_scalar(values + whole, count - whole, low, high, alike, alike_count);
+}
+
+static const vmafgpu__cambi_functions vmafgpu__cambi_level = {
+    vmafgpu__cambi_import_row, vmafgpu__cambi_soften, vmafgpu__cambi_flat_row, vmafgpu__cambi_slide,
+    vmafgpu__cambi_mask_row, vmafgpu__cambi_halve_row, vmafgpu__cambi_halve_mask, vmafgpu__cambi_mode_row,
+    vmafgpu__cambi_code_row, VMAFGPU__CAMBI_WIDE_STRIP, vmafgpu__cambi_strip, vmafgpu__cambi_sum_above
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: per picture of a variant seven launches, in order ---- */
+
+typedef enum vmafgpu__cambi_kernel {
+    VMAFGPU__CAMBI_PREPARE_8 = 0,
+    VMAFGPU__CAMBI_PREPARE_16,
+    VMAFGPU__CAMBI_SHRINK,
+    VMAFGPU__CAMBI_COUNT_4,          /* four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
+    VMAFGPU__CAMBI_COUNT_4_WIDE,
+    VMAFGPU__CAMBI_COUNT,            /* any contrasts */
+    VMAFGPU__CAMBI_SELECT,
+    VMAFGPU__CAMBI_ORDER,
+    VMAFGPU__CAMBI_KERNELS
+} vmafgpu__cambi_kernel;
+
+static const char *const vmafgpu__cambi_kernel_names[VMAFGPU__CAMBI_KERNELS] = {
+    "vmafgpu_cambi_prepare_8", "vmafgpu_cambi_prepare_16", "vmafgpu_cambi_shrink", "vmafgpu_cambi_count_4",
+    "vmafgpu_cambi_count_4_wide", "vmafgpu_cambi_count", "vmafgpu_cambi_select", "vmafgpu_cambi_order"
+};
+
+static vmafgpu__cambi_kernel vmafgpu__cambi_count_kernel(const vmafgpu__cambi_variant *variant,
+                                                         const vmafgpu__cambi_picture *p) {
+    return variant->contrasts != 4 ? VMAFGPU__CAMBI_COUNT
+           : p->window <= VMAFGPU__CAMBI_NARROW ? VMAFGPU__CAMBI_COUNT_4 : VMAFGPU__CAMBI_COUNT_4_WIDE;
+}
+
+/* Device memory of one pair. */
+typedef struct vmafgpu__cambi_scratch {
+    uint64_t size;
+    uint64_t samples[VMAFGPU__CAMBI_SCALES], values[VMAFGPU__CAMBI_SCALES];
+    int32_t  pitch[VMAFGPU__CAMBI_SCALES];
+    uint64_t found, histograms;
+    uint32_t cleared;
+} vmafgpu__cambi_scratch;
+
+static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_variant *variant,
+                                                        const vmafgpu__cambi_picture *p) {
+    const uint64_t alignment = 256;
+    vmafgpu__cambi_scratch out;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        const uint64_t width = (uint64_t)vmafgpu__cambi_size(variant, p->width, s);
+        const uint64_t height = (uint64_t)vmafgpu__cambi_size(variant, p->height, s);
+        const uint64_t pitch = vmafgpu__round_up(width * sizeof(uint16_t), 128);
+        out.pitch[s] = (int32_t)pitch;
+        out.samples[s] = out.size;
+        out.size += vmafgpu__round_up(pitch * height, alignment);
+        out.values[s] = out.size;
+        out.size += vmafgpu__round_up(width * height * sizeof(float), alignment);
+    }
+    out.found = out.size;
+    out.histograms = out.found + 64;   /* past the counts, so that no launch writes a line that it reads */
+    out.cleared = (uint32_t)(out.histograms - out.found + (size_t)VMAFGPU__CAMBI_SCALES *
+                             VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS * sizeof(uint32_t));
+    out.size = vmafgpu__round_up(out.found + out.cleared, alignment);
+    return out;
+}
+
+/* What depends on the options alone; 0 centres: no c-value can be above 0. A histogram has as many codes as are looked at
+ * and what lies around them, in whole words from any byte on; the number of words is odd, so that neighbours' lie in
+ * different banks of shared memory. */
+static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
+                                  const vmafgpu__cambi_picture *p) {
+    const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
+    const int columns = vmafgpu__cambi_count_shared(p->window >> 1, 1) - head;
+    const int room = (VMAFGPU__CAMBI_COUNT_SHARED - head) / columns / 4;   /* words */
+    int low = 0, end = variant->bins;
+    while (low < end && !vmafgpu__cambi_is_counted(variant, low))
+        low++;
+    while (end > low && !vmafgpu__cambi_is_counted(variant, end - 1))
+        end--;
+    out->low = low;
+    out->centres = end - low;
+    out->cell = variant->contrasts == 4 ? (int)VMAFGPU__CAMBI_CELL_OF_FOUR : ((room - 1) | 1) * 4;
+    out->range = 4 * (out->cell / 4 - span + 1);
+}
+
+/* Fills the launch for a picture of variant `index` of the plan; batch, tables and `pass` are the caller's. Returns 0
+ * where no c-value can be above 0, and no sum either. `scratch`: device memory of the first pair. */
+static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
+                               unsigned char *scratch, uint64_t scratch_size) {
+    const vmafgpu__cambi_variant *variant = &plan->cambi[index];
+    const vmafgpu__cambi_picture *p = &variant->picture[image];
+    const vmafgpu__cambi_scratch layout = vmafgpu__cambi_scratch_of(variant, p);
+    const int depth = out->batch.bit_depth;
+    int blocks = 0, parts = 0;
+    vmafgpu__cambi_ranges(out, variant, p);
+    out->scratch = scratch;
+    out->scratch_size = scratch_size;
+    out->found = layout.found;
+    out->histograms = layout.histograms;
+    out->cleared = layout.cleared;
+    out->prepare_columns = ((uint32_t)p->width + VMAFGPU__CAMBI_TILE_WIDTH - 1) / VMAFGPU__CAMBI_TILE_WIDTH;
+    out->prepare_blocks = out->prepare_columns * (((uint32_t)p->height + VMAFGPU__CAMBI_TILE_HEIGHT - 1) /
+                                                  VMAFGPU__CAMBI_TILE_HEIGHT);
+    out->variant = index;
+    out->image = image;
+    out->width = p->width;
+    out->height = p->height;
+    out->up = depth < 10 ? 10 - depth : 0;
+    out->down = depth > 10 ? depth - 10 : 0;
+    out->half = (int32_t)vmafgpu__half(out->down);
+    out->softened = variant->softened;
+    out->halved = variant->halved;
+    out->mask_threshold = p->mask_threshold;
+    out->base = variant->base;
+    out->contrasts = variant->contrasts;
+    out->reach = p->window >> 1;
+    out->pass = 0;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        vmafgpu__cambi_plane *plane = &out->scale[s];
+        plane->samples = layout.samples[s];
+        plane->values = layout.values[s];
+        plane->pitch = layout.pitch[s];
+        plane->top = vmafgpu__cambi_top_count(variant, p, s);
+        plane->width = vmafgpu__cambi_size(variant, p->width, s);
+        plane->height = vmafgpu__cambi_size(variant, p->height, s);
+        plane->rows = s < 2 ? VMAFGPU__CAMBI_COUNT_ROWS : VMAFGPU__CAMBI_COUNT_ROWS / 2;
+        plane->strips = (plane->width + VMAFGPU__CAMBI_COUNT_WIDTH - 1) / VMAFGPU__CAMBI_COUNT_WIDTH;
+        plane->first_block = blocks;
+        plane->first_part = parts;
+        blocks += plane->strips * ((plane->height + plane->rows - 1) / plane->rows);
+        parts += (plane->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) / VMAFGPU__CAMBI_SELECT_ROWS;
+    }
+    return out->centres > 0 && out->reach > 0;
+}
+
+/* The shape of a launch that has been filled. */
+static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, vmafgpu__cambi_kernel kernel) {
+    const vmafgpu__cambi_plane *first = &launch->scale[1], *last = &launch->scale[VMAFGPU__CAMBI_SCALES - 1];
+    vmafgpu__shape shape;
+    shape.grid[0] = shape.grid[1] = 1;
+    shape.grid[2] = (uint32_t)launch->batch.pairs;
+    switch (kernel) {
+    case VMAFGPU__CAMBI_PREPARE_8:
+    case VMAFGPU__CAMBI_PREPARE_16:
+        shape.grid[0] = launch->prepare_columns;
+        shape.grid[1] = launch->prepare_blocks / launch->prepare_columns;
+        shape.threads = VMAFGPU__CAMBI_PREPARE_THREADS;
+        shape.shared = VMAFGPU__CAMBI_PREPARE_SHARED;
+        break;
+    case VMAFGPU__CAMBI_SHRINK:
+        shape.grid[0] = ((uint32_t)first->width + VMAFGPU__CAMBI_SHRINK_TILE - 1) / VMAFGPU__CAMBI_SHRINK_TILE;
+        shape.grid[1] = ((uint32_t)first->height + VMAFGPU__CAMBI_SHRINK_TILE - 1) / VMAFGPU__CAMBI_SHRINK_TILE;
+        shape.threads = VMAFGPU__CAMBI_SHRINK_THREADS;
+        shape.shared = VMAFGPU__CAMBI_SHRINK_SHARED;
+        break;
+    case VMAFGPU__CAMBI_SELECT:
+        shape.grid[0] = (uint32_t)(last->first_part + (last->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) /
+                                                      VMAFGPU__CAMBI_SELECT_ROWS);
+        shape.threads = VMAFGPU__CAMBI_SELECT_THREADS;
+        shape.shared = VMAFGPU__CAMBI_SELECT_SHARED;
+        break;
+    case VMAFGPU__CAMBI_ORDER:
+        shape.grid[1] = VMAFGPU__CAMBI_SCALES;
+        shape.threads = VMAFGPU__CAMBI_ORDER_THREADS;
+        shape.shared = VMAFGPU__CAMBI_ORDER_SHARED;
+        break;
+    default:
+        shape.grid[0] = (uint32_t)(last->first_block + last->strips * ((last->height + last->rows - 1) / last->rows));
+        shape.threads = VMAFGPU__CAMBI_COUNT_THREADS;
+        shape.shared = (uint32_t)vmafgpu__cambi_count_shared(launch->reach, launch->cell);
+        break;
+    }
+    return shape;
+}
+
+/* Of a pair; pictures and variants use it in turn. */
+static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__site *site) {
+    uint64_t most = 0;
+    for (int i = 0; i < site->plan->cambi_variants; i++)
+        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
+            const uint64_t size = vmafgpu__cambi_scratch_of(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]).size;
+            most = size > most ? size : most;
+        }
+    return most;
+}
+
+/* Where the tables of a picture lie in those of CAMBI. */
+typedef struct vmafgpu__cambi_tables {
+    size_t weights;                              /* of the variant */
+    size_t column, row;                          /* of the picture, if its size is not the frames' */
+    size_t size;                                 /* up to here */
+} vmafgpu__cambi_tables;
+
+/* After a first table, the reciprocals. Pictures have theirs one after the other, each with its variant's. */
+static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__site *site, int index, int image) {
+    vmafgpu__cambi_tables t;
+    memset(&t, 0, sizeof t);
+    t.size = sizeof(float) * (VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1);
+    for (int i = 0; i <= index && i < site->plan->cambi_variants; i++) {
+        const vmafgpu__cambi_variant *variant = &site->plan->cambi[i];
+        for (int k = 0; k < variant->pictures && (i < index || k <= image); k++) {
+            t.weights = (t.size + 15) / 16 * 16;
+            t.column = (t.weights + (size_t)variant->bins * (size_t)variant->contrasts + 15) / 16 * 16;
+            t.row = t.column + sizeof(int32_t) * (size_t)variant->picture[k].width;
+            t.size = t.row + sizeof(int32_t) * (size_t)variant->picture[k].height;
+        }
+    }
+    return t;
+}
+
+static size_t vmafgpu__gpu_cambi_tables(const vmafgpu__site *site, unsigned char *out) {
+    if (out)
+        vmafgpu__cambi_reciprocals((float *)(void *)out);
+    for (int i = 0; out && i < site->plan->cambi_variants; i++)
+        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
+            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(site, i, k);
+            const vmafgpu__cambi_picture *p = &site->plan->cambi[i].picture[k];
+            vmafgpu__cambi_weigh(&site->plan->cambi[i], out + t.weights);
+            vmafgpu__cambi_positions(site->config->width, p->width, (int *)(void *)(out + t.column));
+            vmafgpu__cambi_positions(site->config->height, p->height, (int *)(void *)(out + t.row));
+        }
+    const int last = site->plan->cambi_variants - 1;
+    return vmafgpu__cambi_tables_of(site, last, site->plan->cambi[last].pictures - 1).size;
+}
+
+static vmafgpu__cambi_kernel vmafgpu__cambi_prepare_kernel(const vmafgpu__site *site) {
+    return site->config->bit_depth == 8 ? VMAFGPU__CAMBI_PREPARE_8 : VMAFGPU__CAMBI_PREPARE_16;
+}
+
+static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
+    return plan->cambi_variants > 0;
+}
+
+/* Functions are numbered as kernels are. */
+static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__site *site, int kernel) {
+    int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(site) || kernel == VMAFGPU__CAMBI_SHRINK ||
+                  kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;
+    for (int i = 0; i < site->plan->cambi_variants; i++)
+        for (int k = 0; k < site->plan->cambi[i].pictures; k++)
+            is_used |= kernel == (int)vmafgpu__cambi_count_kernel(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]);
+    return is_used ? vmafgpu__cambi_kernel_names[kernel] : NULL;
+}
+
+static void vmafgpu__cambi_launch_one(const vmafgpu__work *work, vmafgpu__cambi_launch *launch,
+                                      vmafgpu__cambi_kernel kernel) {
+    const vmafgpu__shape shape = vmafgpu__cambi_shape(launch, kernel);
+    vmafgpu__enqueue(work, (int)kernel, &shape, launch);
+}
+
+static void vmafgpu__gpu_cambi_enqueue(const vmafgpu__work *work) {
+    const vmafgpu__site *site = work->site;
+    const unsigned char *table = work->tables;
+    const uint64_t size = vmafgpu__gpu_cambi_scratch(site);
+    for (int i = 0; i < site->plan->cambi_variants; i++)
+        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
+            const vmafgpu__cambi_variant *variant = &site->plan->cambi[i];
+            const vmafgpu__cambi_picture *p = &variant->picture[k];
+            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(site, i, k);
+            const int is_whole = p->width == site->config->width && p->height == site->config->height;
+            vmafgpu__cambi_launch launch;
+            launch.batch = *work->batch;
+            if (!vmafgpu__cambi_fill(&launch, site->plan, i, k, work->scratch, size))
+                continue;
+            launch.reciprocal = (const uint32_t *)(const void *)table;
+            launch.weights = table + t.weights;
+            launch.source_column = is_whole ? NULL : (const int32_t *)(const void *)(table + t.column);
+            launch.source_row = is_whole ? NULL : (const int32_t *)(const void *)(table + t.row);
+            vmafgpu__cambi_launch_one(work, &launch, vmafgpu__cambi_prepare_kernel(site));
+            vmafgpu__cambi_launch_one(work, &launch, VMAFGPU__CAMBI_SHRINK);
+            vmafgpu__cambi_launch_one(work, &launch, vmafgpu__cambi_count_kernel(variant, p));
+            for (launch.pass = 0; launch.pass <= VMAFGPU__CAMBI_SELECT_PASSES; launch.pass++)
+                vmafgpu__cambi_launch_one(work, &launch, VMAFGPU__CAMBI_SELECT);
+            vmafgpu__cambi_launch_one(work, &launch, VMAFGPU__CAMBI_ORDER);
+        }
+}
+
+static int vmafgpu__gpu_cambi_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int i = 0; i < site->plan->cambi_variants; i++)
+        for (int k = 0; k < site->plan->cambi[i].pictures; k++)
+            if (memcmp(a->cambi[i].top[k], b->cambi[i].top[k], sizeof a->cambi[i].top[k]))
+                return (int)vmafgpu__cambi_count_kernel(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]);
+    return -1;
+}
+
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
+    { 0, 0 }, 0, vmafgpu__gpu_cambi_is_planned, vmafgpu__gpu_cambi_kernel, NULL, vmafgpu__gpu_cambi_scratch,
+    vmafgpu__gpu_cambi_tables, vmafgpu__gpu_cambi_enqueue, vmafgpu__gpu_cambi_differs, NULL
+};
+typedef char vmafgpu__cambi_functions_fit[(int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__CAMBI_FEATURE \
+    { "cambi", NULL, vmafgpu__cambi_columns, vmafgpu__cambi_options, VMAFGPU__CAMBI_FULL_REF, 0, vmafgpu__cambi_plan, \
+      vmafgpu__cambi_finish, NULL, &vmafgpu__cambi_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_cambi), NULL, NULL }
+#define vmafgpu__cambi_level VMAFGPU__LEVEL_NAME(vmafgpu__cambi_level)
+#define VMAFGPU__CAMBI_LEVEL &vmafgpu__cambi_level
+
+#endif
+#endif /* !VMAFGPU_NO_CAMBI */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_CAMBI)
+#define VMAFGPU__CAMBI_FEATURE VMAFGPU__LEFT_OUT("cambi", "VMAFGPU_NO_CAMBI", vmafgpu__cambi_columns)
+#define VMAFGPU__CAMBI_LEVEL NULL
+#endif
+
+/* ================================================================================================
+ * >>speed                                        entropy of the chroma planes, or of what moves, in float
+ * ================================================================================================
+ * A plane is low-passed to a sixteenth of its size and freed of its local mean. The covariance of its 5x5 blocks gives
+ * eigenvalues and, through the inverse, a variance for each block; from both follows the entropy of each block, and the
+ * score is how far reference and distorted are apart. The result hangs on the rounding of every operation, so their
+ * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
+ * element still sees the same operations one after another.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__speed_columns[] = {
+    { "speed_chroma_u", "Speed_chroma_feature_speed_chroma_u_score", 0, 0, 0 },
+    { "speed_chroma_v", "Speed_chroma_feature_speed_chroma_v_score", 0, 0, 0 },
+    { "speed_chroma_uv", "Speed_chroma_feature_speed_chroma_uv_score", 0, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+static const vmafgpu__column vmafgpu__speed_temporal_columns[] = {
+    { "speed_temporal", "Speed_temporal_feature_speed_temporal_score", 0, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_SPEED
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+/* At most this is the square of sqrt(sum(sample^2)) + |mean| sqrt(n), for a window of n samples: (a + b)^2 is at most
+ * (1 + t) a^2 + (1 + 1/t) b^2, with t = 1/64. */
+VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) {
+    return 65.0 / 64 * squares + 65 * n * mean * mean;
+}
+
+/* Returns how far our sum for one covariance can be from libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products
+ * of (sample - mean) one after another. We derive the sum from sums of plain products, which all windows share. With u = 2^-53 and
+ * m = |sample| + |mean|, let T = sum(m_p m_q), at most half the sum of both spreads.
+ *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2, since
+ *   terms of T - |sum| at most cancel.
+ *   Ours: products of floats are exact. A sum takes 3 (w + h) additions at most, and five more operations follow. */
+VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
+    const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
+    return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
+}
+
+/* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
+ * else in float. */
+VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
+                                        double *d) {
+    const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
+    const double mean = 1 + (double)(reference + distorted) / 2.0;
+    const double of_r = mode == 2 ? own_d : mode == 3 ? mean : own_r;
+    const double of_d = mode == 0 || mode == 2   ? own_d
+                        : mode == 1              ? own_r
+                        : mode == 3 || mode == 4 ? mean
+                        : mode == 5              ? 1 + (0.75 * (double)reference + 0.25 * (double)distorted)
+                                                 : 1 + (0.25 * (double)reference + 0.75 * (double)distorted);
+    *r = vmafgpu__log2(of_r, table);
+    *d = vmafgpu__log2(of_d, table);
+}
+
+/* One variant: planes of a sixteenth, planes without the local mean and their means, covariances, eigenvalues and
+ * solution, entropies, score. */
+enum {
+    VMAFGPU__SPEED_LOW_THREADS = 128, VMAFGPU__SPEED_LOW_COLUMNS = 128,  /* columns of a block at most */
+    VMAFGPU__SPEED_WIDE_REACH = 4,
+    VMAFGPU__SPEED_CHECK_THREADS = 256,
+    VMAFGPU__SPEED_FLAT_THREADS = 256,
+    VMAFGPU__SPEED_FLAT_STRIP = 20480,       /* bytes of shared memory for a strip of rows, unless one row takes more */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples; so many are read beyond a row */
+    VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
+    VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
+    VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
+    VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
+    VMAFGPU__SPEED_LINE = 28,                /* numbers of a line of them in shared memory, which is read by fours */
+    VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
+    VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the matrices that are reflected: 25 columns of one, 25 of the other */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* of a warp: for each group five numbers and three that are nothing */
+    /* The solution's matrices, two columns, a vector for each warp, a matrix and a flag; the eigenvalues take less. */
+    VMAFGPU__SPEED_MATRIX_SHARED =
+        (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
+         VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
+         VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) * 4,
+    VMAFGPU__SPEED_QR_STEPS = 500,
+    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8,   /* the table of the logarithm, before all else */
+    VMAFGPU__SPEED_ENTROPY_BLOCKS = 64, VMAFGPU__SPEED_ENTROPY_THREADS = 320,   /* 5 for each block of the plane */
+    VMAFGPU__SPEED_SOLUTION = 32,            /* numbers of a line of r and of a solution: places, then zeros */
+    /* Then of each block a double for each place, q, r, and of each block its solution. */
+    VMAFGPU__SPEED_ENTROPY_SHARED =
+        VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
+        (VMAFGPU__SPEED_PLACES * (VMAFGPU__SPEED_LINE + VMAFGPU__SPEED_SOLUTION) +
+         VMAFGPU__SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) * 4,
+    VMAFGPU__SPEED_SCORE_THREADS = 256,
+    VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
+};
+
+/* Of low: a sum for each column of a block and each tap. */
+VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t reach) {
+    return block_columns * (2 * reach + 1) * 4;
+}
+
+/* Of flat: samples of a strip of rows, which is columns that blocks of the plane have. */
+VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
+    return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
+}
+
+/* Two bands, and behind each what is read beyond its last row: nobody writes there meanwhile. */
+VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
+    return 2 * (vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
+}
+
+/* Of covariance: for each row that windows begin at, doubles of the columns that are summed at a time. */
+VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
+    return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
+}
+
+/* Places in a pair's scratch, in floats; each thing is there for four planes, u and v of the reference and of the
+ * distorted frame in turn, that far apart. */
+typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
+
+typedef struct vmafgpu__speed_scratch {
+    uint64_t size;                          /* in bytes */
+    vmafgpu__speed_part low, flat, means;
+    vmafgpu__speed_part sums;               /* doubles, for each distance and each place */
+    vmafgpu__speed_part eigenvalues, q, r;  /* behind the eigenvalues: whether one is not positive; behind q: whether
+                                               one of r's diagonal is 0 */
+    vmafgpu__speed_part variance, entropy;
+} vmafgpu__speed_scratch;
+
+/* Where the samples are, and how the prescale and the low-pass read them. */
+typedef struct vmafgpu__speed_low_launch {
+    float                 *scratch;         /* of the first pair */
+    vmafgpu__speed_scratch layout;
+    uint32_t              *illegal;         /* [pairs] */
+    const uint64_t        *columns, *rows;  /* per sample after the prescale `sources` entries: index, and the bits of
+                                               a float above; NULL: there is no prescale */
+    int32_t sources, has_weights;           /* has_weights: the weights do not sum to 1 */
+    int32_t width, height;                  /* of the plane */
+    int32_t scaled_width, scaled_height;
+    int32_t low_columns, block_columns, reach;
+    int32_t bytes, step, shift;             /* of a sample; from one to the next */
+    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
+    float   unit;
+    float   taps[VMAFGPU__SPEED_TAPS];
+    /* Of what moves: of each side the luma now and before, in the places of u and v. */
+    vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
+} vmafgpu__speed_low_launch;
+
+/* Bytes from the start of a pair of interleaved samples to the sample of plane 0 (u) or 1 (v). */
+VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
+    return launch->step > launch->bytes ? plane * launch->bytes : 0;
+}
+
+/* Whether a plane's low-pass is the usual one, and its rows may be read eight samples at a time: from the start of a pair on, so
+ * that nothing beside the samples is read. */
+VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data, int64_t pitch) {
+    const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
+    return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
+           (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
+}
+
+/* All that comes later. */
+typedef struct vmafgpu__speed_launch {
+    float                 *scratch;
+    vmafgpu__speed_scratch layout;
+    vmafgpu__sums         *sums;            /* [pairs] */
+    uint32_t pairs;                         /* bit set: the pair has a distorted frame */
+    int32_t  variant;
+    int32_t  columns, rows, blocks_across, blocks_down;
+    int32_t  strip_rows;                    /* that flat makes and sums at a time */
+    int32_t  chunk_columns;                 /* that covariance sums at a time */
+    int32_t  local_reach;
+    float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
+    float    noise, base;
+    int32_t  weighting;
+    const void *log_table;                  /* vmafgpu__log2_table */
+    double  *words;                         /* of the first pair: where the only score goes; NULL: scores are among the sums */
+    int32_t  word_stride;
+} vmafgpu__speed_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+/* Those of both features, with the same places in either. */
+#define VMAFGPU__SPEED_SHARED_OPTIONS(X) \
+    X(VMAFGPU__SPEED_KERNELSCALE, "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
+    X(VMAFGPU__SPEED_MAX_VAL, "speed_max_val", "mxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
+    X(VMAFGPU__SPEED_NOISE_FLOOR, "speed_nn_floor", "nnf", VMAFGPU__REAL, 0, 0, 1, NULL) \
+    X(VMAFGPU__SPEED_PRESCALE, "speed_prescale", "ps", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
+    X(VMAFGPU__SPEED_METHOD, "speed_prescale_method", "psm", VMAFGPU__WORD, 0, 0, 0, "nearest,bilinear,bicubic,lanczos4") \
+    X(VMAFGPU__SPEED_NOISE, "speed_sigma_nn", "snn", VMAFGPU__REAL, 0.29, 0.1, 2, NULL)
+#define VMAFGPU__SPEED_OPTIONS(X) \
+    VMAFGPU__SPEED_SHARED_OPTIONS(X) \
+    X(VMAFGPU__SPEED_WEIGHTING, "speed_weight_var_mode", "wvm", VMAFGPU__INTEGER, 0, 0, 6, NULL)
+enum { VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+};
+
+#define VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(X) \
+    X(VMAFGPU__SPEED_REF_DIFF, "speed_use_ref_diff", "urd", VMAFGPU__FLAG, 0, 0, 1, NULL)
+enum {
+    VMAFGPU__SPEED_SHARED = (int)VMAFGPU__SPEED_NOISE,
+    VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ID)
+};
+static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__SPEED_SHARED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ROW)
+    VMAFGPU__LAST_OPTION
+};
+
+enum {
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices... */
+    VMAFGPU__SPEED_PITCH = 32,             /* ...and from row to row; between them are zeros */
+    VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
+    VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
+    VMAFGPU__SPEED_PLANES = 4              /* u and v, of the reference and of the distorted frame, at most */
+};
+
+typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
+
+/* Matrices of a QR decomposition, which are too large for the stack. */
+typedef struct vmafgpu__speed_decomposition { vmafgpu__speed_matrix q, r, z, reflection, product; } vmafgpu__speed_decomposition;
+
+/* The same for the columns of a bilinear prescale, side by side. */
+typedef struct vmafgpu__speed_between {
+    int32_t *at[2];
+    float   *weight[2];
+} vmafgpu__speed_between;
+
+/* Rows are padded to a multiple of CHUNK, so that they can be worked on in vectors. */
+typedef struct vmafgpu__speed_plane {
+    vmafgpu__speed_decomposition *decomposition;
+    float  *low;                           /* after the low-pass; later without the local mean */
+    float  *means;                         /* local means, of the same size */
+    float  *line;                          /* of local means down the columns, with margins */
+    double *wide, *ones;                   /* `low` in double precision; a row of ones */
+    double *column_sums;                   /* EDGE + 1 rows */
+    float  *samples;                       /* per place in a block a row with all blocks */
+    float  *solution;
+    float  *variance, *entropy;            /* per block */
+    int     singular;
+} vmafgpu__speed_plane;
+
+/* What is done to rows: in plain C here, in vectors in >>levels. They may be read and written up to their padded width. */
+typedef struct vmafgpu__speed_functions {
+    /* Samples `step` bytes apart, of one byte or two, as floats, as if they had 8 bits, around 0; returns the OR of words. */
+    uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
+    /* (a - b) * unit, of bytes or words (`wide`), which may lie at odd addresses. */
+    void (*difference)(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row);
+    /* A row between two, with its weights. */
+    void (*bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns, int w,
+                     float *out);
+    /* sum += tap * row */
+    void (*add_row)(float *sum, const float *row, float tap, int w);
+    /* The sums of the windows of w x h at each place of a block, sample by sample. */
+    void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
+    /* Sums of products down the columns of windows h rows high that begin at rows 0..places-1, one row of `out` each. The
+     * rows that all windows have come first, from EDGE on; then those above them, upwards; then those below. The products
+     * are exact, fused or not. */
+    void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
+                        double *out, ptrdiff_t out_pitch);
+    /* Rows from `first` on of out = a * b, where row and column before `first` of a are those of the identity. Every
+     * element is a sum over k from `first` up. */
+    void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
+    /* From `top` on: x = (tau * a) * v, and a -= x v' + v x', for a symmetric a. */
+    void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
+    void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
+    /* Solves r x = b for an upper triangle r, with b in place of x. */
+    void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
+    /* The mean over the rows of x * y, added up from the first. */
+    void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
+} vmafgpu__speed_functions;
+
+typedef struct vmafgpu__speed_strip {
+    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
+    float *row, *sum;                      /* after the prescale; after the low-pass down the columns */
+    int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample; -1: none */
+} vmafgpu__speed_strip;
+
+/* Luma before a change, and after. */
+typedef struct vmafgpu__speed_change {
+    const uint8_t       *before;           /* rows without gaps */
+    const vmafgpu__view *now;
+} vmafgpu__speed_change;
+
+struct vmafgpu__speed {
+    const vmafgpu *v;
+    const vmafgpu__speed_functions *functions;
+    unsigned char *work;                   /* memory that every variant lays out anew */
+    const vmafgpu__speed_variant *variant;
+    size_t pitch, block_pitch;             /* of `low` and the like, of rows of blocks */
+    int planes;                            /* that are looked at: 4 of the frames' chroma, or 2 of changes in luma */
+    const vmafgpu_frame *frame[2];
+    vmafgpu__speed_change change[2];
+    vmafgpu__speed_source *columns;        /* of the prescale */
+    vmafgpu__speed_between between;
+    vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
+    vmafgpu__speed_strip *strips;
+};
+
+/* ---- what the options mean ---- */
+
+static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819;   /* log2(2 * pi * e) */
+
+/* For planes of that size. */
+static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int height, int weighting,
+                                   vmafgpu__speed_variant *x) {
+    const double prescale = e->option[VMAFGPU__SPEED_PRESCALE];
+    const float scale = (float)e->option[VMAFGPU__SPEED_KERNELSCALE];
+    const float least_noise = (float)e->option[VMAFGPU__SPEED_NOISE_FLOOR];
+    memset(x, 0, sizeof *x);
+    x->width = width;
+    x->height = height;
+    x->scaled_width = (int)((double)x->width * prescale + 0.5);
+    x->scaled_height = (int)((double)x->height * prescale + 0.5);
+    x->method = (int)e->option[VMAFGPU__SPEED_METHOD];
+    x->resampled = x->scaled_width != x->width || x->scaled_height != x->height;
+    x->columns = x->scaled_width >> VMAFGPU__SPEED_SHIFT;
+    x->rows = x->scaled_height >> VMAFGPU__SPEED_SHIFT;
+    x->blocks_across = x->columns / VMAFGPU__SPEED_BLOCK;
+    x->blocks_down = x->rows / VMAFGPU__SPEED_BLOCK;
+    x->reach = vmafgpu__speed_reach(9, scale);
+    x->local_reach = vmafgpu__speed_reach(2, scale);
+    vmafgpu__speed_gaussian(x->reach, (float)(2.0 * (2 * x->reach + 1) / 5.0), x->taps);
+    vmafgpu__speed_gaussian(x->local_reach, (float)(2 * x->local_reach + 1) / 5.0f, x->local_taps);
+    x->noise = (float)e->option[VMAFGPU__SPEED_NOISE];
+    x->base = (float)((int)VMAFGPU__SPEED_SIDE *
+                      (log2((double)((1 + least_noise) * x->noise)) + vmafgpu__speed_log_2_pi_e));
+    x->weighting = weighting;
+}
+
+/* Refuses what libvmaf does not know or cannot do. */
+static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__speed_variant *x,
+                                           const char *planes) {
+    const double prescale = e->option[VMAFGPU__SPEED_PRESCALE], scale = e->option[VMAFGPU__SPEED_KERNELSCALE];
+    if (!vmafgpu__speed_scale_is_known((float)scale))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "speed_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
+                             "5/3, 1.25, 2.4 and a few more", (double)(float)scale);
+    if (x->resampled && fabs(prescale - 1) < 1e-3)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "speed_prescale %.6g is too near 1: libvmaf takes it for 1, but not for the size",
+                             prescale);
+    if (x->scaled_width < VMAFGPU__SPEED_MIN_SIZE || x->scaled_height < VMAFGPU__SPEED_MIN_SIZE)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature %s needs %s of at least %dx%d pixels, times "
+                             "speed_prescale: here they have %dx%d, times %.6g", e->feature->name, planes,
+                             (int)VMAFGPU__SPEED_MIN_SIZE, (int)VMAFGPU__SPEED_MIN_SIZE, x->width, x->height, prescale);
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__speed_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__speed_variant variant;
+    if (v->config.chroma == VMAFGPU_400)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature speed_chroma, which the models vmaf_v1 use, needs chroma, but "
+                             "config.chroma is 4:0:0");
+    vmafgpu__speed_resolve(e, vmafgpu__chroma_width(&v->config), vmafgpu__chroma_height(&v->config),
+                           (int)e->option[VMAFGPU__SPEED_WEIGHTING], &variant);
+    const vmafgpu_result result = vmafgpu__speed_check(v, e, &variant, "chroma planes");
+    return result != VMAFGPU_OK ? result
+                                : vmafgpu__find_variant(v, v->plan.speed, &v->plan.speed_variants, &variant,
+                                                        sizeof variant, "sets of options of speed_chroma", &e->variant);
+}
+
+/* ---- memory ---- */
+
+/* Lays the work memory out for a variant. */
+static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafgpu__carver *c) {
+    const vmafgpu__speed_variant *x = speed->variant;
+    const size_t pitch = vmafgpu__padded(x->columns), low = pitch * (size_t)(x->rows + 1);
+    const size_t blocks = vmafgpu__padded(x->blocks_across * x->blocks_down);
+    speed->pitch = pitch;
+    speed->block_pitch = blocks;
+    speed->columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *speed->columns * (size_t)x->scaled_width);
+    for (int k = 0; k < 2; k++) {
+        speed->between.at[k] = (int32_t *)vmafgpu__carve(c, sizeof(int32_t) * vmafgpu__padded(x->scaled_width));
+        speed->between.weight[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+    }
+    for (int i = 0; i < speed->planes; i++) {
+        vmafgpu__speed_plane *plane = &speed->plane[i];
+        plane->decomposition = (vmafgpu__speed_decomposition *)vmafgpu__carve(c, sizeof *plane->decomposition);
+        plane->low = (float *)vmafgpu__carve(c, sizeof(float) * low);
+        plane->means = (float *)vmafgpu__carve(c, sizeof(float) * low);
+        plane->line = (float *)vmafgpu__carve(c, sizeof(float) * (pitch + 2 * VMAFGPU__CHUNK));
+        plane->wide = (double *)vmafgpu__carve(c, sizeof(double) * low);
+        plane->ones = (double *)vmafgpu__carve(c, sizeof(double) * pitch);
+        plane->column_sums = (double *)vmafgpu__carve(c, sizeof(double) * pitch * VMAFGPU__SPEED_BLOCK);
+        plane->samples = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
+        plane->solution = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
+        plane->variance = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
+        plane->entropy = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
+    }
+    vmafgpu__speed_strip *strips =
+        (vmafgpu__speed_strip *)vmafgpu__carve(c, sizeof(vmafgpu__speed_strip) * (size_t)v->config.threads);
+    speed->strips = strips;
+    for (int i = 0; i < v->config.threads; i++) {
+        vmafgpu__speed_strip unused, *strip = strips ? &strips[i] : &unused;
+        for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE; k++)
+            strip->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->width));
+        strip->row = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+        strip->sum = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+    }
+}
+
+static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_functions *functions) {
+    vmafgpu__speed head;
+    uint64_t most = 0;
+    memset(&head, 0, sizeof head);
+    head.planes = VMAFGPU__SPEED_PLANES;
+    for (int i = 0; i < v->plan.speed_variants; i++) {
+        vmafgpu__carver carver = { NULL, 0 };
+        head.variant = &v->plan.speed[i];
+        vmafgpu__speed_layout(v, &head, &carver);
+        most = carver.used > most ? carver.used : most;
+    }
+    if (!most)
+        return VMAFGPU_OK;
+    const uint64_t start = vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT);
+    v->speed = (vmafgpu__speed *)vmafgpu__take(v, start + most);
+    if (!v->speed)
+        return vmafgpu__fail_memory(v, "the feature speed_chroma", start + most);
+    v->speed->v = v;
+    v->speed->planes = VMAFGPU__SPEED_PLANES;
+    v->speed->functions = functions;
+    v->speed->work = (unsigned char *)v->speed + start;
+    return VMAFGPU_OK;
+}
+
+static void vmafgpu__speed_close(vmafgpu *v) {
+    vmafgpu__give(v, v->speed);
+    v->speed = NULL;
+}
+
+/* ---- from the frame's chroma to a plane of a sixteenth ---- */
+
+static uint32_t vmafgpu__speed_import_scalar(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
+                                             float *VMAFGPU__RESTRICT row) {
+    uint32_t seen = 0;
+    if (bytes == 1)
+        for (int x = 0; x < w; x++)
+            row[x] = (float)(int)source[x * step] - 128;
+    else
+        for (int x = 0; x < w; x++) {
+            const uint32_t word = (uint32_t)source[x * step] | (uint32_t)source[x * step + 1] << 8;
+            seen |= word;
+            row[x] = (float)(int)(word >> shift) * unit - 128;
+        }
+    return seen;
+}
+
+static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row) {
+    for (int x = 0; x < w; x++)
+        row[x] = (float)(wide ? (a[2 * x] | a[2 * x + 1] << 8) - (b[2 * x] | b[2 * x + 1] << 8) : a[x] - b[x]) * unit;
+}
+
+/* A row of a frame's chroma. Not 0 if a sample does not fit the bit depth. */
+static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
+                                      float *row) {
+    const vmafgpu_config *c = &speed->v->config;
+    const int shift = vmafgpu__sample_shift(c), bytes = c->bytes_per_sample;
+    const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
+    int step;
+    const uint8_t *source = vmafgpu__frame_row(c, frame, 1 + plane, y, &step);
+    const uint32_t seen = speed->functions->import(source, bytes, step, shift, unit, speed->variant->width, row);
+    return bytes == 2 ? seen & vmafgpu__illegal_bits(c, 0) : 0;
+}
+
+/* A row of what has changed in luma since the frame before, as if samples had 8 bits: exact. */
+static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y, float *row) {
+    const vmafgpu_config *c = &speed->v->config;
+    const int wide = c->bit_depth > 8;
+    const size_t bytes = (size_t)c->width << wide;
+    speed->functions->difference(change->before + bytes * (size_t)y, (const uint8_t *)vmafgpu__view_row(change->now, y), wide,
+                                 1.0f / (float)(1 << (c->bit_depth - 8)), c->width, row);
+}
+
+/* The same, in the same order, from two rows and columns. */
+static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float *weight,
+                                           const vmafgpu__speed_between *columns, int w, float *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++) {
+        float value = 0;
+        for (int k = 0; k < 2; k++)
+            for (int i = 0; i < 2; i++)
+                value += weight[k] * columns->weight[i][x] * rows[k][columns->at[i][x]];
+        out[x] = value;
+    }
+}
+
+/* Row y of a plane after the prescale; notes rows with illegal samples. */
+static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
+    const vmafgpu__speed_variant *x = speed->variant;
+    vmafgpu__speed_source down;
+    down.count = 1;
+    down.at[0] = y;
+    if (x->resampled)
+        vmafgpu__speed_source_of(x->method, x->height, x->scaled_height, y, &down);
+    for (int k = 0; k < down.count; k++)
+        if (speed->planes == 2)
+            vmafgpu__speed_change_row(speed, &speed->change[plane], down.at[k], strip->source[k]);
+        else if (vmafgpu__speed_take_row(speed, speed->frame[plane & 1], plane >> 1, down.at[k], strip->source[k]) &&
+            (strip->bad_row[plane] < 0 || down.at[k] < strip->bad_row[plane]))
+            strip->bad_row[plane] = down.at[k];
+    if (!x->resampled)
+        return strip->source[0];
+    if (x->method == VMAFGPU__SPEED_BILINEAR) {
+        const float *rows[2];
+        rows[0] = strip->source[0];
+        rows[1] = strip->source[1];
+        speed->functions->bilinear(rows, down.weight, &speed->between, x->scaled_width, strip->row);
+        return strip->row;
+    }
+    for (int i = 0; i < x->scaled_width; i++)
+        strip->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, strip->source);
+    return strip->row;
+}
+
+static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const float *row, float tap, int w) {
+    for (int i = 0; i < w; i++)
+        sum[i] += tap * row[i];
+}
+
+/* The low-pass of all planes, where its samples are kept: down the columns, then along the rows. */
+static void vmafgpu__speed_low_task(void *arg, int index) {
+    const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
+    const vmafgpu__speed_variant *x = speed->variant;
+    vmafgpu__speed_strip *strip = &speed->strips[index];
+    int first, end;
+    vmafgpu__part(x->rows, index, speed->v->config.threads, &first, &end);
+    for (int plane = 0; plane < speed->planes; plane++) {
+        strip->bad_row[plane] = -1;
+        for (int y = first; y < end; y++) {
+            float *out = speed->plane[plane].low + (size_t)y * speed->pitch;
+            memset(strip->sum, 0, sizeof(float) * (size_t)x->scaled_width);
+            for (int t = -x->reach; t <= x->reach; t++) {
+                const int from = vmafgpu__reflect((y << VMAFGPU__SPEED_SHIFT) + t, x->scaled_height);
+                const float *row = vmafgpu__speed_row(speed, strip, plane, from);
+                speed->functions->add_row(strip->sum, row, x->taps[t + x->reach], x->scaled_width);
+            }
+            for (int i = 0; i < x->columns; i++) {
+                const int at = i << VMAFGPU__SPEED_SHIFT;
+                float sum = 0;
+                if (at >= x->reach && at + x->reach < x->scaled_width)
+                    for (int t = -x->reach; t <= x->reach; t++)
+                        sum += x->taps[t + x->reach] * strip->sum[at + t];
+                else
+                    for (int t = -x->reach; t <= x->reach; t++)
+                        sum += x->taps[t + x->reach] * strip->sum[vmafgpu__reflect(at + t, x->scaled_width)];
+                out[i] = sum;
+            }
+        }
+    }
+}
+
+/* Takes the local mean, a small Gaussian, from every sample. */
+static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int w = x->columns, h = x->rows, reach = x->local_reach;
+    const size_t pitch = speed->pitch;
+    float *line = plane->line + VMAFGPU__CHUNK;
+    for (int y = 0; y < h; y++) {
+        float *sum = plane->means + (size_t)y * pitch;
+        memset(line, 0, sizeof(float) * (size_t)w);
+        for (int t = -reach; t <= reach; t++)
+            speed->functions->add_row(line, plane->low + (size_t)vmafgpu__reflect(y + t, h) * pitch,
+                                      x->local_taps[t + reach], w);
+        for (int t = 1; t <= reach; t++) {
+            line[-t] = line[vmafgpu__reflect(-t, w)];
+            line[w - 1 + t] = line[vmafgpu__reflect(w - 1 + t, w)];
+        }
+        memset(sum, 0, sizeof(float) * (size_t)w);
+        for (int t = -reach; t <= reach; t++)
+            speed->functions->add_row(sum, line + t, x->local_taps[t + reach], w);
+    }
+    for (size_t y = 0; y < (size_t)h; y++)
+        for (size_t i = 0; i < (size_t)w; i++) {
+            plane->low[y * pitch + i] -= plane->means[y * pitch + i];
+            plane->wide[y * pitch + i] = (double)plane->low[y * pitch + i];
+        }
+}
+
+/* ---- covariance of the places in a block, over all positions of the block ----
+ *
+ * For two places that lie dx, dy apart the sum of products is over a window of the plane of all products of samples dx, dy
+ * apart. So that plane is made once for each of the 41 distances, and its columns are added up once for all windows. The sums
+ * are in double precision, of products that are exact, and their order is the same everywhere: down each column the rows
+ * that all windows have, then those above, then those below; along the row of column sums likewise.
+ */
+static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
+    memset(total, 0, sizeof(float) * SIDE);
+    for (int y = 0; y < h; y++)
+        for (int i = 0; i < w; i++)
+            for (int p = 0; p < SIDE; p++)
+                total[p] += plane[(y + p / BLOCK) * pitch + i + p % BLOCK];
+}
+
+static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
+                                              int h, int places, double *out, ptrdiff_t out_pitch) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE };
+    for (int x = 0; x < w; x++) {
+        double core = 0, above[EDGE + 1], below = 0;
+        for (int y = EDGE; y < h; y++)
+            core += a[y * pitch + x] * b[y * b_pitch + x];
+        above[EDGE] = 0;
+        for (int y = EDGE - 1; y >= 0; y--)
+            above[y] = above[y + 1] + a[y * pitch + x] * b[y * b_pitch + x];
+        for (int k = 0; k < places; k++) {
+            out[k * out_pitch + x] = (core + above[k]) + below;
+            if (k + 1 < places)
+                below += a[(h + k) * pitch + x] * b[(h + k) * b_pitch + x];
+        }
+    }
+}
+
+/* Sums of w columns from each of the columns first..last on, first >= 0, last <= EDGE. */
+static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE };
+    double core = 0, left[EDGE + 1], right = 0;
+    for (int x = EDGE; x < w; x++)
+        core += columns[x];
+    left[EDGE] = 0;
+    for (int x = EDGE - 1; x >= first; x--)
+        left[x] = left[x + 1] + columns[x];
+    for (int k = 0; k <= last; k++) {
+        if (k >= first)
+            sum[k] = (core + left[k]) + right;
+        if (k < last)
+            right += columns[w + k];
+    }
+}
+
+/* The same for windows that are smaller than what all windows have: each by itself. */
+static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h) {
+    double sum = 0;
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++)
+            sum += a[y * pitch + x] * b[y * b_pitch + x];
+    return sum;
+}
+
+/* Sums of products of samples dx, dy apart: sum[y][x] of the window that begins at column x, row y, where that and the
+ * one dx, dy further both are places in a block. Without the samples dx, dy apart, sums of samples. */
+static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
+                                       int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
+    const int first = dx < 0 ? -dx : 0, last = dx > 0 ? EDGE - dx : EDGE, places = BLOCK - dy;
+    const ptrdiff_t pitch = (ptrdiff_t)speed->pitch, other_pitch = with_other ? pitch : 0;
+    const double *other = with_other ? plane->wide + dy * pitch + dx : plane->ones;
+    if (w < EDGE || h < EDGE) {
+        for (int k = 0; k < places; k++)
+            for (int i = first; i <= last; i++)
+                sum[k][i] = vmafgpu__speed_small_sum(plane->wide + k * pitch + i, other + k * other_pitch + i, pitch,
+                                                     other_pitch, w, h);
+        return;
+    }
+    speed->functions->column_sums(plane->wide + first, other + first, pitch, other_pitch, w + last - first, h, places,
+                                  plane->column_sums + first, pitch);
+    for (int k = 0; k < places; k++)
+        vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
+}
+
+/* The sum for one covariance, with libvmaf's roundings and order: compute_cov_kernel_scalar() in speed.c. */
+static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
+                                                  double mean_a, double mean_b) {
+    double sum = 0;
+    for (int32_t y = 0; y < h; y++, a += pitch, b += pitch)
+        for (int32_t x = 0; x < w; x++)
+            sum += ((double)a[x] - mean_a) * ((double)b[x] - mean_b);
+    return sum;
+}
+
+/* The covariance of places p and q, p <= q, whose sum is about `both`: where rounding could make it another float than libvmaf's,
+ * the sum is computed again in libvmaf's order. */
+static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h, int p, int q,
+                                          double both, const double *spread, const double *mean) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK };
+    const ptrdiff_t pitch = (ptrdiff_t)speed->pitch;
+    const double n = (double)(w * h);
+    const double error = vmafgpu__speed_covariance_error(w, h, both, spread[p], spread[q]);
+    const float low = (float)((both - error) / n), high = (float)((both + error) / n);
+    if (low == high)
+        return low;
+    return (float)(vmafgpu__speed_covariance_in_order(plane->low + p / BLOCK * pitch + p % BLOCK,
+                                                      plane->low + q / BLOCK * pitch + q % BLOCK, pitch, w, h, mean[p], mean[q]) /
+                   n);
+}
+
+static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
+                                      vmafgpu__speed_matrix *out) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
+    const double n = (double)(w * h);
+    double mean[SIDE], spread[SIDE], sum[BLOCK][BLOCK], single[BLOCK][BLOCK];
+    float total[SIDE];
+    for (int i = 0; i < w + EDGE; i++)
+        plane->ones[i] = 1;
+    speed->functions->totals(plane->low, (ptrdiff_t)speed->pitch, w, h, total);
+    for (int p = 0; p < SIDE; p++)
+        mean[p] = (double)(total[p] / (float)(w * h));
+    memset(out, 0, sizeof *out);
+    vmafgpu__speed_window_sums(speed, plane, 0, 0, 0, single);
+    vmafgpu__speed_window_sums(speed, plane, 0, 0, 1, sum);
+    for (int p = 0; p < SIDE; p++)
+        spread[p] = vmafgpu__speed_spread(n, sum[p / BLOCK][p % BLOCK], mean[p]);
+    for (int dy = 0; dy < BLOCK; dy++)
+        for (int dx = dy ? -EDGE : 0; dx <= EDGE; dx++) {
+            if (dx || dy)
+                vmafgpu__speed_window_sums(speed, plane, dx, dy, 1, sum);
+            for (int y = 0; y + dy < BLOCK; y++)
+                for (int i = dx < 0 ? -dx : 0; i < BLOCK && i + dx < BLOCK; i++) {
+                    const int p = y * BLOCK + i, q = (y + dy) * BLOCK + i + dx;
+                    const double both = sum[y][i] - mean[p] * single[y + dy][i + dx] - mean[q] * single[y][i] +
+                                        n * mean[p] * mean[q];
+                    out->at[p][q] = out->at[q][p] =
+                        vmafgpu__speed_covariance_of(speed, plane, w, h, p, q, both, spread, mean);
+                }
+        }
+}
+
+/* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
+
+/* Makes column i of the lower triangle a reflection; returns its factor. */
+static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
+    const int top = i + 1;
+    float squares = 0;
+    for (int r = top + 1; r < VMAFGPU__SPEED_SIDE; r++)
+        squares += a->at[r][i] * a->at[r][i];
+    const float rest = sqrtf(squares);
+    if (rest == 0)
+        return 0;
+    const float alpha = a->at[top][i], length = sqrtf(alpha * alpha + rest * rest);
+    const float beta = alpha >= 0 ? -length : length, scale = alpha - beta;
+    if (scale != 0) {
+        for (int r = top; r < VMAFGPU__SPEED_SIDE; r++)
+            a->at[r][i] /= scale;
+        a->at[top][i] = beta;
+    }
+    return (beta - alpha) / beta;
+}
+
+static void vmafgpu__speed_apply_scalar(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
+    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++) {
+        x[r] = 0;
+        for (int c = top; c < VMAFGPU__SPEED_SIDE; c++)
+            x[r] += tau * a->at[r][c] * v[c];
+    }
+}
+
+static void vmafgpu__speed_rank_two_scalar(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
+    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++)
+        for (int c = top; c < VMAFGPU__SPEED_SIDE; c++)
+            a->at[r][c] -= x[r] * v[c] + v[r] * x[c];
+}
+
+static void vmafgpu__speed_tridiagonalise(const vmafgpu__speed_functions *f, vmafgpu__speed_matrix *a, float *diagonal,
+                                          float *beside) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    float v[VMAFGPU__SPEED_PITCH], x[VMAFGPU__SPEED_PITCH];
+    for (int i = 0; i + 2 < SIDE; i++) {
+        const int top = i + 1;
+        const float tau = vmafgpu__speed_reflector(a, i);
+        if (tau == 0)
+            continue;
+        memset(v, 0, sizeof v);
+        memset(x, 0, sizeof x);
+        for (int r = top; r < SIDE; r++)
+            v[r] = r == top ? 1 : a->at[r][i];
+        f->apply(a, top, tau, v, x);
+        float product = 0;
+        for (int r = top; r < SIDE; r++)
+            product += x[r] * v[r];
+        const float half = (float)(-0.5 * (double)tau * (double)product);
+        for (int r = top; r < SIDE; r++)
+            x[r] += half * v[r];
+        f->rank_two(a, top, x, v);
+    }
+    for (int i = 0; i < SIDE; i++) {
+        diagonal[i] = a->at[i][i];
+        beside[i] = i + 1 < SIDE ? a->at[i + 1][i] : 0;
+    }
+}
+
+/* Clears what is negligible beside the diagonal, between first and last. */
+static void vmafgpu__speed_chop(const float *d, float *e, int first, int last) {
+    for (int i = first; i < last; i++)
+        if ((double)fabsf(e[i]) < 1e-6 * (double)(fabsf(d[i]) + fabsf(d[i + 1])))
+            e[i] = 0;
+}
+
+/* Wilkinson's shift for a block of m. */
+static float vmafgpu__speed_shift(const float *d, const float *e, int m) {
+    const float half = (d[m - 2] - d[m - 1]) / 2.0f, side = e[m - 2], corner = d[m - 1];
+    const float length = sqrtf(half * half + side * side);
+    float mu = corner - fabsf(side);
+    if (half > 0)
+        mu = corner - side * (side / (half + length));
+    else if (half < 0)
+        mu = corner + side * (side / (-half + length));
+    return 1e-6 * (double)fabsf(mu) > (double)(fabsf(d[0]) + fabsf(e[0])) ? 0 : mu;
+}
+
+static void vmafgpu__speed_rotation(float x, float z, float *c, float *s) {
+    if (z == 0) {
+        *c = 1;
+        *s = 0;
+    } else if (fabsf(z) > fabsf(x)) {
+        const float t = -x / z;
+        *s = (float)(1.0 / sqrt((double)(1 + t * t)));
+        *c = *s * t;
+    } else {
+        const float t = -z / x;
+        *c = (float)(1.0 / sqrt((double)(1 + t * t)));
+        *s = *c * t;
+    }
+}
+
+/* One QR step on a block of m >= 2: a bulge is made at its top and chased out at its end. */
+static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
+    float x = d[0] - vmafgpu__speed_shift(d, e, m), z = e[0];
+    float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
+    for (int k = 0; k + 1 < m; k++) {
+        float c, s;
+        vmafgpu__speed_rotation(x, z, &c, &s);
+        const float bk1 = c * bk - s * zk;
+        const float ap1 = c * (c * ap - s * bp) + s * (s * aq - c * bp);
+        const float bp1 = c * (s * ap + c * bp) - s * (s * bp + c * aq);
+        const float zp1 = -s * bq;
+        const float aq1 = s * (s * ap + c * bp) + c * (s * bp + c * aq);
+        const float bq1 = c * bq;
+        ak = ap1;
+        bk = bp1;
+        zk = zp1;
+        ap = aq1;
+        bp = bq1;
+        if (k + 2 < m)
+            aq = d[k + 2];
+        if (k + 3 < m)
+            bq = e[k + 2];
+        d[k] = ak;
+        if (k > 0)
+            e[k - 1] = bk1;
+        if (k + 2 < m)
+            e[k + 1] = bp;
+        x = bk;
+        z = zk;
+    }
+    d[m - 1] = ap;
+    e[m - 2] = bk;
+}
+
+/* Eigenvalues in the order in which they come out. */
+static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, float *d) {
+    float e[VMAFGPU__SPEED_SIDE];
+    vmafgpu__speed_matrix a = *matrix;
+    int last = VMAFGPU__SPEED_SIDE - 1, steps = 0;
+    vmafgpu__speed_tridiagonalise(f, &a, d, e);
+    vmafgpu__speed_chop(d, e, 0, last);
+    while (last > 0 && steps < VMAFGPU__SPEED_QR_STEPS) {
+        int first = last - 1;
+        if (e[last - 1] == 0) {
+            last--;
+            continue;
+        }
+        while (first > 0 && e[first - 1] != 0)
+            first--;
+        vmafgpu__speed_qr_step(d + first, e + first, last - first + 1);
+        vmafgpu__speed_chop(d, e, first, last);
+        steps++;
+    }
+}
+
+/* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
+
+/* Some lanes of a row at a time, which may reach into its padding. */
+static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
+                                           float *VMAFGPU__RESTRICT out) {
+    enum { LANES = 8 };
+    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++)
+        for (size_t x = 0; x < (size_t)w; x += LANES) {
+            float sum[LANES] = { 0 };
+            for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++) {
+                const float factor = a->at[i][k], *row = b + k * pitch + x;
+                for (size_t l = 0; l < LANES; l++)
+                    sum[l] += factor * row[l];
+            }
+            memcpy(out + i * pitch + x, sum, sizeof sum);
+    }
+}
+
+static void vmafgpu__speed_identity(vmafgpu__speed_matrix *a) {
+    memset(a, 0, sizeof *a);
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
+        a->at[i][i] = 1;
+}
+
+static float vmafgpu__speed_norm(const float *u) {
+    float sum = 0;
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        sum += u[r] * u[r];
+    return sqrtf(sum);
+}
+
+/* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what
+ * has become of it. Returns the length of its vector. */
+static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
+                                        vmafgpu__speed_matrix *out) {
+    float u[VMAFGPU__SPEED_SIDE];
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        u[r] = r < k ? 0 : z->at[r][k];
+    const float length = vmafgpu__speed_norm(u);
+    u[k] += is_negative ? -length : length;
+    const float scale = vmafgpu__speed_norm(u);
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        u[r] /= scale;
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        for (int c = 0; c < VMAFGPU__SPEED_SIDE; c++)
+            out->at[r][c] = -2 * u[r] * u[c];
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        out->at[r][r] += 1;
+    return scale;
+}
+
+/* w->q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
+ * products with it leave them out; unless its vector is no number. */
+static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+                                         vmafgpu__speed_decomposition *w) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
+    vmafgpu__speed_matrix *const z = &w->z, *const reflection = &w->reflection, *const product = &w->product, *const q = &w->q;
+    *z = *matrix;
+    memset(reflection, 0, sizeof *reflection);
+    vmafgpu__speed_identity(q);
+    for (int k = 0; k + 1 < SIDE; k++) {
+        for (int i = 0; k > 0 && i < SIDE; i++)
+            z->at[k - 1][i] = z->at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
+        const int first = vmafgpu__speed_householder(z, k, !(matrix->at[k][k] >= 0), reflection) > 0 ? k : 0;
+        const size_t size = sizeof(float) * PITCH * (size_t)(SIDE - first);
+        f->multiply(reflection, first, &z->at[0][0], PITCH, SIDE, &product->at[0][0]);
+        memcpy(z->at[first], product->at[first], size);
+        f->multiply(reflection, first, &q->at[0][0], PITCH, SIDE, &product->at[0][0]);
+        memcpy(q->at[first], product->at[first], size);
+    }
+}
+
+static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x) {
+    for (size_t i = VMAFGPU__SPEED_SIDE; i-- > 0;) {
+        float *VMAFGPU__RESTRICT own = x + i * pitch;
+        for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
+            for (int b = 0; b < w; b++)
+                own[b] -= x[j * pitch + (size_t)b] * r->at[i][j];
+        for (int b = 0; b < w; b++)
+            own[b] /= r->at[i][i];
+    }
+}
+
+/* 0 if the matrix is singular. */
+static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, vmafgpu__speed_decomposition *w,
+                                const float *samples, size_t pitch, int blocks, float *solution) {
+    vmafgpu__speed_orthogonalise(f, matrix, w);
+    f->multiply(&w->q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &w->r.at[0][0]);
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
+        if ((double)fabsf(w->r.at[i][i]) < 1e-6)
+            return 0;
+    f->multiply(&w->q, 0, samples, pitch, blocks, solution);
+    f->substitute(&w->r, pitch, blocks, solution);
+    return 1;
+}
+
+/* ---- entropy and score ---- */
+
+static void vmafgpu__speed_gather(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK };
+    const vmafgpu__speed_variant *x = speed->variant;
+    for (int p = 0; p < VMAFGPU__SPEED_SIDE; p++) {
+        float *out = plane->samples + (size_t)p * speed->block_pitch;
+        for (int y = 0; y < x->blocks_down; y++)
+            for (int i = 0; i < x->blocks_across; i++)
+                *out++ = plane->low[(ptrdiff_t)speed->pitch * (y * BLOCK + p / BLOCK) + i * BLOCK + p % BLOCK];
+    }
+}
+
+static void vmafgpu__speed_variances_scalar(const float *x, const float *y, size_t pitch, int w, float *out) {
+    for (size_t b = 0; b < (size_t)w; b++) {
+        float sum = 0;
+        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+            sum += x[p * pitch + b] * y[p * pitch + b] / (float)(int)VMAFGPU__SPEED_SIDE;
+        out[b] = sum;
+    }
+}
+
+static const vmafgpu__speed_functions vmafgpu__speed_level_scalar = {
+    vmafgpu__speed_import_scalar, vmafgpu__speed_difference_scalar, vmafgpu__speed_bilinear_scalar,
+    vmafgpu__speed_add_row_scalar, vmafgpu__speed_totals_scalar,
+    vmafgpu__speed_column_sums_scalar, vmafgpu__speed_multiply_scalar, vmafgpu__speed_apply_scalar,
+    vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar
+};
+
+/* Variance and entropy of the blocks of one plane. */
+static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
+    const vmafgpu__speed_functions *f = speed->functions;
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int blocks = x->blocks_across * x->blocks_down;
+    vmafgpu__speed_matrix covariance;
+    float eigenvalue[VMAFGPU__SPEED_SIDE];
+    plane->singular = 0;
+    vmafgpu__speed_subtract_mean(speed, plane);
+    vmafgpu__speed_covariance(speed, plane, &covariance);
+    vmafgpu__speed_eigenvalues(f, &covariance, eigenvalue);
+    vmafgpu__speed_gather(speed, plane);
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
+        plane->singular |= (double)eigenvalue[i] < 1e-6;
+    if (!plane->singular)
+        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->decomposition, plane->samples, speed->block_pitch,
+                                                blocks, plane->solution);
+    if (plane->singular)
+        memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * speed->block_pitch);
+    f->variances(plane->solution, plane->samples, speed->block_pitch, blocks, plane->variance);
+    memset(plane->entropy, 0, sizeof(float) * (size_t)blocks);
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++) {
+        const float positive = eigenvalue[i] < 0 ? 0 : eigenvalue[i];
+        for (int b = 0; b < blocks; b++) {
+            const double information =
+                vmafgpu__log2((double)(positive * plane->variance[b] + x->noise), vmafgpu__log2_table);
+            plane->entropy[b] = (float)((double)plane->entropy[b] + (information + vmafgpu__speed_log_2_pi_e));
+        }
+    }
+}
+
+static void vmafgpu__speed_measure_task(void *arg, int index) {
+    vmafgpu__speed *speed = (vmafgpu__speed *)arg;
+    for (int plane = index; plane < speed->planes; plane += speed->v->config.threads)
+        vmafgpu__speed_measure(speed, &speed->plane[plane]);
+}
+
+static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafgpu__speed_plane *reference,
+                                    const vmafgpu__speed_plane *distorted) {
+    const int blocks = x->blocks_across * x->blocks_down;
+    float score = 0;
+    if (reference->singular != distorted->singular)
+        return 0;
+    for (int b = 0; b < blocks; b++) {
+        double weight_r, weight_d;
+        if (reference->entropy[b] < x->base && distorted->entropy[b] < x->base)
+            continue;
+        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], vmafgpu__log2_table,
+                               &weight_r, &weight_d);
+        const float r = (float)((double)reference->entropy[b] * weight_r);
+        const float d = (float)((double)distorted->entropy[b] * weight_d);
+        score += fabsf(r - d);
+    }
+    return score / (float)blocks;
+}
+
+/* Scores pairs of planes: score[k] and singular[k] are of 2k and 2k + 1. */
+static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, float *score, int32_t *singular) {
+    const vmafgpu__speed_variant *x = speed->variant;
+    vmafgpu__carver carver = { NULL, 0 };
+    carver.base = speed->work;
+    vmafgpu__speed_layout(v, speed, &carver);
+    for (int i = 0; x->resampled && i < x->scaled_width; i++) {
+        vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, i, &speed->columns[i]);
+        for (int k = 0; x->method == VMAFGPU__SPEED_BILINEAR && k < 2; k++) {
+            speed->between.at[k][i] = speed->columns[i].at[k];
+            speed->between.weight[k][i] = speed->columns[i].weight[k];
+        }
+    }
+    for (int k = 0; x->resampled && k < 2; k++)   /* what may be read beyond the row must be columns, too */
+        memset(speed->between.at[k] + x->scaled_width, 0,
+               sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
+    vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
+    for (int plane = 0; result == VMAFGPU_OK && plane < speed->planes; plane++)
+        for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
+            if (speed->strips[i].bad_row[plane] >= 0)
+                result = vmafgpu__illegal_sample(v, plane & 1 ? "distorted" : "reference", speed->frame[plane & 1],
+                                                 1 + (plane >> 1), speed->strips[i].bad_row[plane]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run(v, vmafgpu__speed_measure_task, speed);
+    for (int k = 0; result == VMAFGPU_OK && 2 * k < speed->planes; k++) {
+        const vmafgpu__speed_plane *reference = &speed->plane[2 * k], *distorted = &speed->plane[2 * k + 1];
+        score[k] = vmafgpu__speed_compare(x, reference, distorted);
+        singular[k] = reference->singular || distorted->singular;
+    }
+    return result;
+}
+
+/* All variants for a pair. */
+static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
+                                           vmafgpu__speed_sums *sums) {
+    vmafgpu_result result = VMAFGPU_OK;
+    for (int i = 0; result == VMAFGPU_OK && i < v->plan.speed_variants; i++) {
+        v->speed->variant = &v->plan.speed[i];
+        v->speed->frame[0] = reference;
+        v->speed->frame[1] = distorted;
+        result = vmafgpu__speed_look(v, v->speed, sums[i].score, sums[i].singular);
+    }
+    return result;
+}
+
+/* ---- from sums to columns ---- */
+
+static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                  int64_t position, double *out) {
+    const vmafgpu__speed_sums *s = &sums->speed[e->variant];
+    const double limit = e->option[VMAFGPU__SPEED_MAX_VAL];
+    const float u = s->score[0], v = s->score[1];
+    const float both = s->singular[0] && !s->singular[1]   ? v
+                       : s->singular[1] && !s->singular[0] ? u
+                                                           : (float)((double)(u + v) / 2.0);
+    (void)context, (void)position;
+    *out++ = (double)u < limit ? (double)u : limit;   /* a NaN gives the limit, too */
+    *out++ = (double)v < limit ? (double)v : limit;
+    *out++ = (double)both < limit ? (double)both : limit;
+}
+
+/* ---- of what moves: the same for two planes, how luma has changed since the frame before in either stream ---- */
+
+/* What an extractor keeps. Behind it the luma of the frame before: the reference's, then the distorted one's. */
+typedef struct vmafgpu__speed_past {
+    vmafgpu__speed_variant variant;
+} vmafgpu__speed_past;
+
+static size_t vmafgpu__speed_luma_bytes(const vmafgpu_config *c) {
+    return ((size_t)c->width << (c->bit_depth > 8)) * (size_t)c->height;
+}
+
+static uint8_t *vmafgpu__speed_past_luma(const vmafgpu *v, const vmafgpu__extractor *e, int side) {
+    return (uint8_t *)e->state + vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
+           (size_t)side * vmafgpu__speed_luma_bytes(&v->config);
+}
+
+static vmafgpu_result vmafgpu__speed_temporal_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__speed_variant variant;
+    if (e->option[VMAFGPU__SPEED_PRESCALE] > 1)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "speed_prescale %.6g is not defined for speed_temporal: libvmaf has no memory for it; 1 is "
+                             "the most", e->option[VMAFGPU__SPEED_PRESCALE]);
+    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
+    return vmafgpu__speed_check(v, e, &variant, "frames");
+}
+
+static uint64_t vmafgpu__speed_temporal_state(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
+           2 * (uint64_t)vmafgpu__speed_luma_bytes(&v->config);
+}
+
+static uint64_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__speed head;
+    vmafgpu__speed_variant variant;
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
+    memset(&head, 0, sizeof head);
+    head.planes = 2;
+    head.variant = &variant;
+    vmafgpu__speed_layout(v, &head, &carver);
+    return vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT) + carver.used;
+}
+
+static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &((vmafgpu__speed_past *)e->state)->variant);
+    return VMAFGPU_OK;
+}
+
+/* The first frame of a clip, or of a pair by itself, has changed nothing. */
+static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                           const vmafgpu__sight *pair, void *scratch, vmafgpu__value *out) {
+    vmafgpu__speed *speed = (vmafgpu__speed *)scratch;
+    float score = 0;
+    int32_t singular;
+    out->real = 0;
+    if (!pair->history)
+        return VMAFGPU_OK;
+    memset(speed, 0, sizeof *speed);
+    speed->v = v;
+    speed->functions = pair->functions->speed;
+    speed->work = (unsigned char *)scratch + vmafgpu__round_up(sizeof *speed, VMAFGPU__ALIGNMENT);
+    speed->variant = &((const vmafgpu__speed_past *)e->state)->variant;
+    speed->planes = 2;
+    for (int side = 0; side < 2; side++) {
+        speed->change[side].before = vmafgpu__speed_past_luma(v, e, side);
+        speed->change[side].now = &pair->luma[e->option[VMAFGPU__SPEED_REF_DIFF] != 0 ? 0 : side];
+    }
+    const vmafgpu_result result = vmafgpu__speed_look(v, speed, &score, &singular);
+    out->real = (double)score;
+    return result;
+}
+
+static void vmafgpu__speed_temporal_keep(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma) {
+    const size_t row = (size_t)v->config.width << (v->config.bit_depth > 8);
+    for (int side = 0; side < 2; side++)
+        for (int y = 0; y < v->config.height; y++)
+            memcpy(vmafgpu__speed_past_luma(v, e, side) + row * (size_t)y, vmafgpu__view_row(&luma[side], y), row);
+}
+
+/* Not below speed_max_val, which only enters the name, as in libvmaf. */
+static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                           int64_t position, double *out) {
+    (void)sums, (void)v, (void)position;
+    *out = vmafgpu__values(v, e)[0].real;
+}
+
+static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
+    1, 0, 0, vmafgpu__speed_temporal_state, vmafgpu__speed_temporal_scratch, vmafgpu__speed_temporal_prepare,
+    vmafgpu__speed_temporal_measure_pair, NULL, vmafgpu__speed_temporal_keep
+};
+
+static vmafgpu_result vmafgpu__speed_cpu_open(vmafgpu *v) {
+    return vmafgpu__speed_open(v, v->cpu->functions->speed);
+}
+
+static vmafgpu_result vmafgpu__speed_cpu_score(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
+                                               const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
+    (void)member;
+    return vmafgpu__speed_score(v, reference, distorted, sums->speed);
+}
+
+static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
+    NULL, NULL, NULL, vmafgpu__speed_cpu_open, vmafgpu__speed_cpu_score, vmafgpu__speed_close
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__speed_import VMAFGPU__LEVEL_NAME(vmafgpu__speed_import)
+#define vmafgpu__speed_difference VMAFGPU__LEVEL_NAME(vmafgpu__speed_difference)
+#define vmafgpu__speed_bilinear VMAFGPU__LEVEL_NAME(vmafgpu__speed_bilinear)
+#define vmafgpu__speed_add_row VMAFGPU__LEVEL_NAME(vmafgpu__speed_add_row)
+#define vmafgpu__speed_totals VMAFGPU__LEVEL_NAME(vmafgpu__speed_totals)
+#define vmafgpu__speed_column_sums VMAFGPU__LEVEL_NAME(vmafgpu__speed_column_sums)
+#define vmafgpu__speed_multiply VMAFGPU__LEVEL_NAME(vmafgpu__speed_multiply)
+#define vmafgpu__speed_apply VMAFGPU__LEVEL_NAME(vmafgpu__speed_apply)
+#define vmafgpu__speed_rank_two VMAFGPU__LEVEL_NAME(vmafgpu__speed_rank_two)
+#define vmafgpu__speed_substitute VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
+#define vmafgpu__speed_variances VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
+
+/* Each element sees the operations of the plain forms in their order; only elements beside each other are
+ * worked on at once. Products are rounded by themselves, but for exact ones.
+ */
+
+static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row) {
+    const vmafgpu__v centre = vmafgpu__v_set_f32(128), units = vmafgpu__v_set_f32(unit);
+    const int whole = step == bytes ? w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS : 0;
+    uint32_t lanes[VMAFGPU__V_WORDS], all = 0;
+    vmafgpu__v seen = vmafgpu__v_zero();
+    if (bytes == 1) {
+        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(source + x)), centre));
+    } else {
+        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
+            const vmafgpu__v words = vmafgpu__v_load_u16_as_32(source + 2 * x);
+            seen = vmafgpu__v_or(seen, words);
+            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_srl32(words, shift)),
+                                                                      units), centre));
+        }
+    }
+    vmafgpu__v_store(lanes, seen);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        all |= lanes[i];
+    return all | vmafgpu__speed_import_scalar(source + whole * step, bytes, step, shift, unit, w - whole, row + whole);
+}
+
+static void vmafgpu__speed_difference(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row) {
+    const vmafgpu__v units = vmafgpu__v_set_f32(unit);
+    const int whole = w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
+    for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v p = wide ? vmafgpu__v_load_u16_as_32(a + 2 * x) : vmafgpu__v_load_u8_as_32(a + x);
+        const vmafgpu__v q = wide ? vmafgpu__v_load_u16_as_32(b + 2 * x) : vmafgpu__v_load_u8_as_32(b + x);
+        vmafgpu__v_store(row + x, vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_sub32(p, q)), units));
+    }
+    const int at = wide ? 2 * whole : whole;
+    vmafgpu__speed_difference_scalar(a + at, b + at, wide, unit, w - whole, row + whole);
+}
+
+static void vmafgpu__speed_bilinear(const float *const *rows, const float *weight,
+                                    const vmafgpu__speed_between *columns, int w, float *out) {
+    const vmafgpu__v down[2] = { vmafgpu__v_set_f32(weight[0]), vmafgpu__v_set_f32(weight[1]) };
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        vmafgpu__v value = vmafgpu__v_zero();
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v both = vmafgpu__v_mul_f32(down[k], vmafgpu__v_load(columns->weight[i] + x));
+                value = vmafgpu__v_add_f32(
+                    value, vmafgpu__v_mul_f32(both, vmafgpu__v_gather32(rows[k], vmafgpu__v_load(columns->at[i] + x))));
+            }
+        }
+        vmafgpu__v_store(out + x, value);
+    }
+}
+
+static void vmafgpu__speed_add_row(float *sum, const float *row, float tap, int w) {
+    const vmafgpu__v taps = vmafgpu__v_set_f32(tap);
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
+        vmafgpu__v_store(sum + x, vmafgpu__v_add_f32(vmafgpu__v_load(sum + x), vmafgpu__v_mul_f32(taps, vmafgpu__v_load(row + x))));
+}
+
+static void vmafgpu__speed_totals(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, REGISTERS = (BLOCK + VMAFGPU__V_WORDS - 1) / VMAFGPU__V_WORDS };
+    float lanes[REGISTERS * VMAFGPU__V_WORDS];
+    vmafgpu__v sum[BLOCK][REGISTERS];
+    VMAFGPU__UNROLL
+    for (int k = 0; k < BLOCK; k++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < REGISTERS; i++)
+            sum[k][i] = vmafgpu__v_zero();
+    for (int y = 0; y < h; y++, plane += pitch)
+        for (int x = 0; x < w; x++)
+            VMAFGPU__UNROLL
+            for (int k = 0; k < BLOCK; k++)
+                VMAFGPU__UNROLL
+                for (int i = 0; i < REGISTERS; i++)
+                    sum[k][i] = vmafgpu__v_add_f32(sum[k][i], vmafgpu__v_load(plane + k * pitch + x + i * VMAFGPU__V_WORDS));
+    for (int k = 0; k < BLOCK; k++) {
+        for (int i = 0; i < REGISTERS; i++)
+            vmafgpu__v_store(lanes + i * VMAFGPU__V_WORDS, sum[k][i]);
+        memcpy(total + k * BLOCK, lanes, sizeof(float) * BLOCK);
+    }
+}
+
+static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
+                                       int h, int places, double *out, ptrdiff_t out_pitch) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE, LANES = VMAFGPU__V_BYTES / 8, TOGETHER = 4 };
+    for (int start = 0; start < w; start += TOGETHER * LANES) {
+        vmafgpu__v core[TOGETHER];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < TOGETHER; i++)
+            core[i] = vmafgpu__v_zero();
+        for (int y = EDGE; y < h; y++) {
+            VMAFGPU__UNROLL
+            for (int i = 0; i < TOGETHER; i++) {
+                const int x = start + i * LANES;
+                core[i] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x), vmafgpu__v_load(b + y * b_pitch + x),
+                                             core[i]);
+            }
+        }
+        for (int i = 0; i < TOGETHER && start + i * LANES < w; i++) {
+            const int x = start + i * LANES;
+            vmafgpu__v above[EDGE + 1], below = vmafgpu__v_zero();
+            above[EDGE] = below;
+            for (int y = EDGE - 1; y >= 0; y--)
+                above[y] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x),
+                                              vmafgpu__v_load(b + y * b_pitch + x), above[y + 1]);
+            for (int k = 0; k < places; k++) {
+                vmafgpu__v_store(out + k * out_pitch + x,
+                                     vmafgpu__v_add_f64(vmafgpu__v_add_f64(core[i], above[k]), below));
+                if (k + 1 < places)
+                    below = vmafgpu__v_fma_f64(vmafgpu__v_load(a + (h + k) * pitch + x),
+                                               vmafgpu__v_load(b + (h + k) * b_pitch + x), below);
+            }
+        }
+    }
+}
+
+/* Five rows at a time: the whole number of sums that keeps adders busy. */
+static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
+                                    float *out) {
+    enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
+        for (int row = SIDE - ROWS; row > first - ROWS; row -= ROWS) {
+            vmafgpu__v sum[ROWS];
+            VMAFGPU__UNROLL
+            for (int i = 0; i < ROWS; i++)
+                sum[i] = vmafgpu__v_zero();
+            for (int k = first; k < SIDE; k++) {
+                const vmafgpu__v other = vmafgpu__v_load(b + (size_t)k * pitch + x);
+                VMAFGPU__UNROLL
+                for (int i = 0; i < ROWS; i++)
+                    sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(vmafgpu__v_set_f32(a->at[row + i][k]), other));
+            }
+            for (int i = 0; i < ROWS; i++)
+                if (row + i >= first)
+                    vmafgpu__v_store(out + (size_t)(row + i) * pitch + x, sum[i]);
+        }
+}
+
+/* Of a symmetric matrix a row is a column. */
+static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
+    const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
+    vmafgpu__v sum[REGISTERS];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < REGISTERS; i++)
+        sum[i] = vmafgpu__v_zero();
+    for (int c = top; c < SIDE; c++) {
+        const vmafgpu__v other = vmafgpu__v_set_f32(v[c]);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < REGISTERS; i++)
+            sum[i] = vmafgpu__v_add_f32(
+                sum[i], vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(taus, vmafgpu__v_load(a->at[c] + i * VMAFGPU__V_WORDS)), other));
+    }
+    VMAFGPU__UNROLL
+    for (int i = 0; i < REGISTERS; i++)
+        vmafgpu__v_store(x + i * VMAFGPU__V_WORDS, sum[i]);
+    for (int i = 0; i < top; i++)
+        x[i] = 0;
+}
+
+/* Columns before `top` are left as they are, as x and v are 0 there. */
+static void vmafgpu__speed_rank_two(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
+        const vmafgpu__v xs = vmafgpu__v_load(x + i), vs = vmafgpu__v_load(v + i);
+        for (int r = top; r < SIDE; r++)
+            vmafgpu__v_store(a->at[r] + i, vmafgpu__v_sub_f32(vmafgpu__v_load(a->at[r] + i),
+                                                           vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(x[r]), vs),
+                                                                           vmafgpu__v_mul_f32(vmafgpu__v_set_f32(v[r]), xs))));
+    }
+}
+
+static void vmafgpu__speed_substitute(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x) {
+    for (size_t i = VMAFGPU__SPEED_SIDE; i-- > 0;) {
+        float *own = x + i * pitch;
+        for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
+            vmafgpu__v rest = vmafgpu__v_load(own + b);
+            for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
+                rest = vmafgpu__v_sub_f32(rest, vmafgpu__v_mul_f32(vmafgpu__v_load(x + j * pitch + b),
+                                                             vmafgpu__v_set_f32(r->at[i][j])));
+            vmafgpu__v_store(own + b, vmafgpu__v_div_f32(rest, vmafgpu__v_set_f32(r->at[i][i])));
+        }
+    }
+}
+
+static void vmafgpu__speed_variances(const float *x, const float *y, size_t pitch, int w, float *out) {
+    const vmafgpu__v side = vmafgpu__v_set_f32((float)(int)VMAFGPU__SPEED_SIDE);
+    for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
+        vmafgpu__v sum = vmafgpu__v_zero();
+        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_div_f32(vmafgpu__v_mul_f32(vmafgpu__v_load(x + p * pitch + b),
+                                                                       vmafgpu__v_load(y + p * pitch + b)), side));
+        vmafgpu__v_store(out + b, sum);
+    }
+}
+
+static const vmafgpu__speed_functions vmafgpu__speed_level = {
+    vmafgpu__speed_import, vmafgpu__speed_difference, vmafgpu__speed_bilinear, vmafgpu__speed_add_row, vmafgpu__speed_totals,
+    vmafgpu__speed_column_sums, vmafgpu__speed_multiply, vmafgpu__speed_apply, vmafgpu__speed_rank_two,
+    vmafgpu__speed_substitute, vmafgpu__speed_variances
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU: per variant six launches in order, before them one that looks for illegal samples ---- */
+
+typedef enum vmafgpu__speed_kernel {
+    VMAFGPU__SPEED_CHECK = 0,
+    VMAFGPU__SPEED_LOW,
+    VMAFGPU__SPEED_CHECK_SCALED,               /* instead, after a prescale */
+    VMAFGPU__SPEED_LOW_SCALED,
+    VMAFGPU__SPEED_FLAT,
+    VMAFGPU__SPEED_COVARIANCE,
+    VMAFGPU__SPEED_MATRIX,
+    VMAFGPU__SPEED_ENTROPY,
+    VMAFGPU__SPEED_SCORE,
+    VMAFGPU__SPEED_KERNELS
+} vmafgpu__speed_kernel;
+
+/* `step`: bytes from one sample to the next. */
+static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
+    static const char *const names[VMAFGPU__SPEED_KERNELS] = {
+        "vmafgpu_speed_check", "vmafgpu_speed_low_1",      "vmafgpu_speed_check_scaled", "vmafgpu_speed_low_scaled",
+        "vmafgpu_speed_flat",  "vmafgpu_speed_covariance", "vmafgpu_speed_matrix",       "vmafgpu_speed_entropy",
+        "vmafgpu_speed_score"
+    };
+    return kernel != VMAFGPU__SPEED_LOW || step == 1 ? names[kernel]
+           : step == 2                               ? "vmafgpu_speed_low_2"
+                                                     : "vmafgpu_speed_low_4";
+}
+
+/* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
+static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
+    vmafgpu__speed_part part;
+    part.first = *used;
+    part.next = (uint32_t)vmafgpu__round_up((uint32_t)floats, 16);
+    *used += (uint32_t)VMAFGPU__SPEED_PLANES * part.next;
+    return part;
+}
+
+/* Device memory of one pair. */
+static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    vmafgpu__speed_scratch out;
+    uint32_t used = 0;
+    memset(&out, 0, sizeof out);
+    out.low = vmafgpu__speed_part_of(&used, x->columns * x->rows);
+    out.flat = vmafgpu__speed_part_of(&used, x->columns * x->rows);
+    out.means = vmafgpu__speed_part_of(&used, SIDE);
+    out.sums = vmafgpu__speed_part_of(&used, 2 * VMAFGPU__SPEED_DISTANCES * SIDE);
+    out.eigenvalues = vmafgpu__speed_part_of(&used, SIDE + 1);
+    out.q = vmafgpu__speed_part_of(&used, SIDE * SIDE + 1);
+    out.r = vmafgpu__speed_part_of(&used, SIDE * SIDE);
+    out.variance = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
+    out.entropy = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
+    out.size = vmafgpu__round_up((uint64_t)used * sizeof(float), 256);
+    return out;
+}
+
+/* Entries of the table of a side with so many samples after the prescale. */
+static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int count) {
+    return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
+}
+
+/* What makes the samples after the prescale: those of the columns, then those of the rows. Returns how many entries there are. */
+static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
+    const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
+    if (out && x->resampled) {
+        vmafgpu__source_table(x->method, x->width, x->scaled_width, out);
+        vmafgpu__source_table(x->method, x->height, x->scaled_height, out + columns);
+    }
+    return columns + vmafgpu__speed_table_size(x, x->scaled_height);
+}
+
+static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs, int threads, int shared) {
+    shape->grid[0] = (uint32_t)x;
+    shape->grid[1] = (uint32_t)y;
+    shape->grid[2] = (uint32_t)pairs;
+    shape->threads = (uint32_t)threads;
+    shape->shared = (uint32_t)shared;
+}
+
+/* Columns of a block of low, as evenly as may be: where a thread makes a sample for the taps along the row, fewer. */
+static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
+    const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
+    const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
+    return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, most));
+}
+
+static int vmafgpu__speed_strip_rows(const vmafgpu__speed_variant *x) {
+    const int rows = VMAFGPU__SPEED_FLAT_STRIP / (vmafgpu__speed_flat_strip(1, x->blocks_across) * (int)sizeof(float));
+    return rows > 8 ? 8 : rows > 0 ? rows : 1;
+}
+
+static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
+    const int used = VMAFGPU__SPEED_BLOCK * x->blocks_across;
+    return used < VMAFGPU__SPEED_CHUNK ? used : VMAFGPU__SPEED_CHUNK;
+}
+
+/* The shape of a launch for so many planes of so many pairs. */
+static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int planes, int pairs) {
+    const int blocks = x->blocks_across * x->blocks_down;
+    vmafgpu__shape out;
+    memset(&out, 0, sizeof out);
+    switch (kernel) {
+    case VMAFGPU__SPEED_CHECK:
+    case VMAFGPU__SPEED_CHECK_SCALED:
+        vmafgpu__speed_shape(&out, x->rows, planes, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
+        break;
+    case VMAFGPU__SPEED_LOW:
+    case VMAFGPU__SPEED_LOW_SCALED:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, vmafgpu__speed_block_columns(x)) * x->rows, planes,
+                             pairs, VMAFGPU__SPEED_LOW_THREADS,
+                             vmafgpu__speed_low_shared(vmafgpu__speed_block_columns(x), x->reach));
+        break;
+    case VMAFGPU__SPEED_FLAT:
+        vmafgpu__speed_shape(&out, 1, planes, pairs, VMAFGPU__SPEED_FLAT_THREADS,
+                             vmafgpu__speed_flat_shared(vmafgpu__speed_strip_rows(x), x->blocks_across));
+        break;
+    case VMAFGPU__SPEED_COVARIANCE:
+        vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, planes, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
+                             vmafgpu__speed_covariance_shared(vmafgpu__speed_chunk_columns(x)));
+        break;
+    case VMAFGPU__SPEED_MATRIX:
+        vmafgpu__speed_shape(&out, 2, planes, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
+        break;
+    case VMAFGPU__SPEED_ENTROPY:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_BLOCKS), planes, pairs,
+                             VMAFGPU__SPEED_ENTROPY_THREADS, VMAFGPU__SPEED_ENTROPY_SHARED);
+        break;
+    default:
+        vmafgpu__speed_shape(&out, planes / 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS, VMAFGPU__SPEED_SCORE_SHARED);
+    }
+    return out;
+}
+
+/* Fills the launch of check and low, the chroma apart. `tables`: of this variant, or NULL without a prescale. */
+static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
+                                    const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
+                                    uint32_t *illegal) {
+    out->scratch = scratch;
+    out->layout = vmafgpu__speed_scratch_of(x);
+    out->illegal = illegal;
+    out->sources = x->resampled ? vmafgpu__source_entries(x->method) : 1;
+    out->has_weights = x->method == VMAFGPU__SPEED_LANCZOS4;
+    out->columns = x->resampled ? tables : NULL;
+    out->rows = x->resampled ? tables + vmafgpu__speed_table_size(x, x->scaled_width) : NULL;
+    out->width = x->width;
+    out->height = x->height;
+    out->scaled_width = x->scaled_width;
+    out->scaled_height = x->scaled_height;
+    out->low_columns = x->columns;
+    out->block_columns = vmafgpu__speed_block_columns(x);
+    out->reach = x->reach;
+    out->bytes = c->bytes_per_sample;
+    out->step = vmafgpu__chroma_step(c);
+    out->shift = vmafgpu__sample_shift(c);
+    out->mask = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
+    out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
+    memcpy(out->taps, x->taps, sizeof out->taps);
+}
+
+/* Whether low finds all illegal words by itself. */
+static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
+    int all = 1;
+    for (int i = 0; i < 4 * pairs; i++) {
+        const vmafgpu__gpu_chroma *chroma = &launch->chroma[i / 4];
+        all = all && vmafgpu__speed_is_wide(launch, i >> 1 & 1, chroma->plane[i & 1][i >> 1 & 1], chroma->pitch[i & 1][i >> 1 & 1]);
+    }
+    return all;
+}
+
+/* The same for all others. */
+static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
+                                float *scratch, vmafgpu__sums *sums, uint32_t pairs, const void *log_table) {
+    out->scratch = scratch;
+    out->layout = vmafgpu__speed_scratch_of(x);
+    out->sums = sums;
+    out->pairs = pairs;
+    out->variant = variant;
+    out->columns = x->columns;
+    out->rows = x->rows;
+    out->blocks_across = x->blocks_across;
+    out->blocks_down = x->blocks_down;
+    out->strip_rows = vmafgpu__speed_strip_rows(x);
+    out->chunk_columns = vmafgpu__speed_chunk_columns(x);
+    out->log_table = log_table;
+    out->local_reach = x->local_reach;
+    memcpy(out->local_taps, x->local_taps, sizeof out->local_taps);
+    out->noise = x->noise;
+    out->base = x->base;
+    out->weighting = x->weighting;
+    out->words = NULL;
+    out->word_stride = 0;
+}
+
+enum { VMAFGPU__SPEED_LOG_ENTRIES = sizeof vmafgpu__log2_table / sizeof(uint64_t) };
+
+static int vmafgpu__gpu_speed_is_planned(const vmafgpu__plan *plan) {
+    return plan->speed_variants > 0;
+}
+
+static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__site *site, int kernel) {
+    return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(site->config)) : NULL;
+}
+
+/* The variants run one after another and share it. */
+static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__site *site) {
+    uint64_t most = 0;
+    for (int i = 0; i < site->plan->speed_variants; i++) {
+        const uint64_t size = vmafgpu__speed_scratch_of(&site->plan->speed[i]).size;
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+/* The table of the logarithm, then of each variant with a prescale those of the columns and of the rows. */
+static size_t vmafgpu__gpu_speed_tables(const vmafgpu__site *site, unsigned char *out) {
+    uint64_t *to = (uint64_t *)(void *)out;
+    size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
+    if (out)
+        memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
+    for (int i = 0; i < site->plan->speed_variants; i++)
+        used += vmafgpu__speed_tables(&site->plan->speed[i], to ? to + used : NULL);
+    return used * sizeof(uint64_t);
+}
+
+static void vmafgpu__gpu_speed_enqueue(const vmafgpu__work *work) {
+    const vmafgpu__site *site = work->site;
+    const int count = work->batch->pairs;
+    const void *log_table = work->tables;
+    const uint64_t *table = (const uint64_t *)log_table + VMAFGPU__SPEED_LOG_ENTRIES;
+    float *scratch = (float *)(void *)work->scratch;
+    uint32_t pairs = 0;
+    for (int i = 0; i < count && i < VMAFGPU__MAX_BATCH; i++)
+        pairs |= (uint32_t)(work->chroma[i].plane[1][0] != NULL) << i;
+    for (int i = 0; pairs && i < site->plan->speed_variants; i++) {
+        const vmafgpu__speed_variant *x = &site->plan->speed[i];
+        vmafgpu__speed_low_launch low;
+        vmafgpu__speed_launch launch;
+        vmafgpu__speed_fill_low(&low, site->config, x, scratch, table, work->illegal);
+        memcpy(low.chroma, work->chroma, sizeof low.chroma);
+        vmafgpu__speed_fill(&launch, x, i, scratch, work->batch->sums, pairs, log_table);
+        const int is_checked = !low.mask || vmafgpu__speed_all_wide(&low, count);
+        for (int kernel = 0; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
+            const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, VMAFGPU__SPEED_PLANES, count);
+            const int is_check = kernel == VMAFGPU__SPEED_CHECK || kernel == VMAFGPU__SPEED_CHECK_SCALED;
+            const int is_first = kernel < VMAFGPU__SPEED_FLAT, is_scaled = kernel >= VMAFGPU__SPEED_CHECK_SCALED;
+            if ((is_first && is_scaled != x->resampled) || (is_check && is_checked))
+                continue;
+            vmafgpu__enqueue(work, kernel, &shape, is_first ? (void *)&low : (void *)&launch);
+        }
+        table += vmafgpu__speed_tables(x, NULL);
+    }
+}
+
+static int vmafgpu__gpu_speed_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    const size_t size = sizeof a->speed[0] * (size_t)site->plan->speed_variants;
+    return memcmp(a->speed, b->speed, size) ? (int)VMAFGPU__SPEED_SCORE : -1;
+}
+
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
+    { 2, 2 }, 0, vmafgpu__gpu_speed_is_planned, vmafgpu__gpu_speed_kernel, NULL, vmafgpu__gpu_speed_scratch,
+    vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs, NULL
+};
+
+/* ---- the same of what moves: two planes, of the reference and of the distorted frame ---- */
+
+static const char *vmafgpu__gpu_temporal_kernel(const vmafgpu__site *site, int kernel) {
+    (void)site;
+    return kernel == VMAFGPU__SPEED_LOW_SCALED                                ? "vmafgpu_speed_change"
+           : kernel >= VMAFGPU__SPEED_FLAT && kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, 1)
+                                                                              : NULL;
+}
+
+/* Its kernel always reads tables: without a prescale each sample is made of itself. */
+static vmafgpu__speed_variant vmafgpu__gpu_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
+    vmafgpu__speed_variant x;
+    vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
+    x.method = x.resampled ? x.method : (int)VMAFGPU__SPEED_NEAREST;
+    x.resampled = 1;
+    return x;
+}
+
+static uint64_t vmafgpu__gpu_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, e);
+    return vmafgpu__speed_scratch_of(&x).size;
+}
+
+/* Entries before the tables of extractor `e`; NULL: all. */
+static size_t vmafgpu__temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
+    size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
+    for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
+        if (v->extractors[i].feature->measure == &vmafgpu__speed_temporal_measure) {
+            const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, &v->extractors[i]);
+            used += vmafgpu__speed_tables(&x, out ? out + used : NULL);
+        }
+    return used;
+}
+
+static size_t vmafgpu__gpu_temporal_tables(const vmafgpu__site *site, unsigned char *out) {
+    if (out)
+        memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
+    return sizeof(uint64_t) * vmafgpu__temporal_tables(site->v, NULL, (uint64_t *)(void *)out);
+}
+
+static void vmafgpu__gpu_temporal_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const vmafgpu__batch *batch = work->batch;
+    const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(c, e);
+    const int has_one = e->option[VMAFGPU__SPEED_REF_DIFF] != 0;
+    float *scratch = (float *)(void *)work->scratch;
+    vmafgpu__speed_low_launch low;
+    vmafgpu__speed_launch launch;
+    uint32_t pairs = 0;
+    memset(&low, 0, sizeof low);
+    vmafgpu__speed_fill_low(&low, c, &x, scratch,
+                            (const uint64_t *)(const void *)work->tables + vmafgpu__temporal_tables(work->v, e, NULL), work->illegal);
+    low.bytes = low.step = c->bit_depth == 8 ? 1 : 2;
+    low.shift = 0;
+    low.mask = 0;
+    for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++) {
+        const vmafgpu__gpu_pair *pair = &batch->pair[i];
+        if (!pair->distorted || !pair->before[0] || !work->past[i].distorted)
+            continue;
+        pairs |= (uint32_t)1 << i;
+        low.chroma[i].plane[0][0] = pair->reference;
+        low.chroma[i].pitch[0][0] = pair->reference_pitch;
+        low.chroma[i].plane[0][1] = pair->before[0];
+        low.chroma[i].pitch[0][1] = pair->before_pitch[0];
+        low.chroma[i].plane[1][0] = has_one ? pair->reference : pair->distorted;
+        low.chroma[i].pitch[1][0] = has_one ? pair->reference_pitch : pair->distorted_pitch;
+        low.chroma[i].plane[1][1] = work->past[i].distorted;
+        low.chroma[i].pitch[1][1] = work->past[i].distorted_pitch;
+    }
+    vmafgpu__speed_fill(&launch, &x, 0, scratch, NULL, pairs, work->tables);
+    launch.words = work->words;
+    launch.word_stride = work->word_stride;
+    for (int kernel = VMAFGPU__SPEED_LOW_SCALED; pairs && kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
+        const vmafgpu__shape shape = vmafgpu__speed_shape_of(&x, kernel, 2, batch->pairs);
+        vmafgpu__enqueue(work, kernel, &shape, kernel == VMAFGPU__SPEED_LOW_SCALED ? (void *)&low : (void *)&launch);
+    }
+}
+
+static void vmafgpu__gpu_temporal_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                         vmafgpu__value *out) {
+    (void)v, (void)e;
+    *out = *words;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_temporal_measure = {
+    1, NULL, vmafgpu__gpu_temporal_scratch, vmafgpu__gpu_temporal_enqueue, vmafgpu__gpu_temporal_settle, NULL
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
+};
+typedef char vmafgpu__speed_functions_fit[(int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__SPEED_CHROMA_FEATURE \
+    { "speed_chroma", NULL, vmafgpu__speed_columns, vmafgpu__speed_options, 0, 1, vmafgpu__speed_plan, \
+      vmafgpu__speed_finish, NULL, &vmafgpu__speed_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_speed), NULL, NULL }
+#define VMAFGPU__SPEED_TEMPORAL_FEATURE \
+    { "speed_temporal", NULL, vmafgpu__speed_temporal_columns, vmafgpu__speed_temporal_options, 0, 0, \
+      vmafgpu__speed_temporal_plan, vmafgpu__speed_temporal_finish, NULL, &vmafgpu__measured_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_temporal), &vmafgpu__speed_temporal_measure, NULL }
+#define vmafgpu__speed_level VMAFGPU__LEVEL_NAME(vmafgpu__speed_level)
+#define VMAFGPU__SPEED_LEVEL &vmafgpu__speed_level
+
+#endif
+#endif /* !VMAFGPU_NO_SPEED */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_SPEED)
+#define VMAFGPU__SPEED_CHROMA_FEATURE VMAFGPU__LEFT_OUT("speed_chroma", "VMAFGPU_NO_SPEED", vmafgpu__speed_columns)
+#define VMAFGPU__SPEED_TEMPORAL_FEATURE VMAFGPU__LEFT_OUT("speed_temporal", "VMAFGPU_NO_SPEED", vmafgpu__speed_temporal_columns)
+#define VMAFGPU__SPEED_LEVEL NULL
 #endif
 
 /* ================================================================================================
@@ -21141,699 +22468,12 @@ static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
 
 VMAFGPU__COLD_END
 
-/* ---- the features that are scored as a whole ---- */
-
-#ifndef VMAFGPU_NO_CAMBI
-static vmafgpu_result vmafgpu__cambi_cpu_open(vmafgpu *v) {
-    return vmafgpu__cambi_open(v, v->cpu->functions->cambi, &v->cpu->scratch_size);
-}
-
-static vmafgpu_result vmafgpu__cambi_cpu_score(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
-                                               const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
-    (void)reference, (void)distorted;
-    v->cambi->work = (unsigned char *)v->cpu->scratch;
-    return vmafgpu__cambi_score(v, member->pair, v->cpu->wide, sums->cambi);
-}
-
-static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
-    NULL, NULL, NULL, vmafgpu__cambi_cpu_open, vmafgpu__cambi_cpu_score, vmafgpu__cambi_cpu_close
-};
-#endif
-
-#ifndef VMAFGPU_NO_SPEED
-static vmafgpu_result vmafgpu__speed_cpu_open(vmafgpu *v) {
-    return vmafgpu__speed_open(v, v->cpu->functions->speed);
-}
-
-static vmafgpu_result vmafgpu__speed_cpu_score(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
-                                               const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
-    (void)member;
-    return vmafgpu__speed_score(v, reference, distorted, sums->speed);
-}
-
-static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
-    NULL, NULL, NULL, vmafgpu__speed_cpu_open, vmafgpu__speed_cpu_score, vmafgpu__speed_close
-};
-#endif
-
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
     "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__is_always_free, vmafgpu__cpu_submit,
     vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
 };
 
 #ifndef VMAFGPU_NO_GPU
-
-VMAFGPU__COLD
-
-/* ================================================================================================
- * >>kernels                                      what the GPU does for each feature
- * ================================================================================================
- * A block per feature: its kernels, tables and device memory, how its launches are filled, and the table of functions by
- * which the room >>gpu has it all done. What a driver does is not known here.
- */
-/* ---- CAMBI on a GPU: per picture of a variant seven launches, in order ---- */
-
-typedef enum vmafgpu__cambi_kernel {
-    VMAFGPU__CAMBI_PREPARE_8 = 0,
-    VMAFGPU__CAMBI_PREPARE_16,
-    VMAFGPU__CAMBI_SHRINK,
-    VMAFGPU__CAMBI_COUNT_4,          /* four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
-    VMAFGPU__CAMBI_COUNT_4_WIDE,
-    VMAFGPU__CAMBI_COUNT,            /* any contrasts */
-    VMAFGPU__CAMBI_SELECT,
-    VMAFGPU__CAMBI_ORDER,
-    VMAFGPU__CAMBI_KERNELS
-} vmafgpu__cambi_kernel;
-
-#ifndef VMAFGPU_NO_CAMBI
-static const char *const vmafgpu__cambi_kernel_names[VMAFGPU__CAMBI_KERNELS] = {
-    "vmafgpu_cambi_prepare_8", "vmafgpu_cambi_prepare_16", "vmafgpu_cambi_shrink", "vmafgpu_cambi_count_4",
-    "vmafgpu_cambi_count_4_wide", "vmafgpu_cambi_count", "vmafgpu_cambi_select", "vmafgpu_cambi_order"
-};
-
-static vmafgpu__cambi_kernel vmafgpu__cambi_count_kernel(const vmafgpu__cambi_variant *variant,
-                                                         const vmafgpu__cambi_picture *p) {
-    return variant->contrasts != 4 ? VMAFGPU__CAMBI_COUNT
-           : p->window <= VMAFGPU__CAMBI_NARROW ? VMAFGPU__CAMBI_COUNT_4 : VMAFGPU__CAMBI_COUNT_4_WIDE;
-}
-
-/* Device memory of one pair. */
-typedef struct vmafgpu__cambi_scratch {
-    uint64_t size;
-    uint64_t samples[VMAFGPU__CAMBI_SCALES], values[VMAFGPU__CAMBI_SCALES];
-    int32_t  pitch[VMAFGPU__CAMBI_SCALES];
-    uint64_t found, histograms;
-    uint32_t cleared;
-} vmafgpu__cambi_scratch;
-
-static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_variant *variant,
-                                                        const vmafgpu__cambi_picture *p) {
-    const uint64_t alignment = 256;
-    vmafgpu__cambi_scratch out;
-    memset(&out, 0, sizeof out);
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        const uint64_t width = (uint64_t)vmafgpu__cambi_size(variant, p->width, s);
-        const uint64_t height = (uint64_t)vmafgpu__cambi_size(variant, p->height, s);
-        const uint64_t pitch = vmafgpu__round_up(width * sizeof(uint16_t), 128);
-        out.pitch[s] = (int32_t)pitch;
-        out.samples[s] = out.size;
-        out.size += vmafgpu__round_up(pitch * height, alignment);
-        out.values[s] = out.size;
-        out.size += vmafgpu__round_up(width * height * sizeof(float), alignment);
-    }
-    out.found = out.size;
-    out.histograms = out.found + 64;   /* past the counts, so that no launch writes a line that it reads */
-    out.cleared = (uint32_t)(out.histograms - out.found + (size_t)VMAFGPU__CAMBI_SCALES *
-                             VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS * sizeof(uint32_t));
-    out.size = vmafgpu__round_up(out.found + out.cleared, alignment);
-    return out;
-}
-
-/* What depends on the options alone; 0 centres: no c-value can be above 0. A histogram has as many codes as are looked at
- * and what lies around them, in whole words from any byte on; the number of words is odd, so that neighbours' lie in
- * different banks of shared memory. */
-static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
-                                  const vmafgpu__cambi_picture *p) {
-    const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
-    const int columns = vmafgpu__cambi_count_shared(p->window >> 1, 1) - head;
-    const int room = (VMAFGPU__CAMBI_COUNT_SHARED - head) / columns / 4;   /* words */
-    int low = 0, end = variant->bins;
-    while (low < end && !vmafgpu__cambi_is_counted(variant, low))
-        low++;
-    while (end > low && !vmafgpu__cambi_is_counted(variant, end - 1))
-        end--;
-    out->low = low;
-    out->centres = end - low;
-    out->cell = variant->contrasts == 4 ? (int)VMAFGPU__CAMBI_CELL_OF_FOUR : ((room - 1) | 1) * 4;
-    out->range = 4 * (out->cell / 4 - span + 1);
-}
-
-/* Fills the launch for a picture of variant `index` of the plan; batch, tables and `pass` are the caller's. Returns 0
- * where no c-value can be above 0, and no sum either. `scratch`: device memory of the first pair. */
-static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
-                               unsigned char *scratch, uint64_t scratch_size) {
-    const vmafgpu__cambi_variant *variant = &plan->cambi[index];
-    const vmafgpu__cambi_picture *p = &variant->picture[image];
-    const vmafgpu__cambi_scratch layout = vmafgpu__cambi_scratch_of(variant, p);
-    const int depth = out->batch.bit_depth;
-    int blocks = 0, parts = 0;
-    vmafgpu__cambi_ranges(out, variant, p);
-    out->scratch = scratch;
-    out->scratch_size = scratch_size;
-    out->found = layout.found;
-    out->histograms = layout.histograms;
-    out->cleared = layout.cleared;
-    out->prepare_columns = ((uint32_t)p->width + VMAFGPU__CAMBI_TILE_WIDTH - 1) / VMAFGPU__CAMBI_TILE_WIDTH;
-    out->prepare_blocks = out->prepare_columns * (((uint32_t)p->height + VMAFGPU__CAMBI_TILE_HEIGHT - 1) /
-                                                  VMAFGPU__CAMBI_TILE_HEIGHT);
-    out->variant = index;
-    out->image = image;
-    out->width = p->width;
-    out->height = p->height;
-    out->up = depth < 10 ? 10 - depth : 0;
-    out->down = depth > 10 ? depth - 10 : 0;
-    out->half = (int32_t)vmafgpu__half(out->down);
-    out->softened = variant->softened;
-    out->halved = variant->halved;
-    out->mask_threshold = p->mask_threshold;
-    out->base = variant->base;
-    out->contrasts = variant->contrasts;
-    out->reach = p->window >> 1;
-    out->pass = 0;
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        vmafgpu__cambi_plane *plane = &out->scale[s];
-        plane->samples = layout.samples[s];
-        plane->values = layout.values[s];
-        plane->pitch = layout.pitch[s];
-        plane->top = vmafgpu__cambi_top_count(variant, p, s);
-        plane->width = vmafgpu__cambi_size(variant, p->width, s);
-        plane->height = vmafgpu__cambi_size(variant, p->height, s);
-        plane->rows = s < 2 ? VMAFGPU__CAMBI_COUNT_ROWS : VMAFGPU__CAMBI_COUNT_ROWS / 2;
-        plane->strips = (plane->width + VMAFGPU__CAMBI_COUNT_WIDTH - 1) / VMAFGPU__CAMBI_COUNT_WIDTH;
-        plane->first_block = blocks;
-        plane->first_part = parts;
-        blocks += plane->strips * ((plane->height + plane->rows - 1) / plane->rows);
-        parts += (plane->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) / VMAFGPU__CAMBI_SELECT_ROWS;
-    }
-    return out->centres > 0 && out->reach > 0;
-}
-
-/* The shape of a launch that has been filled. */
-static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, vmafgpu__cambi_kernel kernel) {
-    const vmafgpu__cambi_plane *first = &launch->scale[1], *last = &launch->scale[VMAFGPU__CAMBI_SCALES - 1];
-    vmafgpu__shape shape;
-    shape.grid[0] = shape.grid[1] = 1;
-    shape.grid[2] = (uint32_t)launch->batch.pairs;
-    switch (kernel) {
-    case VMAFGPU__CAMBI_PREPARE_8:
-    case VMAFGPU__CAMBI_PREPARE_16:
-        shape.grid[0] = launch->prepare_columns;
-        shape.grid[1] = launch->prepare_blocks / launch->prepare_columns;
-        shape.threads = VMAFGPU__CAMBI_PREPARE_THREADS;
-        shape.shared = VMAFGPU__CAMBI_PREPARE_SHARED;
-        break;
-    case VMAFGPU__CAMBI_SHRINK:
-        shape.grid[0] = ((uint32_t)first->width + VMAFGPU__CAMBI_SHRINK_TILE - 1) / VMAFGPU__CAMBI_SHRINK_TILE;
-        shape.grid[1] = ((uint32_t)first->height + VMAFGPU__CAMBI_SHRINK_TILE - 1) / VMAFGPU__CAMBI_SHRINK_TILE;
-        shape.threads = VMAFGPU__CAMBI_SHRINK_THREADS;
-        shape.shared = VMAFGPU__CAMBI_SHRINK_SHARED;
-        break;
-    case VMAFGPU__CAMBI_SELECT:
-        shape.grid[0] = (uint32_t)(last->first_part + (last->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) /
-                                                      VMAFGPU__CAMBI_SELECT_ROWS);
-        shape.threads = VMAFGPU__CAMBI_SELECT_THREADS;
-        shape.shared = VMAFGPU__CAMBI_SELECT_SHARED;
-        break;
-    case VMAFGPU__CAMBI_ORDER:
-        shape.grid[1] = VMAFGPU__CAMBI_SCALES;
-        shape.threads = VMAFGPU__CAMBI_ORDER_THREADS;
-        shape.shared = VMAFGPU__CAMBI_ORDER_SHARED;
-        break;
-    default:
-        shape.grid[0] = (uint32_t)(last->first_block + last->strips * ((last->height + last->rows - 1) / last->rows));
-        shape.threads = VMAFGPU__CAMBI_COUNT_THREADS;
-        shape.shared = (uint32_t)vmafgpu__cambi_count_shared(launch->reach, launch->cell);
-        break;
-    }
-    return shape;
-}
-
-/* Of a pair; pictures and variants use it in turn. */
-static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__site *site) {
-    uint64_t most = 0;
-    for (int i = 0; i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
-            const uint64_t size = vmafgpu__cambi_scratch_of(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]).size;
-            most = size > most ? size : most;
-        }
-    return most;
-}
-
-/* Where the tables of a picture lie in those of CAMBI. */
-typedef struct vmafgpu__cambi_tables {
-    size_t weights;                              /* of the variant */
-    size_t column, row;                          /* of the picture, if its size is not the frames' */
-    size_t size;                                 /* up to here */
-} vmafgpu__cambi_tables;
-
-/* After a first table, the reciprocals. Pictures have theirs one after the other, each with its variant's. */
-static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__site *site, int index, int image) {
-    vmafgpu__cambi_tables t;
-    memset(&t, 0, sizeof t);
-    t.size = sizeof(float) * (VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1);
-    for (int i = 0; i <= index && i < site->plan->cambi_variants; i++) {
-        const vmafgpu__cambi_variant *variant = &site->plan->cambi[i];
-        for (int k = 0; k < variant->pictures && (i < index || k <= image); k++) {
-            t.weights = (t.size + 15) / 16 * 16;
-            t.column = (t.weights + (size_t)variant->bins * (size_t)variant->contrasts + 15) / 16 * 16;
-            t.row = t.column + sizeof(int32_t) * (size_t)variant->picture[k].width;
-            t.size = t.row + sizeof(int32_t) * (size_t)variant->picture[k].height;
-        }
-    }
-    return t;
-}
-
-static size_t vmafgpu__gpu_cambi_tables(const vmafgpu__site *site, unsigned char *out) {
-    if (out)
-        vmafgpu__cambi_reciprocals((float *)(void *)out);
-    for (int i = 0; out && i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
-            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(site, i, k);
-            const vmafgpu__cambi_picture *p = &site->plan->cambi[i].picture[k];
-            vmafgpu__cambi_weigh(&site->plan->cambi[i], out + t.weights);
-            vmafgpu__cambi_positions(site->config->width, p->width, (int *)(void *)(out + t.column));
-            vmafgpu__cambi_positions(site->config->height, p->height, (int *)(void *)(out + t.row));
-        }
-    const int last = site->plan->cambi_variants - 1;
-    return vmafgpu__cambi_tables_of(site, last, site->plan->cambi[last].pictures - 1).size;
-}
-
-static vmafgpu__cambi_kernel vmafgpu__cambi_prepare_kernel(const vmafgpu__site *site) {
-    return site->config->bit_depth == 8 ? VMAFGPU__CAMBI_PREPARE_8 : VMAFGPU__CAMBI_PREPARE_16;
-}
-
-static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
-    return plan->cambi_variants > 0;
-}
-
-/* Functions are numbered as kernels are. */
-static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__site *site, int kernel) {
-    int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(site) || kernel == VMAFGPU__CAMBI_SHRINK ||
-                  kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;
-    for (int i = 0; i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++)
-            is_used |= kernel == (int)vmafgpu__cambi_count_kernel(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]);
-    return is_used ? vmafgpu__cambi_kernel_names[kernel] : NULL;
-}
-
-static void vmafgpu__cambi_launch_one(const vmafgpu__work *work, vmafgpu__cambi_launch *launch,
-                                      vmafgpu__cambi_kernel kernel) {
-    const vmafgpu__shape shape = vmafgpu__cambi_shape(launch, kernel);
-    vmafgpu__enqueue(work, (int)kernel, &shape, launch);
-}
-
-static void vmafgpu__gpu_cambi_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
-    const unsigned char *table = work->tables;
-    const uint64_t size = vmafgpu__gpu_cambi_scratch(site);
-    for (int i = 0; i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
-            const vmafgpu__cambi_variant *variant = &site->plan->cambi[i];
-            const vmafgpu__cambi_picture *p = &variant->picture[k];
-            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(site, i, k);
-            const int is_whole = p->width == site->config->width && p->height == site->config->height;
-            vmafgpu__cambi_launch launch;
-            launch.batch = *work->batch;
-            if (!vmafgpu__cambi_fill(&launch, site->plan, i, k, work->scratch, size))
-                continue;
-            launch.reciprocal = (const uint32_t *)(const void *)table;
-            launch.weights = table + t.weights;
-            launch.source_column = is_whole ? NULL : (const int32_t *)(const void *)(table + t.column);
-            launch.source_row = is_whole ? NULL : (const int32_t *)(const void *)(table + t.row);
-            vmafgpu__cambi_launch_one(work, &launch, vmafgpu__cambi_prepare_kernel(site));
-            vmafgpu__cambi_launch_one(work, &launch, VMAFGPU__CAMBI_SHRINK);
-            vmafgpu__cambi_launch_one(work, &launch, vmafgpu__cambi_count_kernel(variant, p));
-            for (launch.pass = 0; launch.pass <= VMAFGPU__CAMBI_SELECT_PASSES; launch.pass++)
-                vmafgpu__cambi_launch_one(work, &launch, VMAFGPU__CAMBI_SELECT);
-            vmafgpu__cambi_launch_one(work, &launch, VMAFGPU__CAMBI_ORDER);
-        }
-}
-
-static int vmafgpu__gpu_cambi_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    for (int i = 0; i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++)
-            if (memcmp(a->cambi[i].top[k], b->cambi[i].top[k], sizeof a->cambi[i].top[k]))
-                return (int)vmafgpu__cambi_count_kernel(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]);
-    return -1;
-}
-
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
-    { 0, 0 }, 0, vmafgpu__gpu_cambi_is_planned, vmafgpu__gpu_cambi_kernel, NULL, vmafgpu__gpu_cambi_scratch,
-    vmafgpu__gpu_cambi_tables, vmafgpu__gpu_cambi_enqueue, vmafgpu__gpu_cambi_differs, NULL
-};
-#endif /* !VMAFGPU_NO_CAMBI */
-
-/* ---- SpEED on a GPU: per variant six launches in order, before them one that looks for illegal samples ---- */
-
-typedef enum vmafgpu__speed_kernel {
-    VMAFGPU__SPEED_CHECK = 0,
-    VMAFGPU__SPEED_LOW,
-    VMAFGPU__SPEED_CHECK_SCALED,               /* instead, after a prescale */
-    VMAFGPU__SPEED_LOW_SCALED,
-    VMAFGPU__SPEED_FLAT,
-    VMAFGPU__SPEED_COVARIANCE,
-    VMAFGPU__SPEED_MATRIX,
-    VMAFGPU__SPEED_ENTROPY,
-    VMAFGPU__SPEED_SCORE,
-    VMAFGPU__SPEED_KERNELS
-} vmafgpu__speed_kernel;
-
-#ifndef VMAFGPU_NO_SPEED
-/* `step`: bytes from one sample to the next. */
-static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
-    static const char *const names[VMAFGPU__SPEED_KERNELS] = {
-        "vmafgpu_speed_check", "vmafgpu_speed_low_1",      "vmafgpu_speed_check_scaled", "vmafgpu_speed_low_scaled",
-        "vmafgpu_speed_flat",  "vmafgpu_speed_covariance", "vmafgpu_speed_matrix",       "vmafgpu_speed_entropy",
-        "vmafgpu_speed_score"
-    };
-    return kernel != VMAFGPU__SPEED_LOW || step == 1 ? names[kernel]
-           : step == 2                               ? "vmafgpu_speed_low_2"
-                                                     : "vmafgpu_speed_low_4";
-}
-
-/* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
-static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
-    vmafgpu__speed_part part;
-    part.first = *used;
-    part.next = (uint32_t)vmafgpu__round_up((uint32_t)floats, 16);
-    *used += (uint32_t)VMAFGPU__SPEED_PLANES * part.next;
-    return part;
-}
-
-/* Device memory of one pair. */
-static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE };
-    vmafgpu__speed_scratch out;
-    uint32_t used = 0;
-    memset(&out, 0, sizeof out);
-    out.low = vmafgpu__speed_part_of(&used, x->columns * x->rows);
-    out.flat = vmafgpu__speed_part_of(&used, x->columns * x->rows);
-    out.means = vmafgpu__speed_part_of(&used, SIDE);
-    out.sums = vmafgpu__speed_part_of(&used, 2 * VMAFGPU__SPEED_DISTANCES * SIDE);
-    out.eigenvalues = vmafgpu__speed_part_of(&used, SIDE + 1);
-    out.q = vmafgpu__speed_part_of(&used, SIDE * SIDE + 1);
-    out.r = vmafgpu__speed_part_of(&used, SIDE * SIDE);
-    out.variance = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
-    out.entropy = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
-    out.size = vmafgpu__round_up((uint64_t)used * sizeof(float), 256);
-    return out;
-}
-
-/* Entries of the table of a side with so many samples after the prescale. */
-static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int count) {
-    return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
-}
-
-/* What makes the samples after the prescale: those of the columns, then those of the rows. Returns how many entries there are. */
-static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
-    const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
-    if (out && x->resampled) {
-        vmafgpu__source_table(x->method, x->width, x->scaled_width, out);
-        vmafgpu__source_table(x->method, x->height, x->scaled_height, out + columns);
-    }
-    return columns + vmafgpu__speed_table_size(x, x->scaled_height);
-}
-
-static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs, int threads, int shared) {
-    shape->grid[0] = (uint32_t)x;
-    shape->grid[1] = (uint32_t)y;
-    shape->grid[2] = (uint32_t)pairs;
-    shape->threads = (uint32_t)threads;
-    shape->shared = (uint32_t)shared;
-}
-
-/* Columns of a block of low, as evenly as may be: where a thread makes a sample for the taps along the row, fewer. */
-static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
-    const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
-    const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
-    return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, most));
-}
-
-static int vmafgpu__speed_strip_rows(const vmafgpu__speed_variant *x) {
-    const int rows = VMAFGPU__SPEED_FLAT_STRIP / (vmafgpu__speed_flat_strip(1, x->blocks_across) * (int)sizeof(float));
-    return rows > 8 ? 8 : rows > 0 ? rows : 1;
-}
-
-static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
-    const int used = VMAFGPU__SPEED_BLOCK * x->blocks_across;
-    return used < VMAFGPU__SPEED_CHUNK ? used : VMAFGPU__SPEED_CHUNK;
-}
-
-/* The shape of a launch for so many planes of so many pairs. */
-static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int planes, int pairs) {
-    const int blocks = x->blocks_across * x->blocks_down;
-    vmafgpu__shape out;
-    memset(&out, 0, sizeof out);
-    switch (kernel) {
-    case VMAFGPU__SPEED_CHECK:
-    case VMAFGPU__SPEED_CHECK_SCALED:
-        vmafgpu__speed_shape(&out, x->rows, planes, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
-        break;
-    case VMAFGPU__SPEED_LOW:
-    case VMAFGPU__SPEED_LOW_SCALED:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, vmafgpu__speed_block_columns(x)) * x->rows, planes,
-                             pairs, VMAFGPU__SPEED_LOW_THREADS,
-                             vmafgpu__speed_low_shared(vmafgpu__speed_block_columns(x), x->reach));
-        break;
-    case VMAFGPU__SPEED_FLAT:
-        vmafgpu__speed_shape(&out, 1, planes, pairs, VMAFGPU__SPEED_FLAT_THREADS,
-                             vmafgpu__speed_flat_shared(vmafgpu__speed_strip_rows(x), x->blocks_across));
-        break;
-    case VMAFGPU__SPEED_COVARIANCE:
-        vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, planes, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
-                             vmafgpu__speed_covariance_shared(vmafgpu__speed_chunk_columns(x)));
-        break;
-    case VMAFGPU__SPEED_MATRIX:
-        vmafgpu__speed_shape(&out, 2, planes, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
-        break;
-    case VMAFGPU__SPEED_ENTROPY:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_BLOCKS), planes, pairs,
-                             VMAFGPU__SPEED_ENTROPY_THREADS, VMAFGPU__SPEED_ENTROPY_SHARED);
-        break;
-    default:
-        vmafgpu__speed_shape(&out, planes / 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS, VMAFGPU__SPEED_SCORE_SHARED);
-    }
-    return out;
-}
-
-/* Fills the launch of check and low, the chroma apart. `tables`: of this variant, or NULL without a prescale. */
-static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
-                                    const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
-                                    uint32_t *illegal) {
-    out->scratch = scratch;
-    out->layout = vmafgpu__speed_scratch_of(x);
-    out->illegal = illegal;
-    out->sources = x->resampled ? vmafgpu__source_entries(x->method) : 1;
-    out->has_weights = x->method == VMAFGPU__SPEED_LANCZOS4;
-    out->columns = x->resampled ? tables : NULL;
-    out->rows = x->resampled ? tables + vmafgpu__speed_table_size(x, x->scaled_width) : NULL;
-    out->width = x->width;
-    out->height = x->height;
-    out->scaled_width = x->scaled_width;
-    out->scaled_height = x->scaled_height;
-    out->low_columns = x->columns;
-    out->block_columns = vmafgpu__speed_block_columns(x);
-    out->reach = x->reach;
-    out->bytes = c->bytes_per_sample;
-    out->step = vmafgpu__chroma_step(c);
-    out->shift = vmafgpu__sample_shift(c);
-    out->mask = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
-    out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
-    memcpy(out->taps, x->taps, sizeof out->taps);
-}
-
-/* Whether low finds all illegal words by itself. */
-static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
-    int all = 1;
-    for (int i = 0; i < 4 * pairs; i++) {
-        const vmafgpu__gpu_chroma *chroma = &launch->chroma[i / 4];
-        all = all && vmafgpu__speed_is_wide(launch, i >> 1 & 1, chroma->plane[i & 1][i >> 1 & 1], chroma->pitch[i & 1][i >> 1 & 1]);
-    }
-    return all;
-}
-
-/* The same for all others. */
-static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
-                                float *scratch, vmafgpu__sums *sums, uint32_t pairs, const void *log_table) {
-    out->scratch = scratch;
-    out->layout = vmafgpu__speed_scratch_of(x);
-    out->sums = sums;
-    out->pairs = pairs;
-    out->variant = variant;
-    out->columns = x->columns;
-    out->rows = x->rows;
-    out->blocks_across = x->blocks_across;
-    out->blocks_down = x->blocks_down;
-    out->strip_rows = vmafgpu__speed_strip_rows(x);
-    out->chunk_columns = vmafgpu__speed_chunk_columns(x);
-    out->log_table = log_table;
-    out->local_reach = x->local_reach;
-    memcpy(out->local_taps, x->local_taps, sizeof out->local_taps);
-    out->noise = x->noise;
-    out->base = x->base;
-    out->weighting = x->weighting;
-    out->words = NULL;
-    out->word_stride = 0;
-}
-
-enum { VMAFGPU__SPEED_LOG_ENTRIES = sizeof vmafgpu__log2_table / sizeof(uint64_t) };
-
-static int vmafgpu__gpu_speed_is_planned(const vmafgpu__plan *plan) {
-    return plan->speed_variants > 0;
-}
-
-static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__site *site, int kernel) {
-    return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(site->config)) : NULL;
-}
-
-/* The variants run one after another and share it. */
-static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__site *site) {
-    uint64_t most = 0;
-    for (int i = 0; i < site->plan->speed_variants; i++) {
-        const uint64_t size = vmafgpu__speed_scratch_of(&site->plan->speed[i]).size;
-        most = size > most ? size : most;
-    }
-    return most;
-}
-
-/* The table of the logarithm, then of each variant with a prescale those of the columns and of the rows. */
-static size_t vmafgpu__gpu_speed_tables(const vmafgpu__site *site, unsigned char *out) {
-    uint64_t *to = (uint64_t *)(void *)out;
-    size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
-    if (out)
-        memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
-    for (int i = 0; i < site->plan->speed_variants; i++)
-        used += vmafgpu__speed_tables(&site->plan->speed[i], to ? to + used : NULL);
-    return used * sizeof(uint64_t);
-}
-
-static void vmafgpu__gpu_speed_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
-    const int count = work->batch->pairs;
-    const void *log_table = work->tables;
-    const uint64_t *table = (const uint64_t *)log_table + VMAFGPU__SPEED_LOG_ENTRIES;
-    float *scratch = (float *)(void *)work->scratch;
-    uint32_t pairs = 0;
-    for (int i = 0; i < count && i < VMAFGPU__MAX_BATCH; i++)
-        pairs |= (uint32_t)(work->chroma[i].plane[1][0] != NULL) << i;
-    for (int i = 0; pairs && i < site->plan->speed_variants; i++) {
-        const vmafgpu__speed_variant *x = &site->plan->speed[i];
-        vmafgpu__speed_low_launch low;
-        vmafgpu__speed_launch launch;
-        vmafgpu__speed_fill_low(&low, site->config, x, scratch, table, work->illegal);
-        memcpy(low.chroma, work->chroma, sizeof low.chroma);
-        vmafgpu__speed_fill(&launch, x, i, scratch, work->batch->sums, pairs, log_table);
-        const int is_checked = !low.mask || vmafgpu__speed_all_wide(&low, count);
-        for (int kernel = 0; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
-            const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, VMAFGPU__SPEED_PLANES, count);
-            const int is_check = kernel == VMAFGPU__SPEED_CHECK || kernel == VMAFGPU__SPEED_CHECK_SCALED;
-            const int is_first = kernel < VMAFGPU__SPEED_FLAT, is_scaled = kernel >= VMAFGPU__SPEED_CHECK_SCALED;
-            if ((is_first && is_scaled != x->resampled) || (is_check && is_checked))
-                continue;
-            vmafgpu__enqueue(work, kernel, &shape, is_first ? (void *)&low : (void *)&launch);
-        }
-        table += vmafgpu__speed_tables(x, NULL);
-    }
-}
-
-static int vmafgpu__gpu_speed_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    const size_t size = sizeof a->speed[0] * (size_t)site->plan->speed_variants;
-    return memcmp(a->speed, b->speed, size) ? (int)VMAFGPU__SPEED_SCORE : -1;
-}
-
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
-    { 2, 2 }, 0, vmafgpu__gpu_speed_is_planned, vmafgpu__gpu_speed_kernel, NULL, vmafgpu__gpu_speed_scratch,
-    vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs, NULL
-};
-
-/* ---- the same of what moves: two planes, of the reference and of the distorted frame ---- */
-
-static const char *vmafgpu__gpu_temporal_kernel(const vmafgpu__site *site, int kernel) {
-    (void)site;
-    return kernel == VMAFGPU__SPEED_LOW_SCALED                                ? "vmafgpu_speed_change"
-           : kernel >= VMAFGPU__SPEED_FLAT && kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, 1)
-                                                                              : NULL;
-}
-
-/* Its kernel always reads tables: without a prescale each sample is made of itself. */
-static vmafgpu__speed_variant vmafgpu__gpu_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
-    vmafgpu__speed_variant x;
-    vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
-    x.method = x.resampled ? x.method : (int)VMAFGPU__SPEED_NEAREST;
-    x.resampled = 1;
-    return x;
-}
-
-static uint64_t vmafgpu__gpu_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, e);
-    return vmafgpu__speed_scratch_of(&x).size;
-}
-
-/* Entries before the tables of extractor `e`; NULL: all. */
-static size_t vmafgpu__temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
-    size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
-    for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
-        if (v->extractors[i].feature->measure == &vmafgpu__speed_temporal_measure) {
-            const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, &v->extractors[i]);
-            used += vmafgpu__speed_tables(&x, out ? out + used : NULL);
-        }
-    return used;
-}
-
-static size_t vmafgpu__gpu_temporal_tables(const vmafgpu__site *site, unsigned char *out) {
-    if (out)
-        memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
-    return sizeof(uint64_t) * vmafgpu__temporal_tables(site->v, NULL, (uint64_t *)(void *)out);
-}
-
-static void vmafgpu__gpu_temporal_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    const vmafgpu__batch *batch = work->batch;
-    const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(c, e);
-    const int has_one = e->option[VMAFGPU__SPEED_REF_DIFF] != 0;
-    float *scratch = (float *)(void *)work->scratch;
-    vmafgpu__speed_low_launch low;
-    vmafgpu__speed_launch launch;
-    uint32_t pairs = 0;
-    memset(&low, 0, sizeof low);
-    vmafgpu__speed_fill_low(&low, c, &x, scratch,
-                            (const uint64_t *)(const void *)work->tables + vmafgpu__temporal_tables(work->v, e, NULL), work->illegal);
-    low.bytes = low.step = c->bit_depth == 8 ? 1 : 2;
-    low.shift = 0;
-    low.mask = 0;
-    for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++) {
-        const vmafgpu__gpu_pair *pair = &batch->pair[i];
-        if (!pair->distorted || !pair->before[0] || !work->past[i].distorted)
-            continue;
-        pairs |= (uint32_t)1 << i;
-        low.chroma[i].plane[0][0] = pair->reference;
-        low.chroma[i].pitch[0][0] = pair->reference_pitch;
-        low.chroma[i].plane[0][1] = pair->before[0];
-        low.chroma[i].pitch[0][1] = pair->before_pitch[0];
-        low.chroma[i].plane[1][0] = has_one ? pair->reference : pair->distorted;
-        low.chroma[i].pitch[1][0] = has_one ? pair->reference_pitch : pair->distorted_pitch;
-        low.chroma[i].plane[1][1] = work->past[i].distorted;
-        low.chroma[i].pitch[1][1] = work->past[i].distorted_pitch;
-    }
-    vmafgpu__speed_fill(&launch, &x, 0, scratch, NULL, pairs, work->tables);
-    launch.words = work->words;
-    launch.word_stride = work->word_stride;
-    for (int kernel = VMAFGPU__SPEED_LOW_SCALED; pairs && kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
-        const vmafgpu__shape shape = vmafgpu__speed_shape_of(&x, kernel, 2, batch->pairs);
-        vmafgpu__enqueue(work, kernel, &shape, kernel == VMAFGPU__SPEED_LOW_SCALED ? (void *)&low : (void *)&launch);
-    }
-}
-
-static void vmafgpu__gpu_temporal_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                         vmafgpu__value *out) {
-    (void)v, (void)e;
-    *out = *words;
-}
-
-static const vmafgpu__gpu_measured vmafgpu__gpu_temporal_measure = {
-    1, NULL, vmafgpu__gpu_temporal_scratch, vmafgpu__gpu_temporal_enqueue, vmafgpu__gpu_temporal_settle, NULL
-};
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
-};
-#endif /* !VMAFGPU_NO_SPEED */
-
-/* ---- all of them ---- */
-
-typedef char vmafgpu__functions_fit[(int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS &&
-                                    (int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
-
-VMAFGPU__COLD_END
 
 /* ================================================================================================
  * >>lzma                                         kernels as they are packed: LZMA's streams, and CRC-32
@@ -26345,27 +26985,9 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__ADM_FEATURE,
     VMAFGPU__VIF_FEATURE,
     VMAFGPU__MOTION_FEATURE,
-#ifndef VMAFGPU_NO_CAMBI
-    { "cambi", NULL, vmafgpu__cambi_columns, vmafgpu__cambi_options, VMAFGPU__CAMBI_FULL_REF, 0, vmafgpu__cambi_plan,
-      vmafgpu__cambi_finish, NULL, &vmafgpu__cambi_cpu,
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_cambi), NULL, NULL },
-#else
-    VMAFGPU__LEFT_OUT("cambi", "VMAFGPU_NO_CAMBI", vmafgpu__cambi_columns),
-#endif
-#ifndef VMAFGPU_NO_SPEED
-    { "speed_chroma", NULL, vmafgpu__speed_columns, vmafgpu__speed_options, 0, 1, vmafgpu__speed_plan,
-      vmafgpu__speed_finish, NULL, &vmafgpu__speed_cpu,
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_speed), NULL, NULL },
-#else
-    VMAFGPU__LEFT_OUT("speed_chroma", "VMAFGPU_NO_SPEED", vmafgpu__speed_columns),
-#endif
-#ifndef VMAFGPU_NO_SPEED
-    { "speed_temporal", NULL, vmafgpu__speed_temporal_columns, vmafgpu__speed_temporal_options, 0, 0,
-      vmafgpu__speed_temporal_plan, vmafgpu__speed_temporal_finish, NULL, &vmafgpu__measured_cpu,
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_temporal), &vmafgpu__speed_temporal_measure, NULL },
-#else
-    VMAFGPU__LEFT_OUT("speed_temporal", "VMAFGPU_NO_SPEED", vmafgpu__speed_temporal_columns),
-#endif
+    VMAFGPU__CAMBI_FEATURE,
+    VMAFGPU__SPEED_CHROMA_FEATURE,
+    VMAFGPU__SPEED_TEMPORAL_FEATURE,
     VMAFGPU__PSNR_FEATURE,
     VMAFGPU__FLOAT_PSNR_FEATURES,
     VMAFGPU__SSIM_FEATURES,
@@ -30754,43 +31376,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
 #define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
-#define vmafgpu__cambi_import_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_import_row)
-#define vmafgpu__cambi_soften VMAFGPU__LEVEL_NAME(vmafgpu__cambi_soften)
-#define vmafgpu__cambi_flat_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_flat_row)
-#define vmafgpu__cambi_slide VMAFGPU__LEVEL_NAME(vmafgpu__cambi_slide)
-#define vmafgpu__cambi_halve VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve)
-#define vmafgpu__cambi_marked VMAFGPU__LEVEL_NAME(vmafgpu__cambi_marked)
-#define vmafgpu__cambi_mask_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_mask_row)
-#define vmafgpu__cambi_halve_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve_row)
-#define vmafgpu__cambi_halve_mask VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve_mask)
-#define vmafgpu__cambi_mode_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_mode_row)
-#define vmafgpu__cambi_code_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_code_row)
-#define vmafgpu__cambi_steps VMAFGPU__LEVEL_NAME(vmafgpu__cambi_steps)
-#define vmafgpu__cambi_run VMAFGPU__LEVEL_NAME(vmafgpu__cambi_run)
-#define vmafgpu__cambi_state VMAFGPU__LEVEL_NAME(vmafgpu__cambi_state)
-#define vmafgpu__cambi_open_run VMAFGPU__LEVEL_NAME(vmafgpu__cambi_open_run)
-#define vmafgpu__cambi_close VMAFGPU__LEVEL_NAME(vmafgpu__cambi_close)
-#define vmafgpu__cambi_runs VMAFGPU__LEVEL_NAME(vmafgpu__cambi_runs)
-#define vmafgpu__cambi_slide_rows VMAFGPU__LEVEL_NAME(vmafgpu__cambi_slide_rows)
-#define vmafgpu__cambi_values VMAFGPU__LEVEL_NAME(vmafgpu__cambi_values)
-#define vmafgpu__cambi_sum_of VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_of)
-#define vmafgpu__cambi_order VMAFGPU__LEVEL_NAME(vmafgpu__cambi_order)
-#define vmafgpu__cambi_count_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_count_row)
-#define vmafgpu__cambi_strip VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
-#define vmafgpu__cambi_sum_above VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
-#define vmafgpu__cambi_level VMAFGPU__LEVEL_NAME(vmafgpu__cambi_level)
-#define vmafgpu__speed_import VMAFGPU__LEVEL_NAME(vmafgpu__speed_import)
-#define vmafgpu__speed_difference VMAFGPU__LEVEL_NAME(vmafgpu__speed_difference)
-#define vmafgpu__speed_bilinear VMAFGPU__LEVEL_NAME(vmafgpu__speed_bilinear)
-#define vmafgpu__speed_add_row VMAFGPU__LEVEL_NAME(vmafgpu__speed_add_row)
-#define vmafgpu__speed_totals VMAFGPU__LEVEL_NAME(vmafgpu__speed_totals)
-#define vmafgpu__speed_column_sums VMAFGPU__LEVEL_NAME(vmafgpu__speed_column_sums)
-#define vmafgpu__speed_multiply VMAFGPU__LEVEL_NAME(vmafgpu__speed_multiply)
-#define vmafgpu__speed_apply VMAFGPU__LEVEL_NAME(vmafgpu__speed_apply)
-#define vmafgpu__speed_rank_two VMAFGPU__LEVEL_NAME(vmafgpu__speed_rank_two)
-#define vmafgpu__speed_substitute VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
-#define vmafgpu__speed_variances VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
-#define vmafgpu__speed_level VMAFGPU__LEVEL_NAME(vmafgpu__speed_level)
 
 /* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
  * macros with conversions that we are not to blame for. */
@@ -31395,8 +31980,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #else
     VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size), 0,
 #endif
-    VMAFGPU__IF_CAMBI(&vmafgpu__cambi_level),
-    VMAFGPU__IF_SPEED(&vmafgpu__speed_level),
+    VMAFGPU__CAMBI_LEVEL,
+    VMAFGPU__SPEED_LEVEL,
     VMAFGPU__PSNR_LEVEL,
     VMAFGPU__FLOAT_PSNR_LEVEL,
     VMAFGPU__SSIM_LEVEL,
@@ -31722,598 +32307,6 @@ static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *c
 }
 
 #endif /* !VMAFGPU_NO_PIXELS */
-
-/* ================================================================================================
- * >>level cambi                                  rows of the mask and of the counts
- * ================================================================================================
- * The rows' functions do what their plain forms in >>cambi do, 8, 16 or 32 samples at a time. Counting is another way to
- * the same integers: per value and column of a strip there is the count in the whole window around it. From row to row
- * only those columns change it whose sample comes or goes in another value; neighbours that do so alike are a run, which
- * adds to the columns within reach as many samples as they see of it. Where a row has been flat, there is nothing
- * to do. A register of samples then reads its counts side by side, once for each value in it.
- */
-#ifndef VMAFGPU_NO_CAMBI
-#undef VMAFGPU__CAMBI_LANES
-#define VMAFGPU__CAMBI_LANES (VMAFGPU__V_BYTES / 2)
-
-static void vmafgpu__cambi_import_row(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row) {
-    const vmafgpu__v zero = vmafgpu__v_zero();
-    if (!wide) {
-        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
-            vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_samples(source, 0, x, w), 2));
-    } else if (bit_depth <= 10) {
-        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
-            vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_samples(source, 1, x, w), 10 - bit_depth));
-    } else {
-        /* Half of the unit dropped is the last bit but one that is: rounding is the average with 0. */
-        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
-            vmafgpu__v_store(row + x, vmafgpu__v_average_u16(
-                                          vmafgpu__v_srl16(vmafgpu__v_samples(source, 1, x, w), bit_depth - 11), zero));
-    }
-}
-
-static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *out) {
-    if (!below)
-        below = row;   /* the average of two samples, taken twice */
-    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
-        const vmafgpu__v own = vmafgpu__v_add16(vmafgpu__v_load(row + x), vmafgpu__v_load(row + x + 1));
-        const vmafgpu__v other = vmafgpu__v_add16(vmafgpu__v_load(below + x), vmafgpu__v_load(below + x + 1));
-        vmafgpu__v_store(out + x, vmafgpu__v_srl16(vmafgpu__v_add16(own, other), 2));
-    }
-}
-
-static void vmafgpu__cambi_flat_row(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat) {
-    const vmafgpu__v one = vmafgpu__v_set8(1);
-    for (int x = 0; x < (int)vmafgpu__padded(w); x += VMAFGPU__V_BYTES) {
-        vmafgpu__v half[2], both;
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            const uint16_t *at = row + x + i * VMAFGPU__CAMBI_LANES;
-            const vmafgpu__v own = vmafgpu__v_load(at);
-            half[i] = vmafgpu__v_and(
-                vmafgpu__v_equal16(own, vmafgpu__v_load(at + 1)),
-                vmafgpu__v_equal16(own, vmafgpu__v_load(below + x + i * VMAFGPU__CAMBI_LANES)));
-        }
-        both = vmafgpu__v_and(vmafgpu__v_in_order(vmafgpu__v_pack16(half[0], half[1])), one);
-        if (x + VMAFGPU__V_BYTES > w)
-            both = vmafgpu__v_and(both, vmafgpu__v_load((const uint8_t *)vmafgpu__inside + 64 - (w - x)));
-        vmafgpu__v_store(flat + x, both);
-    }
-}
-
-static void vmafgpu__cambi_slide(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w) {
-    for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
-        vmafgpu__v_store(column + x, vmafgpu__v_sub8(vmafgpu__v_add8(vmafgpu__v_load(column + x), vmafgpu__v_load(newest + x)),
-                                                     vmafgpu__v_load(oldest + x)));
-}
-
-/* Every second byte of two registers. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_halve(vmafgpu__v a, vmafgpu__v b) {
-    const vmafgpu__v even = vmafgpu__v_set16(255);
-    return vmafgpu__v_in_order(vmafgpu__v_pack_u16(vmafgpu__v_and(a, even), vmafgpu__v_and(b, even)));
-}
-
-/* Whether more than `threshold` of the 49 samples around are flat. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_marked(const uint8_t *column, vmafgpu__v threshold) {
-    vmafgpu__v sum = vmafgpu__v_load(column - 3);
-    VMAFGPU__UNROLL
-    for (int i = -2; i <= 3; i++)
-        sum = vmafgpu__v_add8(sum, vmafgpu__v_load(column + i));
-    return vmafgpu__v_greater8(sum, threshold);
-}
-
-static void vmafgpu__cambi_mask_row(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask) {
-    const vmafgpu__v most = vmafgpu__v_set8((int8_t)threshold);
-    (void)sum;
-    if (!halved)
-        for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
-            vmafgpu__v_store(mask + x, vmafgpu__cambi_marked(column + x, most));
-    else
-        for (int x = 0; x < w; x += 2 * VMAFGPU__V_BYTES)
-            vmafgpu__v_store(mask + x / 2, vmafgpu__cambi_halve(vmafgpu__cambi_marked(column + x, most),
-                                                                vmafgpu__cambi_marked(column + x + VMAFGPU__V_BYTES, most)));
-}
-
-static void vmafgpu__cambi_halve_row(const uint16_t *row, int w, uint16_t *out) {
-    const vmafgpu__v even = vmafgpu__v_set32(65535);
-    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
-        const vmafgpu__v a = vmafgpu__v_load(row + 2 * x), b = vmafgpu__v_load(row + 2 * x + VMAFGPU__CAMBI_LANES);
-        vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__v_and(a, even),
-                                                                          vmafgpu__v_and(b, even))));
-    }
-}
-
-static void vmafgpu__cambi_halve_mask(const uint8_t *mask, int w, uint8_t *out) {
-    for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
-        vmafgpu__v_store(out + x, vmafgpu__cambi_halve(vmafgpu__v_load(mask + 2 * x),
-                                                        vmafgpu__v_load(mask + 2 * x + VMAFGPU__V_BYTES)));
-}
-
-static void vmafgpu__cambi_mode_row(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out) {
-    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
-        const vmafgpu__v va = vmafgpu__v_load(a + x), vb = vmafgpu__v_load(b + x), vc = vmafgpu__v_load(c + x);
-        const vmafgpu__v least = vmafgpu__v_min16(vmafgpu__v_min16(va, vb), vc);
-        const vmafgpu__v other = vmafgpu__v_select(vmafgpu__v_equal16(vb, vc), vb, least);
-        const vmafgpu__v twice = vmafgpu__v_or(vmafgpu__v_equal16(va, vb), vmafgpu__v_equal16(va, vc));
-        vmafgpu__v_store(out + x, vmafgpu__v_select(twice, va, other));
-    }
-}
-
-static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask,
-                                    int w, uint16_t *code) {
-    const vmafgpu__v base = vmafgpu__v_set16((int16_t)variant->base);
-    const vmafgpu__v last = vmafgpu__v_set16((int16_t)(variant->bins - 1)), zero = vmafgpu__v_zero();
-    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
-    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
-        const vmafgpu__v value = vmafgpu__v_sub16(vmafgpu__v_load(row + x), base);
-        const vmafgpu__v counts = vmafgpu__v_equal16(vmafgpu__v_min_u16(value, last), value);
-        const vmafgpu__v marked = vmafgpu__v_greater16(vmafgpu__v_load_u8_as_16(mask + x), zero);
-        vmafgpu__v_store(code + x, vmafgpu__v_select(vmafgpu__v_and(counts, marked), value, nothing));
-    }
-    memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
-}
-
-static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-                                                  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
-
-/* Adds the samples first..last of a row, or takes them away, to a value's counts in columns 0..w-1 of a strip. What lies
- * within reach of a column is limited by the run's beginning, its end, its length and the window. */
-VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int goes) {
-    const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
-    const int end = last + reach < w ? last + reach + 1 : w;
-    const int length = last - first, window = 2 * reach;
-    const vmafgpu__v zero = vmafgpu__v_zero(), lanes = vmafgpu__v_set16(VMAFGPU__CAMBI_LANES);
-    const vmafgpu__v most = vmafgpu__v_set16((int16_t)((length < window ? length : window) + 1));
-    const vmafgpu__v step = vmafgpu__v_load(vmafgpu__cambi_steps);
-    vmafgpu__v before = vmafgpu__v_add16(vmafgpu__v_set16((int16_t)(begin - first + reach + 1)), step);
-    vmafgpu__v after = vmafgpu__v_sub16(vmafgpu__v_set16((int16_t)(last + reach + 1 - begin)), step);
-    for (int x = begin; x < end; x += VMAFGPU__CAMBI_LANES) {
-        const vmafgpu__v seen = vmafgpu__v_max16(vmafgpu__v_min16(vmafgpu__v_min16(before, after), most), zero);
-        const vmafgpu__v count = vmafgpu__v_load(counts + x);
-        vmafgpu__v_store(counts + x, goes ? vmafgpu__v_sub16(count, seen) : vmafgpu__v_add16(count, seen));
-        before = vmafgpu__v_add16(before, lanes);
-        after = vmafgpu__v_sub16(after, lanes);
-    }
-}
-
-/* What a strip needs at hand. */
-typedef struct vmafgpu__cambi_state {
-    const vmafgpu__cambi *cambi;
-    uint16_t *counts;          /* of code 0 */
-    ptrdiff_t pitch;           /* from one code's to the next one's */
-    int       x0, w, reach;    /* first column, columns */
-    int       left, right;     /* columns of the picture within reach */
-    int       found;           /* c-values above 0 */
-    vmafgpu__v sum;
-} vmafgpu__cambi_state;
-
-/* A run of samples of one row; first < 0: none. */
-typedef struct vmafgpu__cambi_open_run { int first, code; } vmafgpu__cambi_open_run;
-
-VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const vmafgpu__cambi_open_run *run, int end,
-                                          int goes) {
-    if (run->first >= 0)
-        vmafgpu__cambi_run(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, goes);
-}
-
-/* Runs begin at `starts` and end before the next of `places`, which are counted from column x on. One that does not end
- * stays open. */
-VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu__cambi_open_run *run,
-                                         const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
-                                         int goes) {
-    if (run->first >= 0 && places) {
-        vmafgpu__cambi_close(s, run, x + vmafgpu__v_first_lane(places), goes);
-        run->first = -1;
-    }
-    for (; starts; starts &= starts - 1) {
-        const vmafgpu__v_lanes after = places & ~(starts ^ (starts - 1));
-        vmafgpu__cambi_open_run own;
-        own.first = x + vmafgpu__v_first_lane(starts);
-        own.code = row[own.first];
-        if (!after) {
-            *run = own;
-            return;
-        }
-        vmafgpu__cambi_close(s, &own, x + vmafgpu__v_first_lane(after), goes);
-    }
-}
-
-/* A row that comes into the windows, and one that goes: where they differ. */
-static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint16_t *come, const uint16_t *gone) {
-    enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
-    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
-    vmafgpu__cambi_open_run in = { -1, 0 }, out = { -1, 0 };
-    vmafgpu__v_lanes before = 0;       /* whether the last column differs, in the first one's bit */
-    for (int x = s->left; x < s->right; x += LANES) {
-        const vmafgpu__v a = vmafgpu__v_load(come + x), b = vmafgpu__v_load(gone + x);
-        vmafgpu__v_lanes differ = vmafgpu__v_unequal16(a, b);
-        if (x + LANES > s->right)
-            differ &= ((vmafgpu__v_lanes)1 << (s->right - x) * STEP) - 1;
-        if (!(differ | before))
-            continue;
-        const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
-        const vmafgpu__v_lanes comes = edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1)));
-        const vmafgpu__v_lanes goes = edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
-        vmafgpu__cambi_runs(s, &in, come, x, comes, comes & differ & vmafgpu__v_unequal16(a, nothing), 0);
-        vmafgpu__cambi_runs(s, &out, gone, x, goes, goes & differ & vmafgpu__v_unequal16(b, nothing), 1);
-        before = differ >> (BITS - 1) << (STEP - 1);
-    }
-    vmafgpu__cambi_close(s, &in, s->right, 0);
-    vmafgpu__cambi_close(s, &out, s->right, 1);
-}
-
-/* The c-values of a register of samples, as floats, in an order of their own. */
-VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const uint16_t *code, int x,
-                                           vmafgpu__v codes, vmafgpu__v_lanes todo, vmafgpu__v *value) {
-    const vmafgpu__cambi *cambi = s->cambi;
-    const int contrasts = cambi->variant->contrasts;
-    const vmafgpu__v zero = vmafgpu__v_zero();
-    value[0] = value[1] = zero;
-    do {
-        const int own_code = code[vmafgpu__v_first_lane(todo)];
-        const vmafgpu__v own_codes = vmafgpu__v_set16((int16_t)own_code);
-        const vmafgpu__v same = vmafgpu__v_equal16(codes, own_codes);
-        const uint8_t *weights = cambi->weights + (size_t)own_code * (size_t)contrasts;
-        const uint16_t *counts = s->counts + own_code * s->pitch + x;
-        todo &= vmafgpu__v_unequal16(codes, own_codes);
-        if (!cambi->counts[own_code])
-            continue;
-        const vmafgpu__v own = vmafgpu__v_and(vmafgpu__v_load(counts), same);
-        for (int k = 1; k <= contrasts; k++) {
-            const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_load(counts + k * s->pitch),
-                                                     vmafgpu__v_load(counts - k * s->pitch));
-            if (!weights[k - 1] || !vmafgpu__v_any_and(most, same))
-                continue;
-            const vmafgpu__v weight = vmafgpu__v_set32(weights[k - 1]);
-            VMAFGPU__UNROLL
-            for (int i = 0; i < 2; i++) {
-                const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(own, zero) : vmafgpu__v_unpack_low16(own, zero);
-                const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
-                const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
-                const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
-                /* None is negative, so that their bits are in the order of the values. */
-                value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
-            }
-        }
-    } while (todo);
-}
-
-/* The sum of the lanes in units of 2^-24. */
-VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
-    double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
-    vmafgpu__v_store(lanes, doubles);
-    for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
-        sum += lanes[i];
-    return (int64_t)(sum * 16777216.0);
-}
-
-/* A register of samples' c-values in the order of the samples: blocks hold every other four. */
-VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
-    float half[2][VMAFGPU__V_WORDS];
-    vmafgpu__v_store(half[0], value[0]);
-    vmafgpu__v_store(half[1], value[1]);
-    for (int i = 0; i < VMAFGPU__CAMBI_LANES; i += 4)
-        memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
-}
-
-/* The samples of a row. Their c-values go to the list, whole registers with what is 0 in them, or to `place`. Returns how
- * much longer the list is. */
-static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *code, float *list, float *place) {
-    const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
-    float *at = list;
-    for (int x = 0; x < s->w; x += VMAFGPU__CAMBI_LANES) {
-        const int rest = s->w - x < VMAFGPU__CAMBI_LANES ? s->w - x : VMAFGPU__CAMBI_LANES;
-        float line[VMAFGPU__CAMBI_LANES];
-        vmafgpu__v value[2];
-        const vmafgpu__v codes = vmafgpu__v_load(code + x);
-        const vmafgpu__v_lanes todo = vmafgpu__v_unequal16(codes, nothing);
-        if (!todo)
-            continue;
-        vmafgpu__cambi_values(s, code + x, x, codes, todo, value);
-        if (!vmafgpu__v_any(vmafgpu__v_or(value[0], value[1])))
-            continue;
-        if (place || rest < VMAFGPU__CAMBI_LANES) {
-            vmafgpu__cambi_order(value, line);
-            memcpy(place ? place + x : at, line, sizeof *line * (size_t)rest);
-        } else {
-            vmafgpu__v_store(at, value[0]);
-            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
-        }
-        if (place)
-            continue;
-        at += rest;
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            s->found += (int)vmafgpu__v_mask_count(vmafgpu__v_greater32(value[i], zero));
-            s->sum = vmafgpu__v_add_f64(s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]),
-                                                                   vmafgpu__v_high_to_f64(value[i])));
-        }
-    }
-    return (size_t)(at - list);
-}
-
-/* A strip's sum is exact below 2^29. From there on it may round, but not to less than that, and then it is not looked at. */
-static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
-                                 int first, int end) {
-    const vmafgpu__cambi_variant *variant = cambi->variant;
-    const vmafgpu__plane *codes = &cambi->codes[scale];
-    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
-    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
-    float *list = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w + band->length[scale];
-    const uint16_t *nothing = codes->data + h * codes->stride;
-    vmafgpu__cambi_state s;
-    s.cambi = cambi;
-    s.x0 = x0;
-    s.w = x1 - x0;
-    s.reach = cambi->picture->window >> 1;
-    s.pitch = (ptrdiff_t)vmafgpu__padded(s.w);
-    s.counts = band->counts + variant->contrasts * s.pitch;
-    s.left = x0 - s.reach > 0 ? x0 - s.reach : 0;
-    s.right = x1 + s.reach < w ? x1 + s.reach : w;
-    s.found = 0;
-    s.sum = vmafgpu__v_zero();
-    memset(band->counts, 0, sizeof(uint16_t) * (size_t)s.pitch * (size_t)(variant->bins + 2 * variant->contrasts));
-    for (int y = first - s.reach < 0 ? 0 : first - s.reach; y < first + s.reach && y < h; y++)
-        vmafgpu__cambi_slide_rows(&s, codes->data + y * codes->stride, nothing);
-    for (int y = first; y < end; y++) {
-        const uint16_t *code = codes->data + y * codes->stride;
-        vmafgpu__cambi_slide_rows(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
-                                  y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
-        list += vmafgpu__cambi_count_row(
-            &s, code + x0, list, cambi->in_place ? cambi->values[scale] + (size_t)y * (size_t)w + x0 : NULL);
-    }
-    band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
-    band->count[scale] += (size_t)s.found;
-    band->sum[scale] += vmafgpu__cambi_sum_of(s.sum);
-}
-
-/* The bits of floats from 0 up are in the order of the values. */
-static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
-                                        size_t *alike_count) {
-    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS };   /* below 2^15 each, so that their sum is exact */
-    const vmafgpu__v below_low = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(low) - 1);
-    const vmafgpu__v below_high = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(high) - 1);
-    const size_t whole = count / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
-    int64_t sum = 0;
-    for (size_t start = 0; start < whole; start += TOGETHER) {
-        const size_t end = whole - start > TOGETHER ? start + TOGETHER : whole;
-        vmafgpu__v part = vmafgpu__v_zero();
-        for (size_t k = start; k < end; k += VMAFGPU__V_WORDS) {
-            const vmafgpu__v value = vmafgpu__v_load(values + k);
-            const vmafgpu__v_mask above = vmafgpu__v_greater32(value, below_high);
-            const vmafgpu__v kept = vmafgpu__v_keep32(above, value);
-            part = vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
-            if (vmafgpu__v_mask_any(vmafgpu__v_greater32(vmafgpu__v_drop32(above, value), below_low))) {
-                float copy[VMAFGPU__V_WORDS];   /* `alike` may be in the place of values looked at */
-                vmafgpu__v_store(copy, value);
-                for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-                    if (copy[i] >= low && copy[i] < high)
-                        alike[(*alike_count)++] = copy[i];
-            }
-        }
-        sum += vmafgpu__cambi_sum_of(part);
-    }
-    return sum + vmafgpu__cambi_sum_above_scalar(values + whole, count - whole, low, high, alike, alike_count);
-}
-
-static const vmafgpu__cambi_functions vmafgpu__cambi_level = {
-    vmafgpu__cambi_import_row, vmafgpu__cambi_soften, vmafgpu__cambi_flat_row, vmafgpu__cambi_slide,
-    vmafgpu__cambi_mask_row, vmafgpu__cambi_halve_row, vmafgpu__cambi_halve_mask, vmafgpu__cambi_mode_row,
-    vmafgpu__cambi_code_row, VMAFGPU__CAMBI_WIDE_STRIP, vmafgpu__cambi_strip, vmafgpu__cambi_sum_above
-};
-
-#endif /* !VMAFGPU_NO_CAMBI */
-
-/* ================================================================================================
- * >>level speed                                  rows of the low-pass plane, covariances, projections
- * ================================================================================================
- * Each element sees the operations of the plain forms in >>speed in their order; only elements beside each other are
- * worked on at once. Products are rounded by themselves, but for exact ones.
- */
-#ifndef VMAFGPU_NO_SPEED
-
-static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row) {
-    const vmafgpu__v centre = vmafgpu__v_set_f32(128), units = vmafgpu__v_set_f32(unit);
-    const int whole = step == bytes ? w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS : 0;
-    uint32_t lanes[VMAFGPU__V_WORDS], all = 0;
-    vmafgpu__v seen = vmafgpu__v_zero();
-    if (bytes == 1) {
-        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS)
-            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(source + x)), centre));
-    } else {
-        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
-            const vmafgpu__v words = vmafgpu__v_load_u16_as_32(source + 2 * x);
-            seen = vmafgpu__v_or(seen, words);
-            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_srl32(words, shift)),
-                                                                      units), centre));
-        }
-    }
-    vmafgpu__v_store(lanes, seen);
-    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-        all |= lanes[i];
-    return all | vmafgpu__speed_import_scalar(source + whole * step, bytes, step, shift, unit, w - whole, row + whole);
-}
-
-static void vmafgpu__speed_difference(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row) {
-    const vmafgpu__v units = vmafgpu__v_set_f32(unit);
-    const int whole = w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
-    for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
-        const vmafgpu__v p = wide ? vmafgpu__v_load_u16_as_32(a + 2 * x) : vmafgpu__v_load_u8_as_32(a + x);
-        const vmafgpu__v q = wide ? vmafgpu__v_load_u16_as_32(b + 2 * x) : vmafgpu__v_load_u8_as_32(b + x);
-        vmafgpu__v_store(row + x, vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_sub32(p, q)), units));
-    }
-    const int at = wide ? 2 * whole : whole;
-    vmafgpu__speed_difference_scalar(a + at, b + at, wide, unit, w - whole, row + whole);
-}
-
-static void vmafgpu__speed_bilinear(const float *const *rows, const float *weight,
-                                    const vmafgpu__speed_between *columns, int w, float *out) {
-    const vmafgpu__v down[2] = { vmafgpu__v_set_f32(weight[0]), vmafgpu__v_set_f32(weight[1]) };
-    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
-        vmafgpu__v value = vmafgpu__v_zero();
-        VMAFGPU__UNROLL
-        for (int k = 0; k < 2; k++) {
-            VMAFGPU__UNROLL
-            for (int i = 0; i < 2; i++) {
-                const vmafgpu__v both = vmafgpu__v_mul_f32(down[k], vmafgpu__v_load(columns->weight[i] + x));
-                value = vmafgpu__v_add_f32(
-                    value, vmafgpu__v_mul_f32(both, vmafgpu__v_gather32(rows[k], vmafgpu__v_load(columns->at[i] + x))));
-            }
-        }
-        vmafgpu__v_store(out + x, value);
-    }
-}
-
-static void vmafgpu__speed_add_row(float *sum, const float *row, float tap, int w) {
-    const vmafgpu__v taps = vmafgpu__v_set_f32(tap);
-    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
-        vmafgpu__v_store(sum + x, vmafgpu__v_add_f32(vmafgpu__v_load(sum + x), vmafgpu__v_mul_f32(taps, vmafgpu__v_load(row + x))));
-}
-
-static void vmafgpu__speed_totals(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
-    enum { BLOCK = VMAFGPU__SPEED_BLOCK, REGISTERS = (BLOCK + VMAFGPU__V_WORDS - 1) / VMAFGPU__V_WORDS };
-    float lanes[REGISTERS * VMAFGPU__V_WORDS];
-    vmafgpu__v sum[BLOCK][REGISTERS];
-    VMAFGPU__UNROLL
-    for (int k = 0; k < BLOCK; k++)
-        VMAFGPU__UNROLL
-        for (int i = 0; i < REGISTERS; i++)
-            sum[k][i] = vmafgpu__v_zero();
-    for (int y = 0; y < h; y++, plane += pitch)
-        for (int x = 0; x < w; x++)
-            VMAFGPU__UNROLL
-            for (int k = 0; k < BLOCK; k++)
-                VMAFGPU__UNROLL
-                for (int i = 0; i < REGISTERS; i++)
-                    sum[k][i] = vmafgpu__v_add_f32(sum[k][i], vmafgpu__v_load(plane + k * pitch + x + i * VMAFGPU__V_WORDS));
-    for (int k = 0; k < BLOCK; k++) {
-        for (int i = 0; i < REGISTERS; i++)
-            vmafgpu__v_store(lanes + i * VMAFGPU__V_WORDS, sum[k][i]);
-        memcpy(total + k * BLOCK, lanes, sizeof(float) * BLOCK);
-    }
-}
-
-static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
-                                       int h, int places, double *out, ptrdiff_t out_pitch) {
-    enum { EDGE = VMAFGPU__SPEED_EDGE, LANES = VMAFGPU__V_BYTES / 8, TOGETHER = 4 };
-    for (int start = 0; start < w; start += TOGETHER * LANES) {
-        vmafgpu__v core[TOGETHER];
-        VMAFGPU__UNROLL
-        for (int i = 0; i < TOGETHER; i++)
-            core[i] = vmafgpu__v_zero();
-        for (int y = EDGE; y < h; y++) {
-            VMAFGPU__UNROLL
-            for (int i = 0; i < TOGETHER; i++) {
-                const int x = start + i * LANES;
-                core[i] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x), vmafgpu__v_load(b + y * b_pitch + x),
-                                             core[i]);
-            }
-        }
-        for (int i = 0; i < TOGETHER && start + i * LANES < w; i++) {
-            const int x = start + i * LANES;
-            vmafgpu__v above[EDGE + 1], below = vmafgpu__v_zero();
-            above[EDGE] = below;
-            for (int y = EDGE - 1; y >= 0; y--)
-                above[y] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x),
-                                              vmafgpu__v_load(b + y * b_pitch + x), above[y + 1]);
-            for (int k = 0; k < places; k++) {
-                vmafgpu__v_store(out + k * out_pitch + x,
-                                     vmafgpu__v_add_f64(vmafgpu__v_add_f64(core[i], above[k]), below));
-                if (k + 1 < places)
-                    below = vmafgpu__v_fma_f64(vmafgpu__v_load(a + (h + k) * pitch + x),
-                                               vmafgpu__v_load(b + (h + k) * b_pitch + x), below);
-            }
-        }
-    }
-}
-
-/* Five rows at a time: the whole number of sums that keeps adders busy. */
-static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
-                                    float *out) {
-    enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
-    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
-        for (int row = SIDE - ROWS; row > first - ROWS; row -= ROWS) {
-            vmafgpu__v sum[ROWS];
-            VMAFGPU__UNROLL
-            for (int i = 0; i < ROWS; i++)
-                sum[i] = vmafgpu__v_zero();
-            for (int k = first; k < SIDE; k++) {
-                const vmafgpu__v other = vmafgpu__v_load(b + (size_t)k * pitch + x);
-                VMAFGPU__UNROLL
-                for (int i = 0; i < ROWS; i++)
-                    sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(vmafgpu__v_set_f32(a->at[row + i][k]), other));
-            }
-            for (int i = 0; i < ROWS; i++)
-                if (row + i >= first)
-                    vmafgpu__v_store(out + (size_t)(row + i) * pitch + x, sum[i]);
-        }
-}
-
-/* Of a symmetric matrix a row is a column. */
-static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
-    const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
-    vmafgpu__v sum[REGISTERS];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < REGISTERS; i++)
-        sum[i] = vmafgpu__v_zero();
-    for (int c = top; c < SIDE; c++) {
-        const vmafgpu__v other = vmafgpu__v_set_f32(v[c]);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < REGISTERS; i++)
-            sum[i] = vmafgpu__v_add_f32(
-                sum[i], vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(taus, vmafgpu__v_load(a->at[c] + i * VMAFGPU__V_WORDS)), other));
-    }
-    VMAFGPU__UNROLL
-    for (int i = 0; i < REGISTERS; i++)
-        vmafgpu__v_store(x + i * VMAFGPU__V_WORDS, sum[i]);
-    for (int i = 0; i < top; i++)
-        x[i] = 0;
-}
-
-/* Columns before `top` are left as they are, as x and v are 0 there. */
-static void vmafgpu__speed_rank_two(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE };
-    for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
-        const vmafgpu__v xs = vmafgpu__v_load(x + i), vs = vmafgpu__v_load(v + i);
-        for (int r = top; r < SIDE; r++)
-            vmafgpu__v_store(a->at[r] + i, vmafgpu__v_sub_f32(vmafgpu__v_load(a->at[r] + i),
-                                                           vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(x[r]), vs),
-                                                                           vmafgpu__v_mul_f32(vmafgpu__v_set_f32(v[r]), xs))));
-    }
-}
-
-static void vmafgpu__speed_substitute(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x) {
-    for (size_t i = VMAFGPU__SPEED_SIDE; i-- > 0;) {
-        float *own = x + i * pitch;
-        for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
-            vmafgpu__v rest = vmafgpu__v_load(own + b);
-            for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
-                rest = vmafgpu__v_sub_f32(rest, vmafgpu__v_mul_f32(vmafgpu__v_load(x + j * pitch + b),
-                                                             vmafgpu__v_set_f32(r->at[i][j])));
-            vmafgpu__v_store(own + b, vmafgpu__v_div_f32(rest, vmafgpu__v_set_f32(r->at[i][i])));
-        }
-    }
-}
-
-static void vmafgpu__speed_variances(const float *x, const float *y, size_t pitch, int w, float *out) {
-    const vmafgpu__v side = vmafgpu__v_set_f32((float)(int)VMAFGPU__SPEED_SIDE);
-    for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
-        vmafgpu__v sum = vmafgpu__v_zero();
-        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_div_f32(vmafgpu__v_mul_f32(vmafgpu__v_load(x + p * pitch + b),
-                                                                       vmafgpu__v_load(y + p * pitch + b)), side));
-        vmafgpu__v_store(out + b, sum);
-    }
-}
-
-static const vmafgpu__speed_functions vmafgpu__speed_level = {
-    vmafgpu__speed_import, vmafgpu__speed_difference, vmafgpu__speed_bilinear, vmafgpu__speed_add_row, vmafgpu__speed_totals,
-    vmafgpu__speed_column_sums, vmafgpu__speed_multiply, vmafgpu__speed_apply, vmafgpu__speed_rank_two,
-    vmafgpu__speed_substitute, vmafgpu__speed_variances
-};
-
-#endif /* !VMAFGPU_NO_SPEED */
 
 #endif /* VMAFGPU__PASS_VECTORS */
 

@@ -2072,6 +2072,8 @@ typedef struct vmafgpu__sequence_launch {
 /* ================================================================================================
  * >>edits arithmetic                             what a changed rectangle changes; predictions of that, and of maps
  * ================================================================================================ */
+#ifndef VMAFGPU_NO_EDITS
+
 typedef struct vmafgpu__range { int first, end; } vmafgpu__range;
 typedef struct vmafgpu__rect { vmafgpu__range of[2]; } vmafgpu__rect;   /* columns, rows */
 
@@ -2504,7 +2506,6 @@ typedef struct vmafgpu__map_blocks {
     int32_t  size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
-#ifndef VMAFGPU_NO_EDITS
 /* One scale of one variant: what edits change, or what a sample of the base gives to the sums, which is stored, or summed by
  * blocks. */
 typedef struct vmafgpu__edit_vif_launch {
@@ -2527,7 +2528,6 @@ typedef struct vmafgpu__edit_adm_launch {
     int32_t  lanes;                         /* a power of two */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_adm_launch;
-#endif /* !VMAFGPU_NO_EDITS */
 
 typedef struct vmafgpu__edit_change_launch {
     vmafgpu__edit_batch edits;
@@ -2575,6 +2575,8 @@ typedef struct vmafgpu__map_launch {
     float          *shares;                                 /* or NULL; likewise */
     double          unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
+
+#endif /* !VMAFGPU_NO_EDITS */
 
 #ifndef VMAFGPU_KERNELS
 #define VMAFGPU__PASS VMAFGPU__PASS_HOST
@@ -4964,11 +4966,12 @@ typedef struct vmafgpu__cpu_feature {
     uint64_t     (*room)(const vmafgpu *v, int together);
     /* Adds what another thread has summed. */
     void         (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
-    /* As a whole: takes memory, puts what it finds into the first thread's sums, gives the memory back. `member` has the
-     * pair's luma. */
+    /* When a context opens; takes memory and makes tables. NULL: there is nothing to do. */
     vmafgpu_result (*open)(vmafgpu *v);
+    /* Features that are scored as a whole: puts what it finds into the first thread's sums. `member` has the pair's luma. */
     vmafgpu_result (*score)(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
                             const vmafgpu_frame *distorted, vmafgpu__sums *sums);
+    /* Gives the memory of open() back. */
     void         (*close)(vmafgpu *v);
 } vmafgpu__cpu_feature;
 
@@ -5331,6 +5334,7 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
  * not known here.
  */
 enum { VMAFGPU__MAX_FUNCTIONS = 12 };     /* kernels that a feature uses in one context */
+enum { VMAFGPU__LEAST_MOST_THREADS = 256 };   /* of a block of a kernel, where the driver does not say how many it allows */
 enum { VMAFGPU__STREAMS = 3 };            /* of a batch; work of different ones may run side by side */
 
 /* Matrix: products of 16 x 8, NVIDIA's; matrix 16: of 16 x 16, AMD's. */
@@ -5340,6 +5344,11 @@ typedef enum vmafgpu__vif_form {
     VMAFGPU__VIF_MATRIX_16,
     VMAFGPU__VIF_FORMS
 } vmafgpu__vif_form;
+
+/* A kernel that an image has if it has the form. */
+static const char *const vmafgpu__form_kernels[VMAFGPU__VIF_FORMS] = {
+    "vmafgpu_vif_plain_3_f64", "vmafgpu_vif_matrix_3_f64", "vmafgpu_vif_matrix16_3_f64"
+};
 
 /* Threads of a block and its shared memory: above 48 KB the driver has to be asked for it. */
 typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
@@ -5542,6 +5551,33 @@ static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_l
 }
 
 #endif /* !VMAFGPU_NO_FLOAT */
+
+/* ---- tap matrices, as the lanes of a warp hold them (PTX's m16n8k32, operand a): 4 words of each lane ----
+ *
+ * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
+typedef int (*vmafgpu__matrix)(int scale, int row, int k);
+
+/* Which halves of k lie exchanged: those of no lane, of lanes with t >= 2, of the others, of all. */
+typedef enum vmafgpu__halves {
+    VMAFGPU__HALVES_KEPT = 0,
+    VMAFGPU__HALVES_UPPER,
+    VMAFGPU__HALVES_LOWER,
+    VMAFGPU__HALVES_ALL
+} vmafgpu__halves;
+
+static VMAFGPU__UNUSED uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int scale, vmafgpu__halves halves) {
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < 4; i++) {
+            const int g = lane / 4, t = lane % 4;
+            const int is_exchanged = t >= 2 ? halves & VMAFGPU__HALVES_UPPER : halves & VMAFGPU__HALVES_LOWER;
+            const int row = g + i % 2 * 8, k = 4 * t + (is_exchanged ? 1 - i / 2 : i / 2) * 16;
+            uint32_t word = 0;
+            for (int n = 0; n < 4; n++)
+                word |= ((uint32_t)matrix(scale, row, k + n) & 255) << 8 * n;
+            *out++ = word;
+        }
+    return out;
+}
 
 #endif /* !VMAFGPU_NO_GPU */
 
@@ -6576,10 +6612,29 @@ struct vmafgpu__cpu {
 
 /* ================================================================================================
  * >>vif                                          visual information fidelity
- * ================================================================================================ */
+ * ================================================================================================
+ * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__vif_columns[] = {
+    { "integer_vif_scale0", "VMAF_integer_feature_vif_scale0_score", 0, 0, 0 },
+    { "integer_vif_scale1", "VMAF_integer_feature_vif_scale1_score", 0, 0, 0 },
+    { "integer_vif_scale2", "VMAF_integer_feature_vif_scale2_score", 0, 0, 0 },
+    { "integer_vif_scale3", "VMAF_integer_feature_vif_scale3_score", 0, 0, 0 },
+    { "integer_vif", NULL, 1, 0, 0 }, { "integer_vif_num", NULL, 1, 0, 0 }, { "integer_vif_den", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale0", NULL, 1, 0, 0 }, { "integer_vif_den_scale0", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale1", NULL, 1, 0, 0 }, { "integer_vif_den_scale1", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale2", NULL, 1, 0, 0 }, { "integer_vif_den_scale2", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale3", NULL, 1, 0, 0 }, { "integer_vif_den_scale3", NULL, 1, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_VIF
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- VIF: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536 ---- */
+/* ---- shared with kernels ---- */
 
 #define VMAFGPU__VIF_NOISE 131072            /* sigma_n^2 = 2, in units of 65536 per squared 8-bit grey level */
 #define VMAFGPU__VIF_EPSILON (65536 * 1.0e-10)
@@ -6652,8 +6707,6 @@ VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, do
     return vmafgpu__log2_2048(n2, table) - log_n1;
 }
 
-/* ---- VIF ---- */
-
 enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
     VMAFGPU__VIF_TILE_WIDTH = 64,
@@ -6673,7 +6726,6 @@ enum {
     VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
     VMAFGPU__VIF_INPUT_MARGIN = 8,
     VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of a scale's tap matrices */
-    VMAFGPU__MOTION_FRAGMENTS = 5 * 128,
     VMAFGPU__VIF_ROUNDING = 32, /* bytes of shared memory, after the matrices */
     /* Plain form: four planes of the tile, and half a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
@@ -6736,22 +6788,8 @@ typedef struct vmafgpu__vif_launch {
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-/* ---- options and columns ---- */
+/* ---- on the CPU ---- */
 
-static const vmafgpu__column vmafgpu__vif_columns[] = {
-    { "integer_vif_scale0", "VMAF_integer_feature_vif_scale0_score", 0, 0, 0 },
-    { "integer_vif_scale1", "VMAF_integer_feature_vif_scale1_score", 0, 0, 0 },
-    { "integer_vif_scale2", "VMAF_integer_feature_vif_scale2_score", 0, 0, 0 },
-    { "integer_vif_scale3", "VMAF_integer_feature_vif_scale3_score", 0, 0, 0 },
-    { "integer_vif", NULL, 1, 0, 0 }, { "integer_vif_num", NULL, 1, 0, 0 }, { "integer_vif_den", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale0", NULL, 1, 0, 0 }, { "integer_vif_den_scale0", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale1", NULL, 1, 0, 0 }, { "integer_vif_den_scale1", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale2", NULL, 1, 0, 0 }, { "integer_vif_den_scale2", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale3", NULL, 1, 0, 0 }, { "integer_vif_den_scale3", NULL, 1, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-#ifndef VMAFGPU_NO_VIF
 VMAFGPU__COLD
 
 #define VMAFGPU__VIF_OPTIONS(X) \
@@ -7071,9 +7109,6 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
         vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
 }
 
-#endif /* !VMAFGPU_NO_VIF */
-
-#ifndef VMAFGPU_NO_VIF
 /* A picture of a scale and where that of the next one goes. */
 static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
     const vmafgpu__plane *plane = &cpu->vif[scale][frame];
@@ -7133,336 +7168,20 @@ static void vmafgpu__vif_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmaf
     }
 }
 
+static vmafgpu_result vmafgpu__vif_cpu_open(vmafgpu *v) {
+    if (v->cpu->functions->log_entries)
+        vmafgpu__log_table(v->cpu->log_table);
+    return VMAFGPU_OK;
+}
+
 static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
-    vmafgpu__vif_cpu_scratch, NULL, vmafgpu__vif_cpu_add, NULL, NULL, NULL
+    vmafgpu__vif_cpu_scratch, NULL, vmafgpu__vif_cpu_add, vmafgpu__vif_cpu_open, NULL, NULL
 };
-#endif /* !VMAFGPU_NO_VIF */
-
-#ifndef VMAFGPU_NO_GPU
-VMAFGPU__COLD
-
-/* ---- VIF on a GPU: one launch per variant and scale, in order ----
- *
- * The matrix form is in images for compute capability 8.0 and up, that of 16 x 16 in those for CDNA from gfx90a on and gfx12, the plain
- * form everywhere. Statistics are made with doubles (f64), the better way where these are at least
- * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
-typedef enum vmafgpu__vif_statistic {
-    VMAFGPU__VIF_F64 = 0,
-    VMAFGPU__VIF_INT,
-    VMAFGPU__VIF_STATISTICS
-} vmafgpu__vif_statistic;
-
-/* Inputs: scale 0 with 8, 9..12, 13..16 bits, scales 1, 2, 3. */
-enum { VMAFGPU__VIF_INPUTS = 6 };
-static const char *const vmafgpu__vif_kernels[VMAFGPU__VIF_FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
-    { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
-        "vmafgpu_vif_plain_1_f64", "vmafgpu_vif_plain_2_f64", "vmafgpu_vif_plain_3_f64" },
-      { "vmafgpu_vif_plain_0_8_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_0_16_int",
-        "vmafgpu_vif_plain_1_int", "vmafgpu_vif_plain_2_int", "vmafgpu_vif_plain_3_int" } },
-    { { "vmafgpu_vif_matrix_0_8_f64", "vmafgpu_vif_matrix_0_12_f64", "vmafgpu_vif_matrix_0_16_f64",
-        "vmafgpu_vif_matrix_1_f64", "vmafgpu_vif_matrix_2_f64", "vmafgpu_vif_matrix_3_f64" },
-      { "vmafgpu_vif_matrix_0_8_int", "vmafgpu_vif_matrix_0_12_int", "vmafgpu_vif_matrix_0_16_int",
-        "vmafgpu_vif_matrix_1_int", "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } },
-    { { "vmafgpu_vif_matrix16_0_8_f64", "vmafgpu_vif_matrix16_0_12_f64", "vmafgpu_vif_matrix16_0_16_f64",
-        "vmafgpu_vif_matrix16_1_f64", "vmafgpu_vif_matrix16_2_f64", "vmafgpu_vif_matrix16_3_f64" },
-      { "vmafgpu_vif_matrix16_0_8_int", "vmafgpu_vif_matrix16_0_12_int", "vmafgpu_vif_matrix16_0_16_int",
-        "vmafgpu_vif_matrix16_1_int", "vmafgpu_vif_matrix16_2_int", "vmafgpu_vif_matrix16_3_int" } }
-};
-
-static int vmafgpu__vif_input(int scale, int bit_depth) {
-    return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
-}
-
-/* `limit`: the most shared memory that the driver gives a block on this device; `threads`: the most threads of a block of this
- * kernel, 0 if that is not known. */
-static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit,
-                                         uint32_t threads) {
-    static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
-                                                        VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
-    const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
-    const uint32_t of_warp = is_8 ? VMAFGPU__VIF_WARP_SHARED_8 : VMAFGPU__VIF_WARP_SHARED_16;
-    uint32_t warps = most[input];
-    vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
-    if (form == VMAFGPU__VIF_MATRIX) {
-        while (warps > 1 && (VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit || (threads && warps * 32 > threads)))
-            warps--;
-        block.threads = warps * 32;
-        block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
-    } else if (form == VMAFGPU__VIF_MATRIX_16) {
-        block.threads = (uint32_t)(lanes == 64 ? VMAFGPU__VIF_WARPS_16_64 * 64 : VMAFGPU__VIF_WARPS_16_32 * 32);
-        block.shared = (uint32_t)VMAFGPU__VIF_LOG_TABLE + (uint32_t)VMAFGPU__VIF_16_SHARED;
-    }
-    return block;
-}
-
-/* Device memory of one pair: the images of scales 1 to 3. */
-typedef struct vmafgpu__vif_scratch {
-    uint64_t size;
-    uint64_t image[VMAFGPU__SCALES][2];
-    int32_t  pitch[VMAFGPU__SCALES];
-} vmafgpu__vif_scratch;
-
-static vmafgpu__vif_scratch vmafgpu__vif_scratch_of(int width, int height) {
-    const uint64_t alignment = 256;
-    vmafgpu__vif_scratch out;
-    memset(&out, 0, sizeof out);
-    for (int s = 1; s < VMAFGPU__SCALES; s++) {
-        const uint64_t pitch = vmafgpu__round_up((uint64_t)(width >> s) * 2, alignment);
-        out.pitch[s] = (int32_t)pitch;
-        for (int f = 0; f < 2; f++) {
-            out.image[s][f] = out.size;
-            out.size += pitch * (uint64_t)(height >> s);
-        }
-    }
-    return out;
-}
-
-/* ---- tap matrices, as the lanes of a warp hold them (PTX's m16n8k32, operand a): 4 words of each lane ----
- *
- * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
-typedef int (*vmafgpu__matrix)(int scale, int row, int k);
-
-static int vmafgpu__vif_tap_or_0(int scale, int i) {
-    return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
-}
-
-/* Row r makes output r of 16 from inputs 8 before to 7 after those 16; the next scale's 8 outputs are every second.
- * Low digits of the taps, high digits, next scale's: high digits in rows 0..7, low in 8..15. */
-static int vmafgpu__vif_low(int scale, int row, int k) {
-    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
-}
-static int vmafgpu__vif_high(int scale, int row, int k) {
-    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) >> 8;
-}
-static int vmafgpu__vif_next(int scale, int row, int k) {
-    const int next = scale + 1;
-    const int tap =
-        next < VMAFGPU__SCALES ? vmafgpu__vif_tap_or_0(next, k - 2 * (row & 7) - 8 + vmafgpu__vif_reach(next)) : 0;
-    return row < 8 ? tap >> 8 : tap & 255;
-}
-
-/* Which halves of k lie exchanged: those of no lane, of lanes with t >= 2, of the others, of all. */
-typedef enum vmafgpu__halves {
-    VMAFGPU__HALVES_KEPT = 0,
-    VMAFGPU__HALVES_UPPER,
-    VMAFGPU__HALVES_LOWER,
-    VMAFGPU__HALVES_ALL
-} vmafgpu__halves;
-
-static uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int scale, vmafgpu__halves halves) {
-    for (int lane = 0; lane < 32; lane++)
-        for (int i = 0; i < 4; i++) {
-            const int g = lane / 4, t = lane % 4;
-            const int is_exchanged = t >= 2 ? halves & VMAFGPU__HALVES_UPPER : halves & VMAFGPU__HALVES_LOWER;
-            const int row = g + i % 2 * 8, k = 4 * t + (is_exchanged ? 1 - i / 2 : i / 2) * 16;
-            uint32_t word = 0;
-            for (int n = 0; n < 4; n++)
-                word |= ((uint32_t)matrix(scale, row, k + n) & 255) << 8 * n;
-            *out++ = word;
-        }
-    return out;
-}
-
-/* Of each scale: for the vertical pass, for odd and for even steps of the horizontal one. */
-static void vmafgpu__vif_matrices(uint32_t *out) {
-    static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
-    for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
-        for (int pass = 0; pass < 3; pass++) {
-            out = vmafgpu__put_matrix(out, vmafgpu__vif_low, scale, halves[pass]);
-            out = vmafgpu__put_matrix(out, vmafgpu__vif_high, scale, halves[pass]);
-            out = vmafgpu__put_matrix(out, vmafgpu__vif_next, scale, halves[pass]);
-        }
-}
-
-/* ---- the same for products of 16 x 16 ----
- *
- * Lane 16 * g + i has row i. Its words are of RESULTS = 256 / lanes values of k from RESULTS * g on, then of as many from
- * 16 + RESULTS * g on. Digits of taps have a sign where the lanes are 64, and what two of these cannot hold is left to the rest. */
-static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
-    enum { LOW = 0, HIGH, REST };
-    const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
-    const int digit = which < VMAFGPU__VIF_16_ACROSS         ? which % 3
-                      : which == VMAFGPU__VIF_16_ACROSS_REST ? (is_low ? -1 : REST)
-                                                             : (is_low ? LOW : HIGH);
-    int tap = 0;
-    if (which <= VMAFGPU__VIF_16_REST) {
-        tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
-    } else if (scale + 1 < VMAFGPU__SCALES && (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs; down, of each image; across, with both digits in one lane */
-        const int output = which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
-        tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
-    }
-    const int high = is_signed ? (tap + 128) >> 8 : tap >> 8, most = is_signed && high > 127 ? 127 : high;
-    return (uint32_t)(digit == LOW ? tap - high * 256 : digit == HIGH ? most : digit == REST ? high - most : 0) & 255;
-}
-
-static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
-    const int results = 256 / lanes, words = 128 / lanes;
-    for (int i = 0; i < (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS; i++) {
-        const int lane = i % 128 / words, word = i % words, half = word / (words / 2);
-        const int k = 16 * half + results * (lane / 16) + 4 * (word % (words / 2));
-        out[i] = 0;
-        for (int n = 0; n < 4; n++)
-            out[i] |= vmafgpu__vif_16_byte(i / (int)VMAFGPU__VIF_16_FRAGMENTS, i % (int)VMAFGPU__VIF_16_FRAGMENTS / 128, lanes, lane % 16,
-                                           k + n) << 8 * n;
-    }
-}
-
-/* Its tables: the logarithms, then the tap matrices of the scales, in the place of whole logarithms. */
-enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
-typedef char vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4 <=
-                                     VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
-typedef char vmafgpu__vif_16_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS * 4 <=
-                                        VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
-
-/* The logarithms less what the kernels compute: a byte each, of VMAFGPU__VIF_TABLES_SIZE that are written. */
-static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
-    uint16_t *table = (uint16_t *)(void *)bytes;   /* in place: what is written lies before what is still to be read */
-    vmafgpu__log_table(table);
-    for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
-        bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
-}
-
-static size_t vmafgpu__gpu_vif_tables(const vmafgpu__site *site, unsigned char *out) {
-    if (out) {
-        uint32_t *matrices = (uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT);
-        vmafgpu__vif_log_bytes(out);
-        if (site->form == VMAFGPU__VIF_MATRIX_16)
-            vmafgpu__vif_16_matrices(matrices, site->lanes);
-        else
-            vmafgpu__vif_matrices(matrices);
-    }
-    return VMAFGPU__VIF_TABLES_SIZE;
-}
-
-static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
-    vmafgpu__vif_gain gain;
-    gain.limit = limit;
-    gain.one = 1;
-    gain.any = limit == 1 ? 0 : INT32_MAX;
-    gain.shift = limit == 1 ? 31 : 0;
-    while (limit != 1 && (2 << gain.shift) < limit)
-        gain.shift++;
-    return gain;
-}
-
-/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device
- * memory of the first pair; `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once
- * (multiprocessors times occupancy); `tables`: those of vmafgpu__gpu_vif_tables; `illegal`, `claimed`: as in the
- * launch; `images_only`: no sums are wanted, only the next scale. */
-static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
-                              int scale, vmafgpu__vif_form form, vmafgpu__block block, int resident,
-                              const vmafgpu__vif_scratch *layout, unsigned char *scratch, const unsigned char *tables,
-                              uint32_t *illegal, uint32_t *claimed, int images_only) {
-    const int next = scale + 1 < VMAFGPU__SCALES ? scale + 1 : scale;
-    out->scratch = scratch;
-    out->scratch_size = layout->size;
-    for (int f = 0; f < 2; f++) {
-        out->input[f] = layout->image[scale][f];
-        out->output[f] = layout->image[next][f];
-    }
-    out->input_pitch = layout->pitch[scale];
-    out->output_pitch = layout->pitch[next];
-    out->width = out->batch.width >> scale;
-    out->height = out->batch.height >> scale;
-    out->log_table = tables;
-    out->fragments = tables + VMAFGPU__VIF_FRAGMENTS_AT +
-                     scale * (form == VMAFGPU__VIF_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
-    out->illegal = illegal;
-    out->illegal_bits = (0xffffu << out->batch.bit_depth & 0xffffu) * 0x10001u;
-    out->gain = vmafgpu__vif_gain_of(plan->vif_gain_limit[index]);
-    out->mean_shift = vmafgpu__vif_mean_shift(scale, out->batch.bit_depth);
-    out->square_shift = vmafgpu__vif_square_shift(scale, out->batch.bit_depth);
-    out->mean_half = (int32_t)vmafgpu__half(out->mean_shift);
-    out->square_half = (int32_t)vmafgpu__half(out->square_shift);
-    out->square_factor = 65536 >> out->square_shift;
-    out->scale = scale;
-    out->variant = index;
-    out->first = index == 0;
-    out->images_only = images_only;
-    out->claimed = claimed;
-    shape->threads = block.threads;
-    shape->shared = block.shared;
-    shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
-    shape->grid[1] = (uint32_t)((out->height + VMAFGPU__VIF_TILE_HEIGHT - 1) / VMAFGPU__VIF_TILE_HEIGHT);
-    shape->grid[2] = (uint32_t)out->batch.pairs;
-    if (form != VMAFGPU__VIF_PLAIN) {
-        const int64_t steps = (int64_t)((out->width + 15) / 16) * ((out->height + 15) / 16) * out->batch.pairs;
-        shape->grid[0] = (uint32_t)(steps < resident ? steps : resident);
-        shape->grid[1] = shape->grid[2] = 1;
-    }
-}
-
-static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
-    return plan->vif_variants > 0;
-}
-
-/* Functions are numbered by scale. */
-static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__site *site, int scale) {
-    return scale >= (int)VMAFGPU__SCALES
-               ? NULL
-               : vmafgpu__vif_kernels[site->form][site->uses_integers][vmafgpu__vif_input(scale, site->config->bit_depth)];
-}
-
-static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__site *site, int scale) {
-    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit,
-                              (uint32_t)site->most_threads[scale]);
-}
-
-static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__site *site) {
-    return vmafgpu__vif_scratch_of(site->config->width, site->config->height).size;
-}
-
-static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
-    const vmafgpu__plan *plan = site->plan;
-    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(site->config->width, site->config->height);
-    for (int i = 0; i < plan->vif_variants; i++)
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            const int images_only = s == 0 && plan->vif_skips_scale_0;
-            vmafgpu__vif_launch launch;
-            vmafgpu__shape shape;
-            if (images_only && i > 0)
-                continue;
-            launch.batch = *work->batch;
-            vmafgpu__vif_fill(&launch, &shape, plan, i, s, site->form, vmafgpu__gpu_vif_block(site, s), work->resident[s],
-                              &layout, work->scratch, work->tables, work->is_checked ? work->illegal : NULL,
-                              &work->claimed[i * (int)VMAFGPU__SCALES + s], images_only);
-            vmafgpu__enqueue(work, s, &shape, &launch);
-        }
-}
-
-static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    for (int s = site->plan->vif_skips_scale_0; s < VMAFGPU__SCALES; s++)
-        if (memcmp(&a->vif[s], &b->vif[s], sizeof a->vif[s]))
-            return s;
-    return -1;
-}
-
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
-    { 0, 0 }, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
-    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs, NULL
-};
-
-VMAFGPU__COLD_END
-#endif /* !VMAFGPU_NO_GPU */
-
-#ifndef VMAFGPU_NO_VIF
-#  define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
-#  define VMAFGPU__VIF_LEVEL vmafgpu__vif_rows
-#  define VMAFGPU__VIF_PIECE vmafgpu__vif_piece, &vmafgpu__vif_cpu
-#  define VMAFGPU__VIF_FEATURE \
-    { "vif", NULL, vmafgpu__vif_columns, vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, 0, vmafgpu__vif_plan, \
-      vmafgpu__vif_finish, NULL, &vmafgpu__vif_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_vif), NULL, NULL }
-#else
-#  define VMAFGPU__VIF_LEVEL NULL
-#  define VMAFGPU__VIF_PIECE NULL, NULL
-#  define VMAFGPU__VIF_FEATURE VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
-#endif
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
 
 #define vmafgpu__vif_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
@@ -7520,9 +7239,7 @@ VMAFGPU__COLD_END
 #define vmafgpu__vif_statistics VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
 #define vmafgpu__vif_run_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
-/* ---- vectors: bands of a scale: filters, statistics, the next scale ----
- *
- * A strip of columns is worked off from the top of the piece to its bottom, four rows at a time. Rows are kept in pairs,
+/* A strip of columns is worked off from the top of the piece to its bottom, four rows at a time. Rows are kept in pairs,
  * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
  * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Squares are
  * made anew for each four rows: that takes less than fetching them from the L2 cache.
@@ -7536,7 +7253,6 @@ VMAFGPU__COLD_END
  * each of which fits 32 bits. The taps of scale 3 are halved, as the middle one exceeds 32767, and sums doubled: all
  * are even.
  */
-#ifndef VMAFGPU_NO_VIF
 
 /* The taps of a scale by pairs, each for a window that starts on an even row or column, and for the one after it. `first`
  * counts pairs of a larger window before these. */
@@ -8473,8 +8189,307 @@ static VMAFGPU__UNUSED void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafg
     }
 }
 
-#endif /* !VMAFGPU_NO_VIF */
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
 
+/* ---- on a GPU: one launch per variant and scale, in order ---- */
+
+/* The matrix form is in images for compute capability 8.0 and up, that of 16 x 16 in those for CDNA from gfx90a on and gfx12, the plain
+ * form everywhere. Statistics are made with doubles (f64), the better way where these are at least
+ * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
+typedef enum vmafgpu__vif_statistic {
+    VMAFGPU__VIF_F64 = 0,
+    VMAFGPU__VIF_INT,
+    VMAFGPU__VIF_STATISTICS
+} vmafgpu__vif_statistic;
+
+/* Inputs: scale 0 with 8, 9..12, 13..16 bits, scales 1, 2, 3. */
+enum { VMAFGPU__VIF_INPUTS = 6 };
+static const char *const vmafgpu__vif_kernels[VMAFGPU__VIF_FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
+    { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
+        "vmafgpu_vif_plain_1_f64", "vmafgpu_vif_plain_2_f64", "vmafgpu_vif_plain_3_f64" },
+      { "vmafgpu_vif_plain_0_8_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_0_16_int",
+        "vmafgpu_vif_plain_1_int", "vmafgpu_vif_plain_2_int", "vmafgpu_vif_plain_3_int" } },
+    { { "vmafgpu_vif_matrix_0_8_f64", "vmafgpu_vif_matrix_0_12_f64", "vmafgpu_vif_matrix_0_16_f64",
+        "vmafgpu_vif_matrix_1_f64", "vmafgpu_vif_matrix_2_f64", "vmafgpu_vif_matrix_3_f64" },
+      { "vmafgpu_vif_matrix_0_8_int", "vmafgpu_vif_matrix_0_12_int", "vmafgpu_vif_matrix_0_16_int",
+        "vmafgpu_vif_matrix_1_int", "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } },
+    { { "vmafgpu_vif_matrix16_0_8_f64", "vmafgpu_vif_matrix16_0_12_f64", "vmafgpu_vif_matrix16_0_16_f64",
+        "vmafgpu_vif_matrix16_1_f64", "vmafgpu_vif_matrix16_2_f64", "vmafgpu_vif_matrix16_3_f64" },
+      { "vmafgpu_vif_matrix16_0_8_int", "vmafgpu_vif_matrix16_0_12_int", "vmafgpu_vif_matrix16_0_16_int",
+        "vmafgpu_vif_matrix16_1_int", "vmafgpu_vif_matrix16_2_int", "vmafgpu_vif_matrix16_3_int" } }
+};
+
+static int vmafgpu__vif_input(int scale, int bit_depth) {
+    return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
+}
+
+/* `limit`: the most shared memory that the driver gives a block on this device; `threads`: the most threads of a block of this
+ * kernel, 0 if that is not known. */
+static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit,
+                                         uint32_t threads) {
+    static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
+                                                        VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
+    const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
+    const uint32_t of_warp = is_8 ? VMAFGPU__VIF_WARP_SHARED_8 : VMAFGPU__VIF_WARP_SHARED_16;
+    uint32_t warps = most[input];
+    vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
+    if (form == VMAFGPU__VIF_MATRIX) {
+        while (warps > 1 && (VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit || (threads && warps * 32 > threads)))
+            warps--;
+        block.threads = warps * 32;
+        block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
+    } else if (form == VMAFGPU__VIF_MATRIX_16) {
+        block.threads = (uint32_t)(lanes == 64 ? VMAFGPU__VIF_WARPS_16_64 * 64 : VMAFGPU__VIF_WARPS_16_32 * 32);
+        block.shared = (uint32_t)VMAFGPU__VIF_LOG_TABLE + (uint32_t)VMAFGPU__VIF_16_SHARED;
+    }
+    return block;
+}
+
+/* Device memory of one pair: the images of scales 1 to 3. */
+typedef struct vmafgpu__vif_scratch {
+    uint64_t size;
+    uint64_t image[VMAFGPU__SCALES][2];
+    int32_t  pitch[VMAFGPU__SCALES];
+} vmafgpu__vif_scratch;
+
+static vmafgpu__vif_scratch vmafgpu__vif_scratch_of(int width, int height) {
+    const uint64_t alignment = 256;
+    vmafgpu__vif_scratch out;
+    memset(&out, 0, sizeof out);
+    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+        const uint64_t pitch = vmafgpu__round_up((uint64_t)(width >> s) * 2, alignment);
+        out.pitch[s] = (int32_t)pitch;
+        for (int f = 0; f < 2; f++) {
+            out.image[s][f] = out.size;
+            out.size += pitch * (uint64_t)(height >> s);
+        }
+    }
+    return out;
+}
+
+static int vmafgpu__vif_tap_or_0(int scale, int i) {
+    return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
+}
+
+/* Row r makes output r of 16 from inputs 8 before to 7 after those 16; the next scale's 8 outputs are every second.
+ * Low digits of the taps, high digits, next scale's: high digits in rows 0..7, low in 8..15. */
+static int vmafgpu__vif_low(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
+}
+static int vmafgpu__vif_high(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) >> 8;
+}
+static int vmafgpu__vif_next(int scale, int row, int k) {
+    const int next = scale + 1;
+    const int tap =
+        next < VMAFGPU__SCALES ? vmafgpu__vif_tap_or_0(next, k - 2 * (row & 7) - 8 + vmafgpu__vif_reach(next)) : 0;
+    return row < 8 ? tap >> 8 : tap & 255;
+}
+
+/* Of each scale: for the vertical pass, for odd and for even steps of the horizontal one. */
+static void vmafgpu__vif_matrices(uint32_t *out) {
+    static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
+    for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
+        for (int pass = 0; pass < 3; pass++) {
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_low, scale, halves[pass]);
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_high, scale, halves[pass]);
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_next, scale, halves[pass]);
+        }
+}
+
+/* ---- the same for products of 16 x 16 ----
+ *
+ * Lane 16 * g + i has row i. Its words are of RESULTS = 256 / lanes values of k from RESULTS * g on, then of as many from
+ * 16 + RESULTS * g on. Digits of taps have a sign where the lanes are 64, and what two of these cannot hold is left to the rest. */
+static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
+    enum { LOW = 0, HIGH, REST };
+    const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
+    const int digit = which < VMAFGPU__VIF_16_ACROSS         ? which % 3
+                      : which == VMAFGPU__VIF_16_ACROSS_REST ? (is_low ? -1 : REST)
+                                                             : (is_low ? LOW : HIGH);
+    int tap = 0;
+    if (which <= VMAFGPU__VIF_16_REST) {
+        tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
+    } else if (scale + 1 < VMAFGPU__SCALES && (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
+        /* 8 outputs; down, of each image; across, with both digits in one lane */
+        const int output = which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
+        tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
+    }
+    const int high = is_signed ? (tap + 128) >> 8 : tap >> 8, most = is_signed && high > 127 ? 127 : high;
+    return (uint32_t)(digit == LOW ? tap - high * 256 : digit == HIGH ? most : digit == REST ? high - most : 0) & 255;
+}
+
+static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
+    const int results = 256 / lanes, words = 128 / lanes;
+    for (int i = 0; i < (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS; i++) {
+        const int lane = i % 128 / words, word = i % words, half = word / (words / 2);
+        const int k = 16 * half + results * (lane / 16) + 4 * (word % (words / 2));
+        out[i] = 0;
+        for (int n = 0; n < 4; n++)
+            out[i] |= vmafgpu__vif_16_byte(i / (int)VMAFGPU__VIF_16_FRAGMENTS, i % (int)VMAFGPU__VIF_16_FRAGMENTS / 128, lanes, lane % 16,
+                                           k + n) << 8 * n;
+    }
+}
+
+/* Its tables: the logarithms, then the tap matrices of the scales, in the place of whole logarithms. */
+enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
+typedef char vmafgpu__vif_threads_fit[VMAFGPU__VIF_WARPS_PTX * 32 == (int)VMAFGPU__LEAST_MOST_THREADS ? 1 : -1];
+typedef char vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4 <=
+                                     VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
+typedef char vmafgpu__vif_16_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS * 4 <=
+                                        VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
+
+/* The logarithms less what the kernels compute: a byte each, of VMAFGPU__VIF_TABLES_SIZE that are written. */
+static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
+    uint16_t *table = (uint16_t *)(void *)bytes;   /* in place: what is written lies before what is still to be read */
+    vmafgpu__log_table(table);
+    for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
+        bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
+}
+
+static size_t vmafgpu__gpu_vif_tables(const vmafgpu__site *site, unsigned char *out) {
+    if (out) {
+        uint32_t *matrices = (uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT);
+        vmafgpu__vif_log_bytes(out);
+        if (site->form == VMAFGPU__VIF_MATRIX_16)
+            vmafgpu__vif_16_matrices(matrices, site->lanes);
+        else
+            vmafgpu__vif_matrices(matrices);
+    }
+    return VMAFGPU__VIF_TABLES_SIZE;
+}
+
+static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
+    vmafgpu__vif_gain gain;
+    gain.limit = limit;
+    gain.one = 1;
+    gain.any = limit == 1 ? 0 : INT32_MAX;
+    gain.shift = limit == 1 ? 31 : 0;
+    while (limit != 1 && (2 << gain.shift) < limit)
+        gain.shift++;
+    return gain;
+}
+
+/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device
+ * memory of the first pair; `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once
+ * (multiprocessors times occupancy); `tables`: those of vmafgpu__gpu_vif_tables; `illegal`, `claimed`: as in the
+ * launch; `images_only`: no sums are wanted, only the next scale. */
+static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
+                              int scale, vmafgpu__vif_form form, vmafgpu__block block, int resident,
+                              const vmafgpu__vif_scratch *layout, unsigned char *scratch, const unsigned char *tables,
+                              uint32_t *illegal, uint32_t *claimed, int images_only) {
+    const int next = scale + 1 < VMAFGPU__SCALES ? scale + 1 : scale;
+    out->scratch = scratch;
+    out->scratch_size = layout->size;
+    for (int f = 0; f < 2; f++) {
+        out->input[f] = layout->image[scale][f];
+        out->output[f] = layout->image[next][f];
+    }
+    out->input_pitch = layout->pitch[scale];
+    out->output_pitch = layout->pitch[next];
+    out->width = out->batch.width >> scale;
+    out->height = out->batch.height >> scale;
+    out->log_table = tables;
+    out->fragments = tables + VMAFGPU__VIF_FRAGMENTS_AT +
+                     scale * (form == VMAFGPU__VIF_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
+    out->illegal = illegal;
+    out->illegal_bits = (0xffffu << out->batch.bit_depth & 0xffffu) * 0x10001u;
+    out->gain = vmafgpu__vif_gain_of(plan->vif_gain_limit[index]);
+    out->mean_shift = vmafgpu__vif_mean_shift(scale, out->batch.bit_depth);
+    out->square_shift = vmafgpu__vif_square_shift(scale, out->batch.bit_depth);
+    out->mean_half = (int32_t)vmafgpu__half(out->mean_shift);
+    out->square_half = (int32_t)vmafgpu__half(out->square_shift);
+    out->square_factor = 65536 >> out->square_shift;
+    out->scale = scale;
+    out->variant = index;
+    out->first = index == 0;
+    out->images_only = images_only;
+    out->claimed = claimed;
+    shape->threads = block.threads;
+    shape->shared = block.shared;
+    shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
+    shape->grid[1] = (uint32_t)((out->height + VMAFGPU__VIF_TILE_HEIGHT - 1) / VMAFGPU__VIF_TILE_HEIGHT);
+    shape->grid[2] = (uint32_t)out->batch.pairs;
+    if (form != VMAFGPU__VIF_PLAIN) {
+        const int64_t steps = (int64_t)((out->width + 15) / 16) * ((out->height + 15) / 16) * out->batch.pairs;
+        shape->grid[0] = (uint32_t)(steps < resident ? steps : resident);
+        shape->grid[1] = shape->grid[2] = 1;
+    }
+}
+
+static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
+    return plan->vif_variants > 0;
+}
+
+/* Functions are numbered by scale. */
+static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__site *site, int scale) {
+    return scale >= (int)VMAFGPU__SCALES
+               ? NULL
+               : vmafgpu__vif_kernels[site->form][site->uses_integers][vmafgpu__vif_input(scale, site->config->bit_depth)];
+}
+
+static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__site *site, int scale) {
+    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit,
+                              (uint32_t)site->most_threads[scale]);
+}
+
+static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__site *site) {
+    return vmafgpu__vif_scratch_of(site->config->width, site->config->height).size;
+}
+
+static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
+    const vmafgpu__site *site = work->site;
+    const vmafgpu__plan *plan = site->plan;
+    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(site->config->width, site->config->height);
+    for (int i = 0; i < plan->vif_variants; i++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int images_only = s == 0 && plan->vif_skips_scale_0;
+            vmafgpu__vif_launch launch;
+            vmafgpu__shape shape;
+            if (images_only && i > 0)
+                continue;
+            launch.batch = *work->batch;
+            vmafgpu__vif_fill(&launch, &shape, plan, i, s, site->form, vmafgpu__gpu_vif_block(site, s), work->resident[s],
+                              &layout, work->scratch, work->tables, work->is_checked ? work->illegal : NULL,
+                              &work->claimed[i * (int)VMAFGPU__SCALES + s], images_only);
+            vmafgpu__enqueue(work, s, &shape, &launch);
+        }
+}
+
+static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int s = site->plan->vif_skips_scale_0; s < VMAFGPU__SCALES; s++)
+        if (memcmp(&a->vif[s], &b->vif[s], sizeof a->vif[s]))
+            return s;
+    return -1;
+}
+
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
+    { 0, 0 }, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
+    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs, NULL
+};
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__VIF_FEATURE \
+    { "vif", NULL, vmafgpu__vif_columns, vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, 0, vmafgpu__vif_plan, \
+      vmafgpu__vif_finish, NULL, &vmafgpu__vif_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_vif), NULL, NULL }
+#define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
+#define VMAFGPU__VIF_LEVEL vmafgpu__vif_rows
+#define VMAFGPU__VIF_PIECE vmafgpu__vif_piece, &vmafgpu__vif_cpu
+
+#endif
+#endif /* !VMAFGPU_NO_VIF */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_VIF)
+#define VMAFGPU__VIF_FEATURE VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
+#define VMAFGPU__VIF_LEVEL NULL
+#define VMAFGPU__VIF_PIECE NULL, NULL
 #endif
 
 /* ================================================================================================
@@ -8506,6 +8521,7 @@ VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) 
 
 enum {
     VMAFGPU__MOTION_THREADS = 256,       /* plain form */
+    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words of its tap matrices */
     VMAFGPU__MOTION_TILE_WIDTH = 128, VMAFGPU__MOTION_TILE_HEIGHT = 32,
     VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
     VMAFGPU__MOTION_MATRIX_WARPS_8 = 8, VMAFGPU__MOTION_MATRIX_WARPS_12 = 4,   /* each has 8 rows */
@@ -8956,30 +8972,37 @@ static const char *vmafgpu__motion_kernel(vmafgpu__vif_form form, int bit_depth)
         { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" },
         { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" }
     };
-    return names[form][vmafgpu__vif_input(0, bit_depth)];
+    return names[form][bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2];
 }
 
-/* Motion has scale 2's taps, five of them. Down the columns: 8 outputs from 12 rows of the earlier frame (k < 16)
+static int vmafgpu__motion_tap_or_0(int i) {
+    return i >= 0 && i < 5 ? vmafgpu__motion_taps[i] : 0;
+}
+
+/* What vmafgpu__put_matrix() asks for; there is one scale. Down the columns: 8 outputs from 12 rows of the earlier frame (k < 16)
  * less those of the present one, in signed digits. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
-    return vmafgpu__vif_tap_or_0(scale, k - row - 6) & 255;
+    (void)scale;
+    return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
 }
 static int vmafgpu__motion_high(int scale, int row, int k) {
-    return vmafgpu__vif_tap_or_0(scale, k - row - 6) >> 8;
+    (void)scale;
+    return vmafgpu__motion_tap_or_0(k - row - 6) >> 8;
 }
 static int vmafgpu__motion_difference_tap(int scale, int row, int k) {
-    const int tap = vmafgpu__vif_tap_or_0(scale, (k & 15) - (row & 7)), high = (tap + 128) >> 8;
+    (void)scale;
+    const int tap = vmafgpu__motion_tap_or_0((k & 15) - (row & 7)), high = (tap + 128) >> 8;
     const int digit = row < 8 ? high : tap - 256 * high;
     return k < 16 ? digit : -digit;
 }
 
 /* Horizontal for odd and for even steps, then vertical. */
 static void vmafgpu__motion_matrices(uint32_t *out) {
-    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_KEPT);
-    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_KEPT);
-    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_ALL);
-    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_ALL);
-    (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference_tap, 2, VMAFGPU__HALVES_KEPT);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 0, VMAFGPU__HALVES_KEPT);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 0, VMAFGPU__HALVES_KEPT);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 0, VMAFGPU__HALVES_ALL);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 0, VMAFGPU__HALVES_ALL);
+    (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference_tap, 0, VMAFGPU__HALVES_KEPT);
 }
 
 /* Fills the launch of motion, the batch apart, and its shape. */
@@ -22391,8 +22414,6 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     carver.used = 0;
     v->cpu->functions = head.functions;
     vmafgpu__cpu_layout(v, &carver, v->cpu);
-    if (v->cpu->functions->log_entries && v->plan.vif_variants)
-        vmafgpu__log_table(v->cpu->log_table);
     vmafgpu_result result = VMAFGPU_OK;
     for (int i = 0; result == VMAFGPU_OK && i < v->feature_count; i++)
         if (v->features[i]->cpu->open)
@@ -23973,7 +23994,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__holding *holding) {
         /* What the driver has compiled from PTX may allow smaller blocks than machine code does. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get, (&g->site.most_threads[i], MOST_THREADS, holding->functions[i])))
-            g->site.most_threads[i] = VMAFGPU__VIF_WARPS_PTX * 32;
+            g->site.most_threads[i] = VMAFGPU__LEAST_MOST_THREADS;
         const vmafgpu__block block = holding->feature->block(&g->site, i);
         if (g->driver.function_set)   /* who has none gives what there is without being asked */
             (void)VMAFGPU__GPU_CALL(v, function_set, (holding->functions[i], LARGEST_SHARED, (int)block.shared));
@@ -25774,7 +25795,7 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
     }
     for (; found > VMAFGPU__VIF_PLAIN; found--) {
         void *ignored = NULL;
-        if (g->driver.module_function(&ignored, g->module, vmafgpu__vif_kernels[found][0][VMAFGPU__VIF_INPUTS - 1]) == 0)
+        if (g->driver.module_function(&ignored, g->module, vmafgpu__form_kernels[found]) == 0)
             break;
     }
     const char *missing = vmafgpu__find_kernels(v, (vmafgpu__vif_form)found);

@@ -365,11 +365,10 @@
  *   >>features          what a feature is: options, columns, names
  *   >>gpu features      what several features have on a GPU
  *   >>threads           a frame's work in parts
- *   >>pixels            frames in RGB become planes
  *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion share
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>vif  >>motion  >>adm  >>cambi  >>speed  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede
+ *   >>pixels  >>vif  >>motion  >>adm  >>cambi  >>speed  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede
  *   >>float ansnr  >>float motion  >>float vif      chapters: all of a feature in five parts, which are shared with kernels, on the
  *                       CPU, lanes or vectors, on a GPU, tables
  *   >>cpu               the backend on the CPU, and the choice of a level
@@ -385,7 +384,6 @@
  *   >>public            the functions of the API
  *   >>levels            names of vector code
  *   >>level operations  an instruction set, one row per operation
- *   >>level pixels      luma and chroma of RGB
  *
  * HOW A PAIR FLOWS
  *   vmafgpu_push() checks the frames and gives the pair a position, vmafgpu__submit(); a backend takes it: vmafgpu__backend_table.
@@ -1471,12 +1469,6 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__IF_VIF(x) x
 #endif
 
-#ifdef VMAFGPU_NO_PIXELS
-#  define VMAFGPU__IF_PIXELS(x) NULL
-#else
-#  define VMAFGPU__IF_PIXELS(x) x
-#endif
-
 /* Edits change both. */
 #if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
 #  define VMAFGPU_NO_EDITS
@@ -1741,52 +1733,6 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
     return (float)((upper * (rest * rest) + lower) * scale);
 }
 
-/* ---- colour ----
- *
- * A sample of luma or chroma is floor(S (a . X) / (W M D) + offset + 1/2): X are the sums of R, G and B over pixels whose weights
- * add up to W, M is the code of 1, a / D a row of the matrix, S what the range has between black and white. In fixed point the
- * coefficients are rounded, which moves the product by 3 W M / 2 of the last bit at most; `bias` moves it up by as much, so that
- * what is exact, halves above all, never falls short of it, nor anything by 3 W M + 1. The exact figure is a multiple of
- * 1 / (2 W M D): so the sample is right wherever 2^shift is more than 2 W M D (3 W M + 1), which holds for all codes of 8 and 10 bits.
- */
-typedef struct vmafgpu__colour_plane {
-    int64_t coefficient[3], bias;
-    int32_t shift, max;
-} vmafgpu__colour_plane;
-
-VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint32_t r, uint32_t g, uint32_t b) {
-    const int64_t sample = (p->coefficient[0] * (int64_t)r + p->coefficient[1] * (int64_t)g + p->coefficient[2] * (int64_t)b +
-                            p->bias) >> p->shift;
-    return (uint32_t)(sample < p->max ? sample : p->max);
-}
-
-/* The same for luma in 32 bits, of codes of 10 bits and to depths of up to 14: coefficients in two parts, and carries between
- * them: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
-enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
-
-typedef struct vmafgpu__luma_parts { uint32_t low[4], high[4]; } vmafgpu__luma_parts;   /* the last one is the bias */
-
-VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
-    const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
-    const uint32_t high = p->high[0] * r + p->high[1] * g + p->high[2] * b + p->high[3];
-    return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
-}
-
-/* How pixels lie: bytes of one, bits of a component's field, the lowest first; whether blue comes first. Fields of 16 bits are
- * halves. */
-typedef struct vmafgpu__pixel_form { int32_t bytes, bits, is_reversed; } vmafgpu__pixel_form;
-
-/* Which pixels make a chroma sample: weights of the columns, or rows, before the first one that belongs to it, of that one and the
- * next; how far samples are apart. */
-typedef struct vmafgpu__chroma_taps { int32_t weight[3], step; } vmafgpu__chroma_taps;
-
-/* Where a half stands in a transfer table: negative ones, and what is no number, as 0; behind the largest one comes infinity. */
-enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
-
-VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
-    return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
-}
-
 /* ================================================================================================
  * >>sums                                         what a backend delivers for a frame pair
  * ================================================================================================
@@ -1951,10 +1897,8 @@ typedef struct vmafgpu__import_launch {
     vmafgpu__import_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__import_launch;
 
-/* ---- pixels ---- */
+/* ---- pixels and surfaces ---- */
 
-/* Frames in RGB that come with a batch and are alike. A thread makes luma of PIXELS_AT_ONCE neighbouring pixels in each of
- * PIXELS_ROWS rows, block z of item z; in another kernel a sample of both chroma planes. */
 enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXELS_ROWS = 4 };
 
 typedef struct vmafgpu__pixels_item {
@@ -1964,19 +1908,8 @@ typedef struct vmafgpu__pixels_item {
     void    *chroma[2];                     /* u and v in the caller's format; NULL: not wanted */
 } vmafgpu__pixels_item;
 
-typedef struct vmafgpu__pixels_launch {
-    vmafgpu__colour_plane plane[3];
-    vmafgpu__luma_parts   parts;
-    vmafgpu__pixel_form   form;
-    vmafgpu__chroma_taps  across, down;
-    const uint16_t       *transfer;         /* of halves */
-    int32_t has_parts;                      /* luma fits 32 bits */
-    int32_t width, height;
-    int32_t luma_pitch, luma_bytes;
-    int32_t chroma_width, chroma_height, chroma_pitch;
-    int32_t chroma_step, chroma_bytes, chroma_shift;   /* from sample to sample; of one; how far up it lies */
-    vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
-} vmafgpu__pixels_launch;
+/* Where a half stands in a transfer table: negative ones, and what is no number, as 0; behind the largest one comes infinity. */
+enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
 /* Surfaces of YUV, luma in items from 0 on and chroma from MAX_IMPORTS on, which block z takes one after the other. A thread has
  * 16 bytes in each of PIXELS_ROWS rows. */
@@ -5910,285 +5843,6 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 }
 
 /* ================================================================================================
- * >>pixels                                       frames in RGB become planes
- * ================================================================================================
- * They do so at the door: behind it a frame is planes in the config's format, on the CPU in memory of its own, on a GPU in the
- * planes that it copies others to. >>arithmetic has what a sample is.
- */
-static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RGB24", "RGB10A2", "RGBA16F" };
-
-#ifndef VMAFGPU_NO_PIXELS
-
-VMAFGPU__COLD
-
-enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
-
-/* By frame.pixels. */
-static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
-    { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 }
-};
-
-struct vmafgpu__colours {
-    vmafgpu__colour_plane plane[VMAFGPU__PIXEL_FORMS][3];
-    vmafgpu__chroma_taps  across, down;
-    uint16_t              transfer[VMAFGPU__TRANSFER_ENTRIES];   /* codes of 16 bits, by the bits of a half */
-};
-
-/* numerator * 2^shift / denominator, which is below 2^62, to the nearest. */
-static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int shift) {
-    const int64_t size = numerator < 0 ? -numerator : numerator;
-    int64_t quotient = size / denominator, rest = size % denominator;
-    for (int i = 0; i < shift; i++) {
-        rest *= 2;
-        quotient = 2 * quotient + (rest >= denominator);
-        rest -= rest >= denominator ? denominator : 0;
-    }
-    quotient += 2 * rest >= denominator;
-    return numerator < 0 ? -quotient : quotient;
-}
-
-/* How codes up to `one`, of pixels whose weights add up to `taps`, make a plane. */
-static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
-    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } };   /* red's and blue's weights, in 1/10000 */
-    enum { UNIT = 10000 };
-    const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
-    const int rows[3][4] = { { r, g, b, UNIT }, { -r, -g, UNIT - b, 2 * (UNIT - b) }, { UNIT - r, -g, -b, 2 * (UNIT - r) } };
-    const int n = c->bit_depth, is_full = c->colour.range == VMAFGPU_RANGE_FULL;
-    const int64_t scale = is_full ? (1 << n) - 1 : (plane ? 224 : 219) << (n - 8);
-    const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
-    const int64_t denominator = (int64_t)taps * one * rows[plane][3];
-    vmafgpu__colour_plane p;
-    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT;   /* as far as 64 bits go; or the level's digits */
-    p.max = (1 << n) - 1;
-    p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
-    for (int i = 0; i < 3; i++)
-        p.coefficient[i] = vmafgpu__fixed_point(scale * rows[plane][i], denominator, p.shift);
-    return p;
-}
-
-/* What the matrix takes of linear light, from 0 to 1. */
-static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
-    if (transfer == VMAFGPU_TRANSFER_SRGB)
-        return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
-    if (transfer == VMAFGPU_TRANSFER_BT709)
-        return v < 0.018053968510807 ? 4.5 * v : 1.09929682680944 * pow(v, 0.45) - 0.09929682680944;
-    const double y = pow(v * 80 / 10000, 1305 / 8192.0);
-    return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
-}
-
-/* No entry lies so near to a half that another library's pow would make it another one. */
-static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
-    for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
-        const int exponent = half >> 10, mantissa = half & 1023;
-        const double light = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
-        const double e = half == VMAFGPU__TRANSFER_ENTRIES - 1 ? 1 : vmafgpu__encode_light(transfer, light);
-        table[half] = (uint16_t)(e >= 1 ? 65535 : floor(e * 65535 + 0.5));
-    }
-}
-
-static void vmafgpu__plan_taps(const vmafgpu_config *c, int is_down, vmafgpu__chroma_taps *t) {
-    const int is_halved = c->chroma == VMAFGPU_420 || (c->chroma == VMAFGPU_422 && !is_down);
-    const int is_on_sample = c->colour.siting == VMAFGPU_SITING_TOP_LEFT || (c->colour.siting == VMAFGPU_SITING_LEFT && !is_down);
-    t->step = 1 + is_halved;
-    t->weight[0] = is_halved && is_on_sample;
-    t->weight[1] = 1 + t->weight[0];
-    t->weight[2] = is_halved;
-}
-
-static int vmafgpu__tap_sum(const vmafgpu__chroma_taps *t) {
-    return t->weight[0] + t->weight[1] + t->weight[2];
-}
-
-/* Once the extractors are known. */
-static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
-    const vmafgpu_config *c = &v->config;
-    if (!c->colour.matrix)
-        return VMAFGPU_OK;
-    vmafgpu__colours *colours = v->colours = (vmafgpu__colours *)vmafgpu__take(v, sizeof *colours);
-    if (!colours)
-        return vmafgpu__fail_memory(v, "the tables of colours", sizeof *colours);
-    vmafgpu__plan_taps(c, 0, &colours->across);
-    vmafgpu__plan_taps(c, 1, &colours->down);
-    for (int i = 1; i < VMAFGPU__PIXEL_FORMS; i++)
-        for (int plane = 0; plane < 3; plane++) {
-            const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[i];
-            vmafgpu__colour_plane *p = &colours->plane[i][plane];
-            *p = vmafgpu__plan_colour(c, plane, (1 << form->bits) - 1,
-                                      plane ? vmafgpu__tap_sum(&colours->across) * vmafgpu__tap_sum(&colours->down) : 1);
-            const int64_t first = p->coefficient[0];
-            p->coefficient[0] = form->is_reversed ? p->coefficient[2] : first;
-            p->coefficient[2] = form->is_reversed ? first : p->coefficient[2];
-        }
-    if (c->colour.transfer)
-        vmafgpu__fill_transfer(c->colour.transfer, colours->transfer);
-    return VMAFGPU_OK;
-}
-
-VMAFGPU__COLD_END
-
-/* ---- rows ---- */
-
-typedef struct vmafgpu__luma_job {
-    const vmafgpu__pixel_form   *form;
-    const vmafgpu__colour_plane *plane;
-    const uint16_t              *transfer;
-    int wide, shift;                       /* words rather than bytes, and how far up the sample lies */
-} vmafgpu__luma_job;
-
-/* The codes of the three components of `count` pixels, up to 2 CHUNK + 2. */
-enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
-
-static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels, int count,
-                                   uint16_t (*codes)[VMAFGPU__MOST_PIXELS]) {
-    for (int i = 0; i < count && form->bits == 8; i++, pixels += form->bytes)
-        for (int k = 0; k < 3; k++)
-            codes[k][i] = pixels[k];
-    for (int i = 0; i < count && form->bits == 10; i++, pixels += 4) {
-        const uint32_t word = vmafgpu__word(pixels, 0) | (uint32_t)vmafgpu__word(pixels, 1) << 16;
-        for (int k = 0; k < 3; k++)
-            codes[k][i] = (uint16_t)(word >> 10 * k & 1023);
-    }
-    for (int i = 0; i < count && form->bits == 16; i++, pixels += 8)
-        for (int k = 0; k < 3; k++)
-            codes[k][i] = transfer[vmafgpu__half_index((uint32_t)pixels[2 * k] | (uint32_t)pixels[2 * k + 1] << 8)];
-}
-
-static inline void vmafgpu__put_sample(uint8_t *at, int wide, uint32_t sample) {
-    at[0] = (uint8_t)sample;
-    if (wide)
-        at[1] = (uint8_t)(sample >> 8);
-}
-
-static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out) {
-    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
-    for (int x = 0, count; x < w; x += count) {
-        count = w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK;
-        vmafgpu__unpack_pixels(job->form, job->transfer, pixels + (ptrdiff_t)x * job->form->bytes, count, codes);
-        for (int i = 0; i < count; i++, out += 1 + job->wide)
-            vmafgpu__put_sample(out, job->wide, vmafgpu__colour_sample(job->plane, codes[0][i], codes[1][i], codes[2][i]) << job->shift);
-    }
-}
-
-/* A frame on its way. */
-typedef struct vmafgpu__conversion {
-    const vmafgpu_frame *from;
-    vmafgpu_frame        to;               /* in the config's format, but for luma if that is... */
-    int                  is_canonical;     /* ...bytes at 8 bits, else words with samples in the low bits */
-    int                  with_chroma;
-} vmafgpu__conversion;
-
-static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame) {
-    return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
-}
-
-/* Where row y of a plane of ours goes. */
-static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int *step) {
-    const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
-    return (uint8_t *)row;
-}
-
-static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
-                                  int first, int end) {
-    const vmafgpu_config *c = &v->config;
-    const vmafgpu_frame *from = conversion->from;
-    const ptrdiff_t pitch = vmafgpu__pixel_pitch(c, from);
-    vmafgpu__luma_job job;
-    int step;
-    job.form = &vmafgpu__pixel_forms[from->pixels];
-    job.plane = &v->colours->plane[from->pixels][0];
-    job.transfer = v->colours->transfer;
-    job.wide = conversion->is_canonical ? c->bit_depth > 8 : c->bytes_per_sample > 1;
-    job.shift = conversion->is_canonical ? 0 : vmafgpu__sample_shift(c);
-    for (int y = first; y < end; y++)
-        functions->pixels_row(&job, (const uint8_t *)from->data[0] + y * pitch, c->width,
-                              vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
-}
-
-typedef struct vmafgpu__chroma_job {
-    const vmafgpu__pixel_form   *form;
-    const vmafgpu__colour_plane *plane;    /* [2] */
-    const vmafgpu__chroma_taps  *across, *down;
-    const uint16_t              *transfer;
-    int wide, shift, step;                 /* words rather than bytes; how far up a sample lies; from one to the next */
-    int width;                             /* of rows of pixels */
-} vmafgpu__chroma_job;
-
-/* Samples x..: sums of up to three rows, then of up to three columns. */
-static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count, uint8_t *const *out) {
-    const vmafgpu__chroma_taps *across = job->across, *down = job->down;
-    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2;   /* columns */
-    const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
-    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
-    uint32_t sums[3][VMAFGPU__MOST_PIXELS];
-    memset(sums, 0, sizeof sums);
-    for (int j = 0; j < 3; j++) {
-        if (!down->weight[j])
-            continue;
-        vmafgpu__unpack_pixels(job->form, job->transfer, rows[j] + (ptrdiff_t)first * job->form->bytes, end - first, codes);
-        for (int k = 0; k < 3; k++)
-            for (int i = 0; i < end - first; i++)
-                sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
-    }
-    for (int k = 0; k < 3 && first > before; k++)   /* the left edge; the right one is never looked beyond */
-        sums[k][0] = sums[k][1];
-    for (int i = 0; i < count; i++) {
-        uint32_t sum[3];
-        for (int k = 0; k < 3; k++) {
-            const uint32_t *at = &sums[k][i * across->step];
-            sum[k] = (uint32_t)across->weight[0] * at[0] + (uint32_t)across->weight[1] * at[1] + (uint32_t)across->weight[2] * at[2];
-        }
-        for (int plane = 0; plane < 2; plane++)
-            vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * job->step, job->wide,
-                                vmafgpu__colour_sample(&job->plane[plane], sum[0], sum[1], sum[2]) << job->shift);
-    }
-}
-
-static void vmafgpu__chroma_row_scalar(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
-    for (int x = 0; x < w; x += VMAFGPU__CHUNK)
-        vmafgpu__chroma_chunk(job, rows, x, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out);
-}
-
-static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
-                                    int first, int end) {
-    const vmafgpu_config *c = &v->config;
-    const vmafgpu_frame *from = conversion->from;
-    const vmafgpu__colours *colours = v->colours;
-    const int w = vmafgpu__chroma_width(c);
-    vmafgpu__chroma_job job;
-    job.form = &vmafgpu__pixel_forms[from->pixels];
-    job.plane = &colours->plane[from->pixels][1];
-    job.across = &colours->across;
-    job.down = &colours->down;
-    job.transfer = colours->transfer;
-    job.wide = c->bytes_per_sample > 1;
-    job.shift = vmafgpu__sample_shift(c);
-    job.width = c->width;
-    for (int y = first; y < end; y++) {
-        const uint8_t *rows[3];
-        uint8_t *out[2];
-        for (int j = 0; j < 3; j++) {
-            const int row = y * job.down->step + (job.down->weight[j] ? j - 1 : 0);
-            rows[j] = (const uint8_t *)from->data[0] + (row < 0 ? 0 : row) * vmafgpu__pixel_pitch(c, from);
-        }
-        for (int i = 0; i < 2; i++)
-            out[i] = vmafgpu__row_to_write(c, &conversion->to, 1 + i, y, &job.step);
-        functions->chroma_row(&job, rows, w, out);
-    }
-}
-
-/* One of so many parts. */
-static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
-                                  int part, int parts) {
-    int first, end;
-    vmafgpu__part(v->config.height, part, parts, &first, &end);
-    vmafgpu__convert_luma(v, functions, conversion, first, end);
-    vmafgpu__part(conversion->with_chroma ? vmafgpu__chroma_height(&v->config) : 0, part, parts, &first, &end);
-    vmafgpu__convert_chroma(v, functions, conversion, first, end);
-}
-
-#endif /* !VMAFGPU_NO_PIXELS */
-
-/* ================================================================================================
  * >>contrast sensitivity                         how well the eye sees each band, for adm and float_adm
  * ================================================================================================ */
 #if !defined(VMAFGPU_NO_ADM) || !defined(VMAFGPU_NO_FLOAT)
@@ -6609,6 +6263,598 @@ struct vmafgpu__cpu {
 
 /* The chapters. What follows until >>cpu is read once in each pass. */
 #ifdef VMAFGPU__PASS
+
+/* ================================================================================================
+ * >>pixels                                       frames in RGB become planes
+ * ================================================================================================
+ * They do so at the door: behind it a frame is planes in the config's format, on the CPU in memory of its own, on a GPU in the
+ * planes that it copies others to.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RGB24", "RGB10A2", "RGBA16F" };
+
+#endif
+#ifndef VMAFGPU_NO_PIXELS
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- shared with kernels ---- */
+
+/* ---- colour ----
+ *
+ * A sample of luma or chroma is floor(S (a . X) / (W M D) + offset + 1/2): X are the sums of R, G and B over pixels whose weights
+ * add up to W, M is the code of 1, a / D a row of the matrix, S what the range has between black and white. In fixed point the
+ * coefficients are rounded, which moves the product by 3 W M / 2 of the last bit at most; `bias` moves it up by as much, so that
+ * what is exact, halves above all, never falls short of it, nor anything by 3 W M + 1. The exact figure is a multiple of
+ * 1 / (2 W M D): so the sample is right wherever 2^shift is more than 2 W M D (3 W M + 1), which holds for all codes of 8 and 10 bits.
+ */
+typedef struct vmafgpu__colour_plane {
+    int64_t coefficient[3], bias;
+    int32_t shift, max;
+} vmafgpu__colour_plane;
+
+VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint32_t r, uint32_t g, uint32_t b) {
+    const int64_t sample = (p->coefficient[0] * (int64_t)r + p->coefficient[1] * (int64_t)g + p->coefficient[2] * (int64_t)b +
+                            p->bias) >> p->shift;
+    return (uint32_t)(sample < p->max ? sample : p->max);
+}
+
+/* The same for luma in 32 bits, of codes of 10 bits and to depths of up to 14: coefficients in two parts, and carries between
+ * them: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
+enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
+
+typedef struct vmafgpu__luma_parts { uint32_t low[4], high[4]; } vmafgpu__luma_parts;   /* the last one is the bias */
+
+VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
+    const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
+    const uint32_t high = p->high[0] * r + p->high[1] * g + p->high[2] * b + p->high[3];
+    return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
+}
+
+/* How pixels lie: bytes of one, bits of a component's field, the lowest first; whether blue comes first. Fields of 16 bits are
+ * halves. */
+typedef struct vmafgpu__pixel_form { int32_t bytes, bits, is_reversed; } vmafgpu__pixel_form;
+
+/* Which pixels make a chroma sample: weights of the columns, or rows, before the first one that belongs to it, of that one and the
+ * next; how far samples are apart. */
+typedef struct vmafgpu__chroma_taps { int32_t weight[3], step; } vmafgpu__chroma_taps;
+
+VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
+    return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
+}
+
+/* Frames in RGB that come with a batch and are alike. A thread makes luma of PIXELS_AT_ONCE neighbouring pixels in each of
+ * PIXELS_ROWS rows, block z of item z; in another kernel a sample of both chroma planes. */
+typedef struct vmafgpu__pixels_launch {
+    vmafgpu__colour_plane plane[3];
+    vmafgpu__luma_parts   parts;
+    vmafgpu__pixel_form   form;
+    vmafgpu__chroma_taps  across, down;
+    const uint16_t       *transfer;         /* of halves */
+    int32_t has_parts;                      /* luma fits 32 bits */
+    int32_t width, height;
+    int32_t luma_pitch, luma_bytes;
+    int32_t chroma_width, chroma_height, chroma_pitch;
+    int32_t chroma_step, chroma_bytes, chroma_shift;   /* from sample to sample; of one; how far up it lies */
+    vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
+} vmafgpu__pixels_launch;
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+VMAFGPU__COLD
+
+enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
+
+/* By frame.pixels. */
+static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
+    { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 }
+};
+
+struct vmafgpu__colours {
+    vmafgpu__colour_plane plane[VMAFGPU__PIXEL_FORMS][3];
+    vmafgpu__chroma_taps  across, down;
+    uint16_t              transfer[VMAFGPU__TRANSFER_ENTRIES];   /* codes of 16 bits, by the bits of a half */
+};
+
+/* numerator * 2^shift / denominator, which is below 2^62, to the nearest. */
+static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int shift) {
+    const int64_t size = numerator < 0 ? -numerator : numerator;
+    int64_t quotient = size / denominator, rest = size % denominator;
+    for (int i = 0; i < shift; i++) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= denominator);
+        rest -= rest >= denominator ? denominator : 0;
+    }
+    quotient += 2 * rest >= denominator;
+    return numerator < 0 ? -quotient : quotient;
+}
+
+/* How codes up to `one`, of pixels whose weights add up to `taps`, make a plane. */
+static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
+    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } };   /* red's and blue's weights, in 1/10000 */
+    enum { UNIT = 10000 };
+    const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
+    const int rows[3][4] = { { r, g, b, UNIT }, { -r, -g, UNIT - b, 2 * (UNIT - b) }, { UNIT - r, -g, -b, 2 * (UNIT - r) } };
+    const int n = c->bit_depth, is_full = c->colour.range == VMAFGPU_RANGE_FULL;
+    const int64_t scale = is_full ? (1 << n) - 1 : (plane ? 224 : 219) << (n - 8);
+    const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
+    const int64_t denominator = (int64_t)taps * one * rows[plane][3];
+    vmafgpu__colour_plane p;
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT;   /* as far as 64 bits go; or the level's digits */
+    p.max = (1 << n) - 1;
+    p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
+    for (int i = 0; i < 3; i++)
+        p.coefficient[i] = vmafgpu__fixed_point(scale * rows[plane][i], denominator, p.shift);
+    return p;
+}
+
+/* What the matrix takes of linear light, from 0 to 1. */
+static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
+    if (transfer == VMAFGPU_TRANSFER_SRGB)
+        return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
+    if (transfer == VMAFGPU_TRANSFER_BT709)
+        return v < 0.018053968510807 ? 4.5 * v : 1.09929682680944 * pow(v, 0.45) - 0.09929682680944;
+    const double y = pow(v * 80 / 10000, 1305 / 8192.0);
+    return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
+}
+
+/* No entry lies so near to a half that another library's pow would make it another one. */
+static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
+    for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
+        const int exponent = half >> 10, mantissa = half & 1023;
+        const double light = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+        const double e = half == VMAFGPU__TRANSFER_ENTRIES - 1 ? 1 : vmafgpu__encode_light(transfer, light);
+        table[half] = (uint16_t)(e >= 1 ? 65535 : floor(e * 65535 + 0.5));
+    }
+}
+
+static void vmafgpu__plan_taps(const vmafgpu_config *c, int is_down, vmafgpu__chroma_taps *t) {
+    const int is_halved = c->chroma == VMAFGPU_420 || (c->chroma == VMAFGPU_422 && !is_down);
+    const int is_on_sample = c->colour.siting == VMAFGPU_SITING_TOP_LEFT || (c->colour.siting == VMAFGPU_SITING_LEFT && !is_down);
+    t->step = 1 + is_halved;
+    t->weight[0] = is_halved && is_on_sample;
+    t->weight[1] = 1 + t->weight[0];
+    t->weight[2] = is_halved;
+}
+
+static int vmafgpu__tap_sum(const vmafgpu__chroma_taps *t) {
+    return t->weight[0] + t->weight[1] + t->weight[2];
+}
+
+/* Once the extractors are known. */
+static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    if (!c->colour.matrix)
+        return VMAFGPU_OK;
+    vmafgpu__colours *colours = v->colours = (vmafgpu__colours *)vmafgpu__take(v, sizeof *colours);
+    if (!colours)
+        return vmafgpu__fail_memory(v, "the tables of colours", sizeof *colours);
+    vmafgpu__plan_taps(c, 0, &colours->across);
+    vmafgpu__plan_taps(c, 1, &colours->down);
+    for (int i = 1; i < VMAFGPU__PIXEL_FORMS; i++)
+        for (int plane = 0; plane < 3; plane++) {
+            const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[i];
+            vmafgpu__colour_plane *p = &colours->plane[i][plane];
+            *p = vmafgpu__plan_colour(c, plane, (1 << form->bits) - 1,
+                                      plane ? vmafgpu__tap_sum(&colours->across) * vmafgpu__tap_sum(&colours->down) : 1);
+            const int64_t first = p->coefficient[0];
+            p->coefficient[0] = form->is_reversed ? p->coefficient[2] : first;
+            p->coefficient[2] = form->is_reversed ? first : p->coefficient[2];
+        }
+    if (c->colour.transfer)
+        vmafgpu__fill_transfer(c->colour.transfer, colours->transfer);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU__COLD_END
+
+/* ---- rows ---- */
+
+typedef struct vmafgpu__luma_job {
+    const vmafgpu__pixel_form   *form;
+    const vmafgpu__colour_plane *plane;
+    const uint16_t              *transfer;
+    int wide, shift;                       /* words rather than bytes, and how far up the sample lies */
+} vmafgpu__luma_job;
+
+/* The codes of the three components of `count` pixels, up to 2 CHUNK + 2. */
+enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
+
+static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels, int count,
+                                   uint16_t (*codes)[VMAFGPU__MOST_PIXELS]) {
+    for (int i = 0; i < count && form->bits == 8; i++, pixels += form->bytes)
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = pixels[k];
+    for (int i = 0; i < count && form->bits == 10; i++, pixels += 4) {
+        const uint32_t word = vmafgpu__word(pixels, 0) | (uint32_t)vmafgpu__word(pixels, 1) << 16;
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = (uint16_t)(word >> 10 * k & 1023);
+    }
+    for (int i = 0; i < count && form->bits == 16; i++, pixels += 8)
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = transfer[vmafgpu__half_index((uint32_t)pixels[2 * k] | (uint32_t)pixels[2 * k + 1] << 8)];
+}
+
+static inline void vmafgpu__put_sample(uint8_t *at, int wide, uint32_t sample) {
+    at[0] = (uint8_t)sample;
+    if (wide)
+        at[1] = (uint8_t)(sample >> 8);
+}
+
+static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out) {
+    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
+    for (int x = 0, count; x < w; x += count) {
+        count = w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK;
+        vmafgpu__unpack_pixels(job->form, job->transfer, pixels + (ptrdiff_t)x * job->form->bytes, count, codes);
+        for (int i = 0; i < count; i++, out += 1 + job->wide)
+            vmafgpu__put_sample(out, job->wide, vmafgpu__colour_sample(job->plane, codes[0][i], codes[1][i], codes[2][i]) << job->shift);
+    }
+}
+
+/* A frame on its way. */
+typedef struct vmafgpu__conversion {
+    const vmafgpu_frame *from;
+    vmafgpu_frame        to;               /* in the config's format, but for luma if that is... */
+    int                  is_canonical;     /* ...bytes at 8 bits, else words with samples in the low bits */
+    int                  with_chroma;
+} vmafgpu__conversion;
+
+static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame) {
+    return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
+}
+
+/* Where row y of a plane of ours goes. */
+static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int *step) {
+    const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
+    return (uint8_t *)row;
+}
+
+static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                  int first, int end) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_frame *from = conversion->from;
+    const ptrdiff_t pitch = vmafgpu__pixel_pitch(c, from);
+    vmafgpu__luma_job job;
+    int step;
+    job.form = &vmafgpu__pixel_forms[from->pixels];
+    job.plane = &v->colours->plane[from->pixels][0];
+    job.transfer = v->colours->transfer;
+    job.wide = conversion->is_canonical ? c->bit_depth > 8 : c->bytes_per_sample > 1;
+    job.shift = conversion->is_canonical ? 0 : vmafgpu__sample_shift(c);
+    for (int y = first; y < end; y++)
+        functions->pixels_row(&job, (const uint8_t *)from->data[0] + y * pitch, c->width,
+                              vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
+}
+
+typedef struct vmafgpu__chroma_job {
+    const vmafgpu__pixel_form   *form;
+    const vmafgpu__colour_plane *plane;    /* [2] */
+    const vmafgpu__chroma_taps  *across, *down;
+    const uint16_t              *transfer;
+    int wide, shift, step;                 /* words rather than bytes; how far up a sample lies; from one to the next */
+    int width;                             /* of rows of pixels */
+} vmafgpu__chroma_job;
+
+/* Samples x..: sums of up to three rows, then of up to three columns. */
+static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count, uint8_t *const *out) {
+    const vmafgpu__chroma_taps *across = job->across, *down = job->down;
+    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2;   /* columns */
+    const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
+    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
+    uint32_t sums[3][VMAFGPU__MOST_PIXELS];
+    memset(sums, 0, sizeof sums);
+    for (int j = 0; j < 3; j++) {
+        if (!down->weight[j])
+            continue;
+        vmafgpu__unpack_pixels(job->form, job->transfer, rows[j] + (ptrdiff_t)first * job->form->bytes, end - first, codes);
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < end - first; i++)
+                sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
+    }
+    for (int k = 0; k < 3 && first > before; k++)   /* the left edge; the right one is never looked beyond */
+        sums[k][0] = sums[k][1];
+    for (int i = 0; i < count; i++) {
+        uint32_t sum[3];
+        for (int k = 0; k < 3; k++) {
+            const uint32_t *at = &sums[k][i * across->step];
+            sum[k] = (uint32_t)across->weight[0] * at[0] + (uint32_t)across->weight[1] * at[1] + (uint32_t)across->weight[2] * at[2];
+        }
+        for (int plane = 0; plane < 2; plane++)
+            vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * job->step, job->wide,
+                                vmafgpu__colour_sample(&job->plane[plane], sum[0], sum[1], sum[2]) << job->shift);
+    }
+}
+
+static void vmafgpu__chroma_row_scalar(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__chroma_chunk(job, rows, x, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out);
+}
+
+static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                    int first, int end) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_frame *from = conversion->from;
+    const vmafgpu__colours *colours = v->colours;
+    const int w = vmafgpu__chroma_width(c);
+    vmafgpu__chroma_job job;
+    job.form = &vmafgpu__pixel_forms[from->pixels];
+    job.plane = &colours->plane[from->pixels][1];
+    job.across = &colours->across;
+    job.down = &colours->down;
+    job.transfer = colours->transfer;
+    job.wide = c->bytes_per_sample > 1;
+    job.shift = vmafgpu__sample_shift(c);
+    job.width = c->width;
+    for (int y = first; y < end; y++) {
+        const uint8_t *rows[3];
+        uint8_t *out[2];
+        for (int j = 0; j < 3; j++) {
+            const int row = y * job.down->step + (job.down->weight[j] ? j - 1 : 0);
+            rows[j] = (const uint8_t *)from->data[0] + (row < 0 ? 0 : row) * vmafgpu__pixel_pitch(c, from);
+        }
+        for (int i = 0; i < 2; i++)
+            out[i] = vmafgpu__row_to_write(c, &conversion->to, 1 + i, y, &job.step);
+        functions->chroma_row(&job, rows, w, out);
+    }
+}
+
+/* One of so many parts. */
+static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                  int part, int parts) {
+    int first, end;
+    vmafgpu__part(v->config.height, part, parts, &first, &end);
+    vmafgpu__convert_luma(v, functions, conversion, first, end);
+    vmafgpu__part(conversion->with_chroma ? vmafgpu__chroma_height(&v->config) : 0, part, parts, &first, &end);
+    vmafgpu__convert_chroma(v, functions, conversion, first, end);
+}
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__pixels_digits VMAFGPU__LEVEL_NAME(vmafgpu__pixels_digits)
+#define vmafgpu__pixels_split VMAFGPU__LEVEL_NAME(vmafgpu__pixels_split)
+#define vmafgpu__pixels_luma VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
+#define vmafgpu__pixels_words VMAFGPU__LEVEL_NAME(vmafgpu__pixels_words)
+#define vmafgpu__pixels_rb VMAFGPU__LEVEL_NAME(vmafgpu__pixels_rb)
+#define vmafgpu__pixels_g VMAFGPU__LEVEL_NAME(vmafgpu__pixels_g)
+#define vmafgpu__pixels_sample VMAFGPU__LEVEL_NAME(vmafgpu__pixels_sample)
+#define vmafgpu__chroma_sums VMAFGPU__LEVEL_NAME(vmafgpu__chroma_sums)
+#define vmafgpu__chroma_across VMAFGPU__LEVEL_NAME(vmafgpu__chroma_across)
+#define vmafgpu__chroma_samples VMAFGPU__LEVEL_NAME(vmafgpu__chroma_samples)
+#define vmafgpu__chroma_put VMAFGPU__LEVEL_NAME(vmafgpu__chroma_put)
+#define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
+#define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
+#define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
+
+/* Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient is taken in digits of 15
+ * bits, luma's in three and chroma's in four, of which the last has the sign: floor((s + floor(r / 2^15)) / 2^k) is
+ * floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted out is what the plain form shifts out. Components have
+ * 10 bits at most, and their weighted sums 14; halves, which have more, are looked up in plain C.
+ */
+
+typedef struct vmafgpu__pixels_digits {
+    vmafgpu__v rb[4], g[4], bias[4];       /* the lowest first */
+    vmafgpu__v low, high;                  /* masks of a component, in the lower and in the upper word */
+    int        bits, up;                   /* of a component; how far the third one is below the upper word */
+    int        shift;                      /* of the last sum */
+} vmafgpu__pixels_digits;
+
+VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__pixel_form *form, const vmafgpu__colour_plane *plane,
+                                                             const int digits) {
+    enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1, ALL = 0xffff };
+    const int64_t *c = plane->coefficient;
+    vmafgpu__pixels_digits d;
+    for (int i = 0; i < digits; i++) {
+        const int shift = i * VMAFGPU__LUMA_DIGIT, mask = i < digits - 1 ? MASK : ALL;
+        const int64_t bias = plane->bias >> shift;
+        d.rb[i] = vmafgpu__v_set32((int32_t)((uint32_t)(c[0] >> shift & mask) | (uint32_t)(c[2] >> shift & mask) << 16));
+        d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & mask));
+        d.bias[i] = vmafgpu__v_set32((int32_t)(i < digits - 1 ? bias & MASK : bias));
+    }
+    d.bits = form->bits;
+    d.up = 2 * d.bits - 16;
+    d.shift = plane->shift - (digits - 1) * VMAFGPU__LUMA_DIGIT;
+    d.low = vmafgpu__v_set32((1 << d.bits) - 1);
+    d.high = vmafgpu__v_set32(((1 << d.bits) - 1) << 16);
+    return d;
+}
+
+/* Of a vector of pixels, words of 32 bits. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_rb(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
+    return vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_g(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
+    return vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_sample(const vmafgpu__pixels_digits *d, const int digits, vmafgpu__v rb, vmafgpu__v g) {
+    vmafgpu__v sum = vmafgpu__v_zero();
+    VMAFGPU__UNROLL
+    for (int i = 0; i < digits; i++) {
+        sum = vmafgpu__v_add32(vmafgpu__v_srli32(sum, VMAFGPU__LUMA_DIGIT), d->bias[i]);
+        sum = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(sum, rb, d->rb[i]), g, d->g[i]);
+    }
+    return vmafgpu__v_srl32(sum, d->shift);
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d, const uint8_t *words) {
+    const vmafgpu__v all = vmafgpu__v_load(words);
+    return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
+}
+
+/* As many of `count` pixels as make whole vectors of bytes; how many. */
+VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *words,
+                                          int count, uint8_t *out) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    int x = 0;
+    for (; x + VMAFGPU__V_BYTES <= count; x += VMAFGPU__V_BYTES) {
+        vmafgpu__v half[2];
+        for (int i = 0; i < 2; i++) {
+            const uint8_t *at = words + 4 * (x + 2 * i * LANES);
+            half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__pixels_luma(d, at), vmafgpu__pixels_luma(d, at + 4 * LANES)));
+        }
+        if (job->wide)
+            for (int i = 0; i < 2; i++)
+                vmafgpu__v_store(out + 2 * x + i * VMAFGPU__V_BYTES, vmafgpu__v_sll16(half[i], job->shift));
+        else
+            vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
+    }
+    return x;
+}
+
+static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out) {
+    const int bytes = job->form->bytes;
+    int x = 0;
+    if (job->form->bits <= 10) {
+        const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
+        if (bytes == 4)
+            x = vmafgpu__pixels_words(job, &d, pixels, w, out);
+        /* Three bytes become words; the last pixel of a row is not read as four. */
+        for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
+            uint8_t words[4 * VMAFGPU__CHUNK];
+            for (int i = 0; i < VMAFGPU__CHUNK; i++)
+                memcpy(words + 4 * i, pixels + 3 * (x + i), 4);
+            (void)vmafgpu__pixels_words(job, &d, words, VMAFGPU__CHUNK, out + (ptrdiff_t)x * (1 + job->wide));
+        }
+    }
+    vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
+}
+
+/* ---- chroma: VMAFGPU__V_BYTES samples at once; a row's last ones overlap with those before ---- */
+
+/* Of pixels, those of two samples in a row of chroma and the one before: words as above, summed over the rows. */
+enum { VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES, VMAFGPU__CHROMA_ROOM = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS };
+typedef struct vmafgpu__chroma_words { uint32_t rb[VMAFGPU__CHROMA_ROOM], g[VMAFGPU__CHROMA_ROOM]; } vmafgpu__chroma_words;
+
+/* `count` pixels from column x on, which come behind the first place. */
+VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *const *rows,
+                                          int x, int count, vmafgpu__chroma_words *sums) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    const int bytes = job->form->bytes, before = x > 0;
+    uint8_t words[3][4 * (VMAFGPU__CHROMA_PIXELS + 1)];
+    const uint8_t *from[3];
+    for (int j = 0; j < 3; j++) {
+        from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
+        if (bytes == 4 || !job->down->weight[j])
+            continue;
+        const int last = before + count - 1;   /* nothing behind a row is read */
+        for (int i = 0; i < last; i++)
+            memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
+        memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
+        from[j] = words[j];
+    }
+    for (int i = 0; i < before + count; i += LANES) {
+        const int last = before + count - LANES, at = i < last ? i : last;
+        vmafgpu__v rb = vmafgpu__v_zero(), g = vmafgpu__v_zero();
+        for (int j = 0; j < 3; j++) {
+            const vmafgpu__v weight = vmafgpu__v_set16((int16_t)job->down->weight[j]);
+            if (!job->down->weight[j])
+                continue;
+            const vmafgpu__v all = vmafgpu__v_load(from[j] + 4 * at);
+            rb = vmafgpu__v_add16(rb, vmafgpu__v_mullo16(vmafgpu__pixels_rb(d, all), weight));
+            g = vmafgpu__v_add16(g, vmafgpu__v_mullo16(vmafgpu__pixels_g(d, all), weight));
+        }
+        vmafgpu__v_store(sums->rb + 1 - before + at, rb);
+        vmafgpu__v_store(sums->g + 1 - before + at, g);
+    }
+    if (!before) {   /* the left edge */
+        sums->rb[0] = sums->rb[1];
+        sums->g[0] = sums->g[1];
+    }
+}
+
+/* A vector of samples' sums, from those of the pixel before the first one on. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight, const uint32_t *sums) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    if (taps->step == 1)
+        return vmafgpu__v_load(sums + 1);
+    const vmafgpu__v a = vmafgpu__v_load(sums), b = vmafgpu__v_load(sums + LANES);
+    const vmafgpu__v c = vmafgpu__v_load(sums + 1), d = vmafgpu__v_load(sums + 1 + LANES);
+    return vmafgpu__v_add16(vmafgpu__v_add16(vmafgpu__v_mullo16(vmafgpu__v_evens32(a, b), weight[0]),
+                                             vmafgpu__v_mullo16(vmafgpu__v_evens32(c, d), weight[1])), vmafgpu__v_odds32(c, d));
+}
+
+/* Four vectors of samples of one plane. */
+VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, int plane,
+                                             const vmafgpu__v *rb, const vmafgpu__v *g, vmafgpu__v *samples) {
+    const vmafgpu__v most = vmafgpu__v_set32(job->plane[plane].max);
+    for (int i = 0; i < 4; i++)
+        samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
+}
+
+/* Vectors of words, or bytes; one plane's or those of both in turn. */
+VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v, uint8_t *out) {
+    vmafgpu__v half[2];
+    if (v && job->wide) {
+        for (int i = 0; i < 4; i++)
+            vmafgpu__v_store(out + i * VMAFGPU__V_BYTES,
+                             vmafgpu__v_sll16(vmafgpu__v_or(u[i], vmafgpu__v_slli32(v[i], 16)), job->shift));
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v a = v ? vmafgpu__v_or(u[2 * i], vmafgpu__v_slli32(v[2 * i], 8)) : u[2 * i];
+        const vmafgpu__v b = v ? vmafgpu__v_or(u[2 * i + 1], vmafgpu__v_slli32(v[2 * i + 1], 8)) : u[2 * i + 1];
+        half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(a, b));
+        if (v || job->wide)
+            vmafgpu__v_store(out + i * VMAFGPU__V_BYTES, vmafgpu__v_sll16(half[i], job->shift));
+    }
+    if (!v && !job->wide)
+        vmafgpu__v_store(out, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
+}
+
+static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
+    enum { LANES = VMAFGPU__V_WORDS, SAMPLES = VMAFGPU__V_BYTES };
+    const vmafgpu__chroma_taps *across = job->across;
+    if (job->form->bits > 10 || w < SAMPLES) {
+        vmafgpu__chroma_row_scalar(job, rows, w, out);
+        return;
+    }
+    const int is_interleaved = job->step > 1 + job->wide;
+    const vmafgpu__pixels_digits u = vmafgpu__pixels_split(job->form, &job->plane[0], 4);
+    const vmafgpu__pixels_digits v = vmafgpu__pixels_split(job->form, &job->plane[1], 4);
+    vmafgpu__v weight[2];
+    for (int i = 0; i < 2; i++)
+        weight[i] = vmafgpu__v_set16((int16_t)across->weight[i]);
+    for (int next = 0; next < w; next += SAMPLES) {
+        const int x = next < w - SAMPLES ? next : w - SAMPLES;
+        vmafgpu__chroma_words sums;
+        vmafgpu__v rb[4], g[4], samples[2][4];
+        vmafgpu__chroma_sums(job, &u, rows, x * across->step, SAMPLES * across->step, &sums);
+        for (int i = 0; i < 4; i++) {
+            rb[i] = vmafgpu__chroma_across(across, weight, sums.rb + i * LANES * across->step);
+            g[i] = vmafgpu__chroma_across(across, weight, sums.g + i * LANES * across->step);
+        }
+        vmafgpu__chroma_samples(job, &u, 0, rb, g, samples[0]);
+        vmafgpu__chroma_samples(job, &v, 1, rb, g, samples[1]);
+        if (is_interleaved) {
+            vmafgpu__chroma_put(job, samples[0], samples[1], out[0] + (ptrdiff_t)x * job->step);
+        } else {
+            vmafgpu__chroma_put(job, samples[0], NULL, out[0] + (ptrdiff_t)x * job->step);
+            vmafgpu__chroma_put(job, samples[1], NULL, out[1] + (ptrdiff_t)x * job->step);
+        }
+    }
+}
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
+#define vmafgpu__chroma_row VMAFGPU__LEVEL_NAME(vmafgpu__chroma_row)
+#define VMAFGPU__PIXELS_LEVEL vmafgpu__pixels_row, vmafgpu__chroma_row
+
+#endif
+#endif /* !VMAFGPU_NO_PIXELS */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_PIXELS)
+#define VMAFGPU__PIXELS_LEVEL NULL, NULL
+#endif
 
 /* ================================================================================================
  * >>vif                                          visual information fidelity
@@ -31381,22 +31627,6 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_factors VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)
 #define vmafgpu__log_whole VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions VMAFGPU__LEVEL_NAME(vmafgpu__functions)
-#define vmafgpu__pixels_digits VMAFGPU__LEVEL_NAME(vmafgpu__pixels_digits)
-#define vmafgpu__pixels_split VMAFGPU__LEVEL_NAME(vmafgpu__pixels_split)
-#define vmafgpu__pixels_luma VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
-#define vmafgpu__pixels_words VMAFGPU__LEVEL_NAME(vmafgpu__pixels_words)
-#define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
-#define vmafgpu__pixels_rb VMAFGPU__LEVEL_NAME(vmafgpu__pixels_rb)
-#define vmafgpu__pixels_g VMAFGPU__LEVEL_NAME(vmafgpu__pixels_g)
-#define vmafgpu__pixels_sample VMAFGPU__LEVEL_NAME(vmafgpu__pixels_sample)
-#define vmafgpu__chroma_sums VMAFGPU__LEVEL_NAME(vmafgpu__chroma_sums)
-#define vmafgpu__chroma_across VMAFGPU__LEVEL_NAME(vmafgpu__chroma_across)
-#define vmafgpu__chroma_samples VMAFGPU__LEVEL_NAME(vmafgpu__chroma_samples)
-#define vmafgpu__chroma_put VMAFGPU__LEVEL_NAME(vmafgpu__chroma_put)
-#define vmafgpu__chroma_row VMAFGPU__LEVEL_NAME(vmafgpu__chroma_row)
-#define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
-#define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
-#define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
 
 /* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
  * macros with conversions that we are not to blame for. */
@@ -32010,8 +32240,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     VMAFGPU__FLOAT_ADM_LEVEL,
     VMAFGPU__CIEDE_LEVEL,
     VMAFGPU__FLOATS_LEVEL,
-    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row),
-    VMAFGPU__IF_PIXELS(vmafgpu__chroma_row)
+    VMAFGPU__PIXELS_LEVEL
 };
 
 #if VMAFGPU__LEVEL != VMAFGPU__SCALAR && defined(VMAFGPU__LEVEL_SCRATCH)
@@ -32110,224 +32339,4 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef VMAFGPU__PASS
 #define VMAFGPU__PASS VMAFGPU__PASS_LEVEL
 #endif /* VMAFGPU__PASS_LEVEL */
-
-#if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
-
-/* ================================================================================================
- * >>level pixels                                 luma and chroma of RGB
- * ================================================================================================
- * Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient is taken in digits of 15
- * bits, luma's in three and chroma's in four, of which the last has the sign: floor((s + floor(r / 2^15)) / 2^k) is
- * floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted out is what the plain form shifts out. Components have
- * 10 bits at most, and their weighted sums 14; halves, which have more, are looked up in plain C.
- */
-#ifndef VMAFGPU_NO_PIXELS
-
-typedef struct vmafgpu__pixels_digits {
-    vmafgpu__v rb[4], g[4], bias[4];       /* the lowest first */
-    vmafgpu__v low, high;                  /* masks of a component, in the lower and in the upper word */
-    int        bits, up;                   /* of a component; how far the third one is below the upper word */
-    int        shift;                      /* of the last sum */
-} vmafgpu__pixels_digits;
-
-VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__pixel_form *form, const vmafgpu__colour_plane *plane,
-                                                             const int digits) {
-    enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1, ALL = 0xffff };
-    const int64_t *c = plane->coefficient;
-    vmafgpu__pixels_digits d;
-    for (int i = 0; i < digits; i++) {
-        const int shift = i * VMAFGPU__LUMA_DIGIT, mask = i < digits - 1 ? MASK : ALL;
-        const int64_t bias = plane->bias >> shift;
-        d.rb[i] = vmafgpu__v_set32((int32_t)((uint32_t)(c[0] >> shift & mask) | (uint32_t)(c[2] >> shift & mask) << 16));
-        d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & mask));
-        d.bias[i] = vmafgpu__v_set32((int32_t)(i < digits - 1 ? bias & MASK : bias));
-    }
-    d.bits = form->bits;
-    d.up = 2 * d.bits - 16;
-    d.shift = plane->shift - (digits - 1) * VMAFGPU__LUMA_DIGIT;
-    d.low = vmafgpu__v_set32((1 << d.bits) - 1);
-    d.high = vmafgpu__v_set32(((1 << d.bits) - 1) << 16);
-    return d;
-}
-
-/* Of a vector of pixels, words of 32 bits. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_rb(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
-    return vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
-}
-
-VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_g(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
-    return vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
-}
-
-VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_sample(const vmafgpu__pixels_digits *d, const int digits, vmafgpu__v rb, vmafgpu__v g) {
-    vmafgpu__v sum = vmafgpu__v_zero();
-    VMAFGPU__UNROLL
-    for (int i = 0; i < digits; i++) {
-        sum = vmafgpu__v_add32(vmafgpu__v_srli32(sum, VMAFGPU__LUMA_DIGIT), d->bias[i]);
-        sum = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(sum, rb, d->rb[i]), g, d->g[i]);
-    }
-    return vmafgpu__v_srl32(sum, d->shift);
-}
-
-VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d, const uint8_t *words) {
-    const vmafgpu__v all = vmafgpu__v_load(words);
-    return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
-}
-
-/* As many of `count` pixels as make whole vectors of bytes; how many. */
-VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *words,
-                                          int count, uint8_t *out) {
-    enum { LANES = VMAFGPU__V_WORDS };
-    int x = 0;
-    for (; x + VMAFGPU__V_BYTES <= count; x += VMAFGPU__V_BYTES) {
-        vmafgpu__v half[2];
-        for (int i = 0; i < 2; i++) {
-            const uint8_t *at = words + 4 * (x + 2 * i * LANES);
-            half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__pixels_luma(d, at), vmafgpu__pixels_luma(d, at + 4 * LANES)));
-        }
-        if (job->wide)
-            for (int i = 0; i < 2; i++)
-                vmafgpu__v_store(out + 2 * x + i * VMAFGPU__V_BYTES, vmafgpu__v_sll16(half[i], job->shift));
-        else
-            vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
-    }
-    return x;
-}
-
-static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out) {
-    const int bytes = job->form->bytes;
-    int x = 0;
-    if (job->form->bits <= 10) {
-        const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
-        if (bytes == 4)
-            x = vmafgpu__pixels_words(job, &d, pixels, w, out);
-        /* Three bytes become words; the last pixel of a row is not read as four. */
-        for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
-            uint8_t words[4 * VMAFGPU__CHUNK];
-            for (int i = 0; i < VMAFGPU__CHUNK; i++)
-                memcpy(words + 4 * i, pixels + 3 * (x + i), 4);
-            (void)vmafgpu__pixels_words(job, &d, words, VMAFGPU__CHUNK, out + (ptrdiff_t)x * (1 + job->wide));
-        }
-    }
-    vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
-}
-
-/* ---- chroma: VMAFGPU__V_BYTES samples at once; a row's last ones overlap with those before ---- */
-
-/* Of pixels, those of two samples in a row of chroma and the one before: words as above, summed over the rows. */
-enum { VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES, VMAFGPU__CHROMA_ROOM = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS };
-typedef struct vmafgpu__chroma_words { uint32_t rb[VMAFGPU__CHROMA_ROOM], g[VMAFGPU__CHROMA_ROOM]; } vmafgpu__chroma_words;
-
-/* `count` pixels from column x on, which come behind the first place. */
-VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *const *rows,
-                                          int x, int count, vmafgpu__chroma_words *sums) {
-    enum { LANES = VMAFGPU__V_WORDS };
-    const int bytes = job->form->bytes, before = x > 0;
-    uint8_t words[3][4 * (VMAFGPU__CHROMA_PIXELS + 1)];
-    const uint8_t *from[3];
-    for (int j = 0; j < 3; j++) {
-        from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
-        if (bytes == 4 || !job->down->weight[j])
-            continue;
-        const int last = before + count - 1;   /* nothing behind a row is read */
-        for (int i = 0; i < last; i++)
-            memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
-        memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
-        from[j] = words[j];
-    }
-    for (int i = 0; i < before + count; i += LANES) {
-        const int last = before + count - LANES, at = i < last ? i : last;
-        vmafgpu__v rb = vmafgpu__v_zero(), g = vmafgpu__v_zero();
-        for (int j = 0; j < 3; j++) {
-            const vmafgpu__v weight = vmafgpu__v_set16((int16_t)job->down->weight[j]);
-            if (!job->down->weight[j])
-                continue;
-            const vmafgpu__v all = vmafgpu__v_load(from[j] + 4 * at);
-            rb = vmafgpu__v_add16(rb, vmafgpu__v_mullo16(vmafgpu__pixels_rb(d, all), weight));
-            g = vmafgpu__v_add16(g, vmafgpu__v_mullo16(vmafgpu__pixels_g(d, all), weight));
-        }
-        vmafgpu__v_store(sums->rb + 1 - before + at, rb);
-        vmafgpu__v_store(sums->g + 1 - before + at, g);
-    }
-    if (!before) {   /* the left edge */
-        sums->rb[0] = sums->rb[1];
-        sums->g[0] = sums->g[1];
-    }
-}
-
-/* A vector of samples' sums, from those of the pixel before the first one on. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight, const uint32_t *sums) {
-    enum { LANES = VMAFGPU__V_WORDS };
-    if (taps->step == 1)
-        return vmafgpu__v_load(sums + 1);
-    const vmafgpu__v a = vmafgpu__v_load(sums), b = vmafgpu__v_load(sums + LANES);
-    const vmafgpu__v c = vmafgpu__v_load(sums + 1), d = vmafgpu__v_load(sums + 1 + LANES);
-    return vmafgpu__v_add16(vmafgpu__v_add16(vmafgpu__v_mullo16(vmafgpu__v_evens32(a, b), weight[0]),
-                                             vmafgpu__v_mullo16(vmafgpu__v_evens32(c, d), weight[1])), vmafgpu__v_odds32(c, d));
-}
-
-/* Four vectors of samples of one plane. */
-VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, int plane,
-                                             const vmafgpu__v *rb, const vmafgpu__v *g, vmafgpu__v *samples) {
-    const vmafgpu__v most = vmafgpu__v_set32(job->plane[plane].max);
-    for (int i = 0; i < 4; i++)
-        samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
-}
-
-/* Vectors of words, or bytes; one plane's or those of both in turn. */
-VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v, uint8_t *out) {
-    vmafgpu__v half[2];
-    if (v && job->wide) {
-        for (int i = 0; i < 4; i++)
-            vmafgpu__v_store(out + i * VMAFGPU__V_BYTES,
-                             vmafgpu__v_sll16(vmafgpu__v_or(u[i], vmafgpu__v_slli32(v[i], 16)), job->shift));
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        const vmafgpu__v a = v ? vmafgpu__v_or(u[2 * i], vmafgpu__v_slli32(v[2 * i], 8)) : u[2 * i];
-        const vmafgpu__v b = v ? vmafgpu__v_or(u[2 * i + 1], vmafgpu__v_slli32(v[2 * i + 1], 8)) : u[2 * i + 1];
-        half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(a, b));
-        if (v || job->wide)
-            vmafgpu__v_store(out + i * VMAFGPU__V_BYTES, vmafgpu__v_sll16(half[i], job->shift));
-    }
-    if (!v && !job->wide)
-        vmafgpu__v_store(out, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
-}
-
-static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
-    enum { LANES = VMAFGPU__V_WORDS, SAMPLES = VMAFGPU__V_BYTES };
-    const vmafgpu__chroma_taps *across = job->across;
-    if (job->form->bits > 10 || w < SAMPLES) {
-        vmafgpu__chroma_row_scalar(job, rows, w, out);
-        return;
-    }
-    const int is_interleaved = job->step > 1 + job->wide;
-    const vmafgpu__pixels_digits u = vmafgpu__pixels_split(job->form, &job->plane[0], 4);
-    const vmafgpu__pixels_digits v = vmafgpu__pixels_split(job->form, &job->plane[1], 4);
-    vmafgpu__v weight[2];
-    for (int i = 0; i < 2; i++)
-        weight[i] = vmafgpu__v_set16((int16_t)across->weight[i]);
-    for (int next = 0; next < w; next += SAMPLES) {
-        const int x = next < w - SAMPLES ? next : w - SAMPLES;
-        vmafgpu__chroma_words sums;
-        vmafgpu__v rb[4], g[4], samples[2][4];
-        vmafgpu__chroma_sums(job, &u, rows, x * across->step, SAMPLES * across->step, &sums);
-        for (int i = 0; i < 4; i++) {
-            rb[i] = vmafgpu__chroma_across(across, weight, sums.rb + i * LANES * across->step);
-            g[i] = vmafgpu__chroma_across(across, weight, sums.g + i * LANES * across->step);
-        }
-        vmafgpu__chroma_samples(job, &u, 0, rb, g, samples[0]);
-        vmafgpu__chroma_samples(job, &v, 1, rb, g, samples[1]);
-        if (is_interleaved) {
-            vmafgpu__chroma_put(job, samples[0], samples[1], out[0] + (ptrdiff_t)x * job->step);
-        } else {
-            vmafgpu__chroma_put(job, samples[0], NULL, out[0] + (ptrdiff_t)x * job->step);
-            vmafgpu__chroma_put(job, samples[1], NULL, out[1] + (ptrdiff_t)x * job->step);
-        }
-    }
-}
-
-#endif /* !VMAFGPU_NO_PIXELS */
-
-#endif /* VMAFGPU__PASS_VECTORS */
 

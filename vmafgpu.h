@@ -1463,11 +1463,6 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #else
 #  define VMAFGPU__IF_GPU(x) x
 #endif
-#ifdef VMAFGPU_NO_VIF
-#  define VMAFGPU__IF_VIF(x) NULL
-#else
-#  define VMAFGPU__IF_VIF(x) x
-#endif
 
 /* Edits change both. */
 #if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
@@ -4845,51 +4840,21 @@ typedef struct vmafgpu__temporal {
     void   (*emit)(const vmafgpu__extractor *e, vmafgpu__course *course, double *row);
 } vmafgpu__temporal;
 
-/* What each level of the CPU has: see >>cpu. */
-struct vmafgpu__motion_job;
-struct vmafgpu__vif_job;
-struct vmafgpu__adm_task;
-struct vmafgpu__cambi_functions;
-struct vmafgpu__speed_functions;
-struct vmafgpu__ssim_functions;
-struct vmafgpu__hvs_functions;
-struct vmafgpu__float_adm_functions;
-struct vmafgpu__ciede_row;
-struct vmafgpu__float_functions;
-struct vmafgpu__luma_job;
-struct vmafgpu__chroma_job;
+/* Chapters with code for each level of the CPU, as X(name, NAME): vmafgpu__<name>_functions is the table of such functions, and
+ * VMAFGPU__<NAME>_LEVEL the address of a level's, or NULL where the build leaves the chapter out. */
+#define VMAFGPU__LEVEL_CHAPTERS(X) \
+    X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) X(floats, FLOATS) X(psnr, PSNR) \
+    X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(hvs, HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) X(float_ansnr, FLOAT_ANSNR) \
+    X(float_vif, FLOAT_VIF)
+#define VMAFGPU__LEVEL_MEMBER(name, NAME) const struct vmafgpu__##name##_functions *name;
+#define VMAFGPU__LEVEL_ROW(name, NAME) VMAFGPU__##NAME##_LEVEL,
 
-/* What is left out is NULL. */
 typedef struct vmafgpu__cpu_functions {
     const char *name;
     unsigned    mask_bit;              /* of config.cpumask */
+    VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_MEMBER)
     /* The OR of w words. */
     uint32_t  (*or_words)(const uint8_t *words, int w);
-    /* The sum of absolute values of the blurred difference of two frames, rows first..end-1. */
-    int64_t   (*motion_rows)(const struct vmafgpu__motion_job *job, int first, int end);
-    /* Bands of one scale, with what they leave for the next; added to sums[i] of the i-th distorted picture. ADM's denominators
-     * are the reference's and come with the first. */
-    void      (*vif_rows)(const struct vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
-    void      (*adm_rows)(const struct vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
-    /* Bytes of vmafgpu__vif_job.scratch, and entries of its table. */
-    uint64_t  (*vif_scratch_size)(int width, int together, int threads);
-    size_t    log_entries;
-    const struct vmafgpu__cambi_functions *cambi;
-    const struct vmafgpu__speed_functions *speed;
-    /* The sum of squared differences of a row of w bytes, or words (`wide`). */
-    uint64_t  (*psnr_row)(const void *a, const void *b, int wide, int w);
-    /* Adds a row's sum, and that of its squares, to sums[0] and [1]; or of its difference from another one. */
-    void      (*float_row)(const void *a, const void *b, int wide, int w, uint64_t *sums);
-    const struct vmafgpu__ssim_functions *ssim;
-    const struct vmafgpu__hvs_functions *hvs;
-    const struct vmafgpu__float_adm_functions *float_adm;
-    /* How far the pixels of a row are apart. */
-    void      (*ciede_differences)(const struct vmafgpu__ciede_row *row, float *out);
-    const struct vmafgpu__float_functions *floats;
-    /* Luma of a row of w pixels. */
-    void      (*pixels_row)(const struct vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
-    /* Both planes of chroma, rows of w samples, from the rows before the first that belongs to them, of that one and the next. */
-    void      (*chroma_row)(const struct vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__cpu_functions;
 
 /* On the CPU. A feature is scored in pieces, which the chains of >>cpu have, or as a whole. NULL is what it does not need. */
@@ -6460,6 +6425,22 @@ typedef struct vmafgpu__luma_job {
     int wide, shift;                       /* words rather than bytes, and how far up the sample lies */
 } vmafgpu__luma_job;
 
+typedef struct vmafgpu__chroma_job {
+    const vmafgpu__pixel_form   *form;
+    const vmafgpu__colour_plane *plane;    /* [2] */
+    const vmafgpu__chroma_taps  *across, *down;
+    const uint16_t              *transfer;
+    int wide, shift, step;                 /* words rather than bytes; how far up a sample lies; from one to the next */
+    int width;                             /* of rows of pixels */
+} vmafgpu__chroma_job;
+
+typedef struct vmafgpu__pixels_functions {
+    /* Luma of a row of w pixels. */
+    void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
+    /* Both planes of chroma, rows of w samples, from the rows before the first that belongs to them, of that one and the next. */
+    void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
+} vmafgpu__pixels_functions;
+
 /* The codes of the three components of `count` pixels, up to 2 CHUNK + 2. */
 enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
 
@@ -6525,18 +6506,9 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
     job.wide = conversion->is_canonical ? c->bit_depth > 8 : c->bytes_per_sample > 1;
     job.shift = conversion->is_canonical ? 0 : vmafgpu__sample_shift(c);
     for (int y = first; y < end; y++)
-        functions->pixels_row(&job, (const uint8_t *)from->data[0] + y * pitch, c->width,
+        functions->pixels->luma(&job, (const uint8_t *)from->data[0] + y * pitch, c->width,
                               vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
-
-typedef struct vmafgpu__chroma_job {
-    const vmafgpu__pixel_form   *form;
-    const vmafgpu__colour_plane *plane;    /* [2] */
-    const vmafgpu__chroma_taps  *across, *down;
-    const uint16_t              *transfer;
-    int wide, shift, step;                 /* words rather than bytes; how far up a sample lies; from one to the next */
-    int width;                             /* of rows of pixels */
-} vmafgpu__chroma_job;
 
 /* Samples x..: sums of up to three rows, then of up to three columns. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count, uint8_t *const *out) {
@@ -6573,6 +6545,8 @@ static void vmafgpu__chroma_row_scalar(const vmafgpu__chroma_job *job, const uin
         vmafgpu__chroma_chunk(job, rows, x, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out);
 }
 
+static const vmafgpu__pixels_functions vmafgpu__pixels_level_scalar = { vmafgpu__pixels_row_scalar, vmafgpu__chroma_row_scalar };
+
 static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
                                     int first, int end) {
     const vmafgpu_config *c = &v->config;
@@ -6597,7 +6571,7 @@ static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functio
         }
         for (int i = 0; i < 2; i++)
             out[i] = vmafgpu__row_to_write(c, &conversion->to, 1 + i, y, &job.step);
-        functions->chroma_row(&job, rows, w, out);
+        functions->pixels->chroma(&job, rows, w, out);
     }
 }
 
@@ -6616,6 +6590,8 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 
 /* ---- vectors ---- */
 
+#define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
+#define vmafgpu__chroma_row VMAFGPU__LEVEL_NAME(vmafgpu__chroma_row)
 #define vmafgpu__pixels_digits VMAFGPU__LEVEL_NAME(vmafgpu__pixels_digits)
 #define vmafgpu__pixels_split VMAFGPU__LEVEL_NAME(vmafgpu__pixels_split)
 #define vmafgpu__pixels_luma VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
@@ -6841,19 +6817,20 @@ static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *c
     }
 }
 
+static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels_row, vmafgpu__chroma_row };
+
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ---- tables ---- */
 
-#define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
-#define vmafgpu__chroma_row VMAFGPU__LEVEL_NAME(vmafgpu__chroma_row)
-#define VMAFGPU__PIXELS_LEVEL vmafgpu__pixels_row, vmafgpu__chroma_row
+#define vmafgpu__pixels_level VMAFGPU__LEVEL_NAME(vmafgpu__pixels_level)
+#define VMAFGPU__PIXELS_LEVEL &vmafgpu__pixels_level
 
 #endif
 #endif /* !VMAFGPU_NO_PIXELS */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_PIXELS)
-#define VMAFGPU__PIXELS_LEVEL NULL, NULL
+#define VMAFGPU__PIXELS_LEVEL NULL
 #endif
 
 /* ================================================================================================
@@ -7124,6 +7101,14 @@ typedef struct vmafgpu__vif_job {
     int                       widest;         /* columns of a strip, at most */
 } vmafgpu__vif_job;
 
+typedef struct vmafgpu__vif_functions {
+    /* Rows of a scale and the pictures of the next one; adds to sums[i] of the i-th distorted picture. */
+    void     (*rows)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
+    /* Bytes of vmafgpu__vif_job.scratch, and entries of its table. */
+    uint64_t (*scratch_size)(int width, int together, int threads);
+    size_t     log_entries;
+} vmafgpu__vif_functions;
+
 /* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
 static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
     const int wide = VMAFGPU__VIF_WIDE_THREADS, share = threads < wide ? wide : threads;
@@ -7355,6 +7340,10 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
         vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
 }
 
+static const vmafgpu__vif_functions vmafgpu__vif_level_scalar = {
+    vmafgpu__vif_rows_scalar, vmafgpu__vif_scratch_size_scalar, 32768
+};
+
 /* A picture of a scale and where that of the next one goes. */
 static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
     const vmafgpu__plane *plane = &cpu->vif[scale][frame];
@@ -7397,11 +7386,11 @@ static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int room, int scale
     job.scratch = cpu->workers[thread].scratch;
     job.widest = vmafgpu__vif_strip_width(cpu->member_count, cpu->chains.threads);
     if (first < end)
-        cpu->functions->vif_rows(&job, sums);
+        cpu->functions->vif->rows(&job, sums);
 }
 
 static uint64_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
-    return functions->vif_scratch_size(v->config.width, together, threads);
+    return functions->vif->scratch_size(v->config.width, together, threads);
 }
 
 static void vmafgpu__vif_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums) {
@@ -7415,7 +7404,7 @@ static void vmafgpu__vif_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmaf
 }
 
 static vmafgpu_result vmafgpu__vif_cpu_open(vmafgpu *v) {
-    if (v->cpu->functions->log_entries)
+    if (v->cpu->functions->vif->log_entries)
         vmafgpu__log_table(v->cpu->log_table);
     return VMAFGPU_OK;
 }
@@ -7429,6 +7418,7 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 
 /* ---- vectors ---- */
 
+#define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
 #define vmafgpu__vif_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
 #define vmafgpu__vif_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip)
@@ -8382,7 +8372,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
 
 /* Adds the sums of a strip of rows, sums[i] those of distorted[i], and makes its rows of the next scale's images: those
  * of rows first, first + 2, .. */
-static VMAFGPU__UNUSED void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
+static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
     vmafgpu__vif_strip s;
     s.job = job;
     s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
@@ -8434,6 +8424,8 @@ static VMAFGPU__UNUSED void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafg
         vmafgpu__vif_run_strip(&s, at, sums);
     }
 }
+
+static const vmafgpu__vif_functions vmafgpu__vif_level = { vmafgpu__vif_rows, vmafgpu__vif_scratch_size, 0 };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -8726,8 +8718,9 @@ VMAFGPU__COLD_END
     { "vif", NULL, vmafgpu__vif_columns, vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, 0, vmafgpu__vif_plan, \
       vmafgpu__vif_finish, NULL, &vmafgpu__vif_cpu, \
       VMAFGPU__IF_GPU(&vmafgpu__gpu_vif), NULL, NULL }
-#define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
-#define VMAFGPU__VIF_LEVEL vmafgpu__vif_rows
+#define vmafgpu__vif_level VMAFGPU__LEVEL_NAME(vmafgpu__vif_level)
+#define VMAFGPU__VIF_LEVEL &vmafgpu__vif_level
+#define VMAFGPU__VIF_LOG_ENTRIES(functions) (functions)->vif->log_entries
 #define VMAFGPU__VIF_PIECE vmafgpu__vif_piece, &vmafgpu__vif_cpu
 
 #endif
@@ -8735,6 +8728,7 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_VIF)
 #define VMAFGPU__VIF_FEATURE VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
 #define VMAFGPU__VIF_LEVEL NULL
+#define VMAFGPU__VIF_LOG_ENTRIES(functions) 0u
 #define VMAFGPU__VIF_PIECE NULL, NULL
 #endif
 
@@ -8911,6 +8905,11 @@ typedef struct vmafgpu__motion_job {
     const vmafgpu__motion_lines *lines;
 } vmafgpu__motion_job;
 
+typedef struct vmafgpu__motion_functions {
+    /* The sum of absolute values of the blurred difference of two frames, rows first..end-1. */
+    int64_t (*rows)(const vmafgpu__motion_job *job, int first, int end);
+} vmafgpu__motion_functions;
+
 static void vmafgpu__carve_motion_lines(vmafgpu__carver *c, int w, vmafgpu__motion_lines *lines) {
     const size_t count = vmafgpu__padded(w), margin = VMAFGPU__MARGIN;
     lines->whole = (int32_t *)vmafgpu__carve_line(c, count, margin, sizeof(int32_t));
@@ -8974,6 +8973,8 @@ static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int f
     return sum;
 }
 
+static const vmafgpu__motion_functions vmafgpu__motion_level_scalar = { vmafgpu__motion_rows_scalar };
+
 static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     vmafgpu__worker *worker = &cpu->workers[thread];
@@ -8987,7 +8988,7 @@ static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int room, int sc
     for (int i = 0; i < 2; i++)
         if (cpu->before[i].data) {
             job.before = &cpu->before[i];
-            worker->sums.motion[i] += cpu->functions->motion_rows(&job, first, end);
+            worker->sums.motion[i] += cpu->functions->motion->rows(&job, first, end);
         }
 }
 
@@ -9014,6 +9015,7 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 
 /* ---- vectors ---- */
 
+#define vmafgpu__motion_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows)
 #define vmafgpu__motion_pairs_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_pairs_of)
 #define vmafgpu__motion_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_taps_of)
 #define vmafgpu__motion_sum VMAFGPU__LEVEL_NAME(vmafgpu__motion_sum)
@@ -9204,6 +9206,8 @@ static int64_t vmafgpu__motion_rows(const vmafgpu__motion_job *job, int first, i
     return total;
 }
 
+static const vmafgpu__motion_functions vmafgpu__motion_level = { vmafgpu__motion_rows };
+
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
@@ -9318,8 +9322,8 @@ VMAFGPU__COLD_END
     { "motion", NULL, vmafgpu__motion_columns, vmafgpu__motion_options, VMAFGPU__MOTION_DEBUG, 0, vmafgpu__motion_plan, \
       vmafgpu__motion_finish, &vmafgpu__motion_temporal, &vmafgpu__motion_cpu, \
       VMAFGPU__IF_GPU(&vmafgpu__gpu_motion), NULL, NULL }
-#define vmafgpu__motion_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows)
-#define VMAFGPU__MOTION_LEVEL vmafgpu__motion_rows
+#define vmafgpu__motion_level VMAFGPU__LEVEL_NAME(vmafgpu__motion_level)
+#define VMAFGPU__MOTION_LEVEL &vmafgpu__motion_level
 #define VMAFGPU__MOTION_PIECE vmafgpu__motion_piece, &vmafgpu__motion_cpu
 
 #endif
@@ -9858,6 +9862,12 @@ typedef struct vmafgpu__adm_task {
     void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; a thread's */
 } vmafgpu__adm_task;
 
+typedef struct vmafgpu__adm_functions {
+    /* Bands of one scale, with what they leave for the next. Adds to sums[i] of the i-th distorted picture. The denominators are
+     * the reference's and come with the first. */
+    void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
+} vmafgpu__adm_functions;
+
 /* Lines of one row. */
 typedef struct vmafgpu__adm_lines {
     int32_t *low[2], *high[2];             /* after the vertical pass: reference, distorted; where vector code has its lines */
@@ -10158,6 +10168,8 @@ static void vmafgpu__adm_rows_scalar(const vmafgpu__adm_task *task, int first, i
         vmafgpu__adm_plain_pair(task, &work, i, first, end, &sums[i]);
 }
 
+static const vmafgpu__adm_functions vmafgpu__adm_level_scalar = { vmafgpu__adm_rows_scalar };
+
 static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
     vmafgpu__adm_image image;
     memset(&image, 0, sizeof image);
@@ -10220,11 +10232,11 @@ static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale
         memset(rows + first, 0, (size_t)(end - first) * sizeof *rows);
         task.geometry.mask_row_shift = 0;
         task.apart = 1;
-        cpu->functions->adm_rows(&task, first, end, rows);
+        cpu->functions->adm->rows(&task, first, end, rows);
         for (int y = first; y < end; y++)
             vmafgpu__add_adm_row(&sums[0], &rows[y], shift, v->plan.adm_variants);
     } else {
-        cpu->functions->adm_rows(&task, first, end, sums);
+        cpu->functions->adm->rows(&task, first, end, sums);
     }
     for (int i = 0; i < cpu->member_count; i++)
         vmafgpu__add_adm_sums(&cpu->members[i]->workers[thread].sums.adm[scale], &sums[i], &sums[0],
@@ -10247,6 +10259,7 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = { NULL, vmafgpu__adm_cpu_ro
 
 /* ---- vectors ---- */
 
+#define vmafgpu__adm_rows VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
 #define vmafgpu__adm_taps VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps)
 #define vmafgpu__adm_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_pair)
 #define vmafgpu__adm_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps_of)
@@ -11262,6 +11275,8 @@ static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end,
     }
 }
 
+static const vmafgpu__adm_functions vmafgpu__adm_level = { vmafgpu__adm_rows };
+
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
@@ -11513,8 +11528,8 @@ VMAFGPU__COLD_END
     { "adm", NULL, vmafgpu__adm_columns, vmafgpu__adm_options, VMAFGPU__ADM_DEBUG, 0, vmafgpu__adm_plan, \
       vmafgpu__adm_finish, NULL, &vmafgpu__adm_cpu, \
       VMAFGPU__IF_GPU(&vmafgpu__gpu_adm), NULL, NULL }
-#define vmafgpu__adm_rows VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
-#define VMAFGPU__ADM_LEVEL vmafgpu__adm_rows
+#define vmafgpu__adm_level VMAFGPU__LEVEL_NAME(vmafgpu__adm_level)
+#define VMAFGPU__ADM_LEVEL &vmafgpu__adm_level
 #define VMAFGPU__ADM_PIECE vmafgpu__adm_piece, &vmafgpu__adm_cpu
 
 #endif
@@ -15353,7 +15368,7 @@ enum {
 
 /* What is done to rows: in plain C here, in vectors in >>levels. Rows of floats are worked on up to their padded width; some
  * are read beside that, where they have margins. */
-typedef struct vmafgpu__float_functions {
+typedef struct vmafgpu__floats_functions {
     /* Canonical samples times unit, less 128. */
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
     /* The sum of taps[k] * rows[k] over k. */
@@ -15362,16 +15377,7 @@ typedef struct vmafgpu__float_functions {
     void (*weigh_rows)(const float *const *rows, const float *taps, int count, int w, float *const *out);
     /* |a - b| */
     void (*differ)(const float *a, const float *b, int w, float *out);
-    /* The distorted picture's row with ansnr's three kinds of taps; what a pixel adds to signal and noise. */
-    void (*ansnr_along)(const float *line, int w, float *const *out);
-    void (*ansnr_terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
-    /* VIF: FLOAT_ROWS sums down the columns of r, d, r r, d d and r d. */
-    void (*vif_down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
-                     float *const (*out)[VMAFGPU__FLOAT_ROWS]);
-    /* The sums along such lines, which are means then, and what a pixel adds to numerator and denominator. */
-    void (*vif_along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
-                      float *numerator, float *denominator);
-} vmafgpu__float_functions;
+} vmafgpu__floats_functions;
 
 /* Goes on with the sums of eight rows, each from left to right. */
 static void vmafgpu__float_add_up(const float *const *rows, int w, float *sums) {
@@ -15413,7 +15419,7 @@ static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
     }
 }
 
-static void vmafgpu__float_weigh_line(const vmafgpu__float_functions *f, float *line, const float *taps, int reach, int w,
+static void vmafgpu__float_weigh_line(const vmafgpu__floats_functions *f, float *line, const float *taps, int reach, int w,
                                       float *out) {
     const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
     vmafgpu__float_reflect_line(line, reach, w);
@@ -15456,77 +15462,9 @@ static void vmafgpu__float_differ_scalar(const float *a, const float *b, int w, 
         out[x] = fabsf(a[x] - b[x]);
 }
 
-/* ---- ansnr ---- */
-
-static void vmafgpu__ansnr_along_scalar(const float *line, int w, float *const *out) {
-    for (int k = 0; k < 3; k++) {
-        const float *taps = vmafgpu__ansnr_taps[k];
-        for (int x = 0; x < w; x++)
-            out[k][x] = taps[0] * line[x - 2] + taps[1] * line[x - 1] + taps[2] * line[x] + taps[1] * line[x + 1] +
-                        taps[0] * line[x + 2];
-    }
-}
-
-static void vmafgpu__ansnr_terms_scalar(const float *const *reference, const float *const *distorted, int w, float *signal,
-                                        float *noise) {
-    for (int x = 0; x < w; x++) {
-        const float a = (reference[0][x] + 2 * reference[1][x] + reference[2][x]) * 0.0625f;
-        const float b = distorted[0][x] + distorted[1][x] + distorted[2][x] + distorted[3][x] + distorted[4][x];
-        signal[x] = a * a;
-        noise[x] = (a - b) * (a - b);
-    }
-}
-
-/* ---- VIF ---- */
-
-static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *const *d, const float *taps, int count, int w,
-                                           float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
-    vmafgpu__float_weigh_rows_scalar(r, taps, count, w, out[0]);
-    vmafgpu__float_weigh_rows_scalar(d, taps, count, w, out[1]);
-    for (int y = 0; y < VMAFGPU__FLOAT_ROWS; y++)
-        for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-            float sum[3][VMAFGPU__CHUNK] = { { 0 } };
-            for (int k = 0; k < count; k++) {
-                const float *a = r[y + k] + x, *b = d[y + k] + x;
-                for (int i = 0; i < VMAFGPU__CHUNK; i++) {
-                    const float rr = a[i] * a[i], dd = b[i] * b[i], rd = a[i] * b[i];
-                    sum[0][i] += taps[k] * rr;
-                    sum[1][i] += taps[k] * dd;
-                    sum[2][i] += taps[k] * rd;
-                }
-            }
-            for (int m = 0; m < 3; m++)
-                memcpy(out[2 + m][y] + x, sum[m], sizeof sum[m]);
-        }
-}
-
-static void vmafgpu__float_vif_terms_scalar(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
-                                            int w, float *numerator, float *denominator) {
-    for (int x = 0; x < w; x++)
-        vmafgpu__float_vif_terms(means[0][x], means[1][x], means[2][x], means[3][x], means[4][x], limits, &numerator[x],
-                                 &denominator[x]);
-}
-
-static void vmafgpu__float_vif_along_scalar(float *const *lines, const float *taps, int reach,
-                                            const vmafgpu__float_vif_limits *limits, int w, float *numerator,
-                                            float *denominator) {
-    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK];
-        const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
-        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
-            for (int k = 0; k <= 2 * reach; k++)
-                rows[k] = lines[m] + x + k - reach;
-            vmafgpu__float_weigh_scalar(rows, taps, 2 * reach + 1, VMAFGPU__CHUNK, means[m]);
-        }
-        vmafgpu__float_vif_terms_scalar((const float (*)[VMAFGPU__CHUNK])means, limits,
-                                        w - x < VMAFGPU__CHUNK ? w - x : (int)VMAFGPU__CHUNK, numerator + x, denominator + x);
-    }
-}
-
-static const vmafgpu__float_functions vmafgpu__float_level_scalar = {
+static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
     vmafgpu__float_convert_scalar, vmafgpu__float_weigh_scalar, vmafgpu__float_weigh_rows_scalar,
-    vmafgpu__float_differ_scalar, vmafgpu__ansnr_along_scalar, vmafgpu__ansnr_terms_scalar, vmafgpu__float_vif_down_scalar,
-    vmafgpu__float_vif_along_scalar
+    vmafgpu__float_differ_scalar
 };
 
 #endif
@@ -15540,13 +15478,6 @@ static const vmafgpu__float_functions vmafgpu__float_level_scalar = {
 #define vmafgpu__float_down VMAFGPU__LEVEL_NAME(vmafgpu__float_down)
 #define vmafgpu__float_weigh_rows VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh_rows)
 #define vmafgpu__float_differ VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
-#define vmafgpu__float_ansnr_along VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_along)
-#define vmafgpu__float_ansnr_terms VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_terms)
-#define vmafgpu__float_ratio VMAFGPU__LEVEL_NAME(vmafgpu__float_ratio)
-#define vmafgpu__float_logs VMAFGPU__LEVEL_NAME(vmafgpu__float_logs)
-#define vmafgpu__float_vif_down VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_down)
-#define vmafgpu__float_vif_ratios VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_ratios)
-#define vmafgpu__float_vif_along VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_along)
 
 /* Each pixel sees the operations of the plain forms in >>floats in their order, but for sums that begin with their first term
  * and not with 0. Floats that are not negative compare as their bits do.
@@ -15673,163 +15604,14 @@ static void vmafgpu__float_weigh_rows(const float *const *rows, const float *tap
         vmafgpu__float_down(rows, rows, taps, count, x, out, 0);
 }
 
-static void vmafgpu__float_vif_down(const float *const *r, const float *const *d, const float *taps, int count, int w,
-                                    float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
-    for (int x = 0; x < w; x += VMAFGPU__FLOAT_SIDE * VMAFGPU__V_WORDS) {
-        vmafgpu__float_down(r, r, taps, count, x, out[0], 0);
-        vmafgpu__float_down(d, d, taps, count, x, out[1], 0);
-        vmafgpu__float_down(r, r, taps, count, x, out[2], 1);
-        vmafgpu__float_down(d, d, taps, count, x, out[3], 1);
-        vmafgpu__float_down(r, d, taps, count, x, out[4], 1);
-    }
-}
-
 static void vmafgpu__float_differ(const float *a, const float *b, int w, float *out) {
     const vmafgpu__v size = vmafgpu__v_set32(0x7fffffff);
     for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
         vmafgpu__v_store(out + x, vmafgpu__v_and(vmafgpu__v_sub_f32(vmafgpu__v_load(a + x), vmafgpu__v_load(b + x)), size));
 }
 
-static void vmafgpu__float_ansnr_along(const float *line, int w, float *const *out) {
-    for (int k = 0; k < 3; k++) {
-        vmafgpu__v taps[3];
-        for (int i = 0; i < 3; i++)
-            taps[i] = vmafgpu__v_set_f32(vmafgpu__ansnr_taps[k][i]);
-        for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
-            vmafgpu__v sum = vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x - 2));
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x - 1)));
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[2], vmafgpu__v_load(line + x)));
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x + 1)));
-            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x + 2)));
-            vmafgpu__v_store(out[k] + x, sum);
-        }
-    }
-}
-
-static void vmafgpu__float_ansnr_terms(const float *const *reference, const float *const *distorted, int w, float *signal,
-                                       float *noise) {
-    const vmafgpu__v sixteenth = vmafgpu__v_set_f32(0.0625f);
-    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
-        const vmafgpu__v middle = vmafgpu__v_load(reference[1] + x);
-        vmafgpu__v a = vmafgpu__v_add_f32(vmafgpu__v_load(reference[0] + x), vmafgpu__v_add_f32(middle, middle));
-        vmafgpu__v b = vmafgpu__v_add_f32(vmafgpu__v_load(distorted[0] + x), vmafgpu__v_load(distorted[1] + x));
-        a = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(a, vmafgpu__v_load(reference[2] + x)), sixteenth);
-        b = vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[2] + x));
-        b = vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[3] + x));
-        b = vmafgpu__v_sub_f32(a, vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[4] + x)));
-        vmafgpu__v_store(signal + x, vmafgpu__v_mul_f32(a, a));
-        vmafgpu__v_store(noise + x, vmafgpu__v_mul_f32(b, b));
-    }
-}
-
-/* 1 + a / (b + c), in doubles. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
-    const vmafgpu__v one = vmafgpu__v_set_f64(1);
-    const vmafgpu__v low = vmafgpu__v_div_f64(vmafgpu__v_low_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(b), c));
-    const vmafgpu__v high = vmafgpu__v_div_f64(vmafgpu__v_high_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_high_to_f64(b), c));
-    return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
-}
-
-/* The logarithms of registers beside each other, together: each operation waits for the one before. */
-VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
-    const vmafgpu__v one = vmafgpu__v_set_f32(1);
-    vmafgpu__v z[VMAFGPU__FLOAT_SIDE], bits[VMAFGPU__FLOAT_SIDE];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++) {
-        bits[i] = vmafgpu__v_load(from + i * VMAFGPU__V_WORDS);
-        z[i] = vmafgpu__v_sub_f32(vmafgpu__v_or(vmafgpu__v_and(bits[i], vmafgpu__v_set32(0x7fffff)), one), one);
-        bits[i] = vmafgpu__v_sub32(vmafgpu__v_and(vmafgpu__v_srli32(bits[i], 23), vmafgpu__v_set32(255)),
-                                   vmafgpu__v_set32(127));
-        out[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(vmafgpu__float_log_factors[0]), z[i]);
-    }
-    VMAFGPU__UNROLL
-    for (int k = 1; k < 8; k++)
-        VMAFGPU__UNROLL
-        for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
-            out[i] = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(out[i], vmafgpu__v_set_f32(vmafgpu__float_log_factors[k])), z[i]);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
-        out[i] = vmafgpu__v_add_f32(vmafgpu__v_to_f32(bits[i]), out[i]);
-}
-
-/* `a` where the mask is set, else b. */
-#define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
-
-/* What a logarithm is to be taken of: for the numerator, where it is added to `plain`, 0 or all that there is, and for the
- * denominator. Where libvmaf takes none, the logarithm of these is 0 and 1. Returns whether it takes any. */
-static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
-                                     float (*ratio)[VMAFGPU__CHUNK], float *plain) {
-    const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
-    const vmafgpu__v epsilon = vmafgpu__v_set_f32(1.0e-10f), limit = vmafgpu__v_set_f32(limits->gain);
-    const vmafgpu__v noise = vmafgpu__v_set_f32(limits->noise), from_noise = vmafgpu__v_set_f32(limits->from_noise);
-    const vmafgpu__v variance = vmafgpu__v_set_f64(limits->noise_variance);
-    int any = 0;
-    for (int x = 0; x < VMAFGPU__CHUNK; x += VMAFGPU__V_WORDS) {
-        const vmafgpu__v m1 = vmafgpu__v_load(means[0] + x), m2 = vmafgpu__v_load(means[1] + x);
-        vmafgpu__v s1 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[2] + x), vmafgpu__v_mul_f32(m1, m1));
-        vmafgpu__v s2 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[3] + x), vmafgpu__v_mul_f32(m2, m2));
-        const vmafgpu__v s12 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[4] + x), vmafgpu__v_mul_f32(m1, m2));
-        s1 = vmafgpu__v_max32(s1, zero);
-        s2 = vmafgpu__v_max32(s2, zero);
-        const vmafgpu__v_mask is_flat = vmafgpu__v_greater32(epsilon, s1);
-        s1 = vmafgpu__v_drop32(is_flat, s1);
-        const vmafgpu__v_mask is_noise = vmafgpu__v_greater32(noise, s1);
-        vmafgpu__v top = one, bottom = vmafgpu__v_set_f32(2);
-        if (!vmafgpu__v_mask_all(is_noise)) {
-            const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2), is_against = vmafgpu__v_greater32(zero, s12);
-            /* Where the gain is negative, so is s12, and the numerator is 0. */
-            vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
-            vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
-            gain = vmafgpu__v_drop32(is_flat, gain);
-            rest = VMAFGPU__FLOAT_CHOOSE(is_flat, s2, rest);
-            gain = vmafgpu__v_drop32(is_flat_too, gain);
-            rest = vmafgpu__v_drop32(is_flat_too, rest);
-            rest = vmafgpu__v_max32(rest, epsilon);
-            gain = vmafgpu__v_min_u32(gain, limit);
-            top = vmafgpu__float_ratio(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(gain, gain), s1), rest, variance);
-            top = VMAFGPU__FLOAT_CHOOSE(is_against, one, VMAFGPU__FLOAT_CHOOSE(is_noise, one, top));
-            bottom = VMAFGPU__FLOAT_CHOOSE(is_noise, bottom,
-                                           limits->is_plain ? vmafgpu__v_add_f32(one, vmafgpu__v_mul_f32(s1, half))
-                                                            : vmafgpu__float_ratio(s1, zero, variance));
-            any = 1;
-        }
-        vmafgpu__v_store(ratio[0] + x, top);
-        vmafgpu__v_store(ratio[1] + x, bottom);
-        vmafgpu__v_store(plain + x,
-                         vmafgpu__v_keep32(is_noise, vmafgpu__v_sub_f32(one, vmafgpu__v_mul_f32(s2, from_noise))));
-    }
-    return any;
-}
-
-static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits,
-                                     int w, float *numerator, float *denominator) {
-    enum { SIDE = VMAFGPU__FLOAT_SIDE };
-    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK], ratio[2][VMAFGPU__CHUNK], plain[VMAFGPU__CHUNK];
-        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
-            vmafgpu__float_along(lines[m] + x - reach, taps, 2 * reach + 1, means[m]);
-        const int any = vmafgpu__float_vif_ratios((const float (*)[VMAFGPU__CHUNK])means, limits, ratio, plain);
-        for (int i = 0; i < VMAFGPU__CHUNK && any; i += SIDE * VMAFGPU__V_WORDS) {
-            vmafgpu__v top[SIDE], bottom[SIDE];
-            vmafgpu__float_logs(ratio[0] + i, top);
-            vmafgpu__float_logs(ratio[1] + i, bottom);
-            VMAFGPU__UNROLL
-            for (int k = 0; k < SIDE; k++) {
-                const int at = i + k * VMAFGPU__V_WORDS;
-                vmafgpu__v_store(numerator + x + at, vmafgpu__v_or(top[k], vmafgpu__v_load(plain + at)));
-                vmafgpu__v_store(denominator + x + at, bottom[k]);
-            }
-        }
-        for (int i = 0; i < VMAFGPU__CHUNK && !any; i += VMAFGPU__V_WORDS) {
-            vmafgpu__v_store(numerator + x + i, vmafgpu__v_load(plain + i));
-            vmafgpu__v_store(denominator + x + i, vmafgpu__v_set_f32(1));
-        }
-    }
-}
-
-static const vmafgpu__float_functions vmafgpu__float_level = {
-    vmafgpu__float_convert, vmafgpu__float_weigh, vmafgpu__float_weigh_rows, vmafgpu__float_differ,
-    vmafgpu__float_ansnr_along, vmafgpu__float_ansnr_terms, vmafgpu__float_vif_down, vmafgpu__float_vif_along
+static const vmafgpu__floats_functions vmafgpu__floats_level = {
+    vmafgpu__float_convert, vmafgpu__float_weigh, vmafgpu__float_weigh_rows, vmafgpu__float_differ
 };
 
 #endif
@@ -15881,8 +15663,8 @@ VMAFGPU__COLD_END
 
 /* ---- tables ---- */
 
-#define vmafgpu__float_level VMAFGPU__LEVEL_NAME(vmafgpu__float_level)
-#define VMAFGPU__FLOATS_LEVEL &vmafgpu__float_level
+#define vmafgpu__floats_level VMAFGPU__LEVEL_NAME(vmafgpu__floats_level)
+#define VMAFGPU__FLOATS_LEVEL &vmafgpu__floats_level
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -15936,7 +15718,11 @@ static vmafgpu_result vmafgpu__psnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- in plain C ---- */
 
-/* The sum of squared differences of a row. */
+typedef struct vmafgpu__psnr_functions {
+    /* The sum of squared differences of a row of w bytes, or words (`wide`). */
+    uint64_t (*row)(const void *a, const void *b, int wide, int w);
+} vmafgpu__psnr_functions;
+
 static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide, int w) {
     uint64_t sum = 0;
     uint32_t part = 0;   /* of bytes: no row is so long that it wraps */
@@ -15952,6 +15738,8 @@ static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide,
         }
     return sum + part;
 }
+
+static const vmafgpu__psnr_functions vmafgpu__psnr_level_scalar = { vmafgpu__psnr_row_scalar };
 
 typedef struct vmafgpu__psnr_task {
     const vmafgpu           *v;
@@ -15975,7 +15763,7 @@ static void vmafgpu__psnr_part(void *arg, int index) {
         int y, end;
         vmafgpu__part(vmafgpu__plane_height(c, plane), index, c->threads, &y, &end);
         for (t->sum[index][plane] = 0; y < end; y++)
-            t->sum[index][plane] += t->pair->functions->psnr_row(
+            t->sum[index][plane] += t->pair->functions->psnr->row(
                 vmafgpu__sight_row(c, t->pair, 0, plane, y, line),
                 vmafgpu__sight_row(c, t->pair, 1, plane, y, line + t->line), c->bit_depth > 8,
                 vmafgpu__plane_width(c, plane));
@@ -16059,6 +15847,8 @@ static const vmafgpu__measure vmafgpu__psnr_measure = {
 
 /* ---- vectors ---- */
 
+#define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
+
 /* Words are summed in 32 bits for a stretch, as two halves that do not wrap in it. */
 static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
@@ -16093,6 +15883,8 @@ static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w)
                                           w - x);
 }
 
+static const vmafgpu__psnr_functions vmafgpu__psnr_level = { vmafgpu__psnr_row };
+
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
@@ -16124,8 +15916,8 @@ VMAFGPU__COLD_END
 #define VMAFGPU__PSNR_FEATURE \
     { "psnr", NULL, vmafgpu__psnr_columns, vmafgpu__psnr_options, 0, 0, vmafgpu__psnr_plan, vmafgpu__psnr_finish, NULL, \
       &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr), &vmafgpu__psnr_measure, vmafgpu__psnr_has_column }
-#define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
-#define VMAFGPU__PSNR_LEVEL vmafgpu__psnr_row
+#define vmafgpu__psnr_level VMAFGPU__LEVEL_NAME(vmafgpu__psnr_level)
+#define VMAFGPU__PSNR_LEVEL &vmafgpu__psnr_level
 
 #endif
 #endif /* !VMAFGPU_NO_PSNR */
@@ -16174,6 +15966,11 @@ typedef struct vmafgpu__square_terms_launch {
 
 /* ---- on the CPU ---- */
 
+typedef struct vmafgpu__float_psnr_functions {
+    /* Adds a row's sum, and that of its squares, to sums[0] and [1]; or of its difference from another one. */
+    void (*row)(const void *a, const void *b, int wide, int w, uint64_t *sums);
+} vmafgpu__float_psnr_functions;
+
 typedef struct vmafgpu__float_task {
     const vmafgpu        *v;
     const vmafgpu__sight *pair;
@@ -16195,9 +15992,9 @@ static void vmafgpu__float_part(void *arg, int index) {
     memset(sum, 0, sizeof t->sum[index]);
     for (vmafgpu__part(c->height, index, c->threads, &y, &end); y < end; y++) {
         const void *a = vmafgpu__view_row(&t->pair->luma[0], y), *b = vmafgpu__view_row(&t->pair->luma[1], y);
-        t->pair->functions->float_row(a, t->is_moment ? NULL : b, c->bit_depth > 8, c->width, sum);
+        t->pair->functions->float_psnr->row(a, t->is_moment ? NULL : b, c->bit_depth > 8, c->width, sum);
         if (t->is_moment)
-            t->pair->functions->float_row(b, NULL, c->bit_depth > 8, c->width, sum + 2);
+            t->pair->functions->float_psnr->row(b, NULL, c->bit_depth > 8, c->width, sum + 2);
     }
 }
 
@@ -16266,6 +16063,8 @@ static const vmafgpu__measure vmafgpu__float_moment_measure = {
 
 /* ---- lanes ---- */
 
+#define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
+
 /* Adds the sum of a row of w bytes, or words (`wide`), to sums[0], and of their squares, rounded to float, to sums[1]; or of its
  * differences from b, of which only the squares. Bytes' squares are exact in floats for a stretch of lanes. */
 static void vmafgpu__float_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
@@ -16322,6 +16121,8 @@ static void vmafgpu__float_row(const void *a, const void *b, int wide, int w, ui
     sums[0] += plain;
     sums[1] += squares;
 }
+
+static const vmafgpu__float_psnr_functions vmafgpu__float_psnr_lanes = { vmafgpu__float_row };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -16447,8 +16248,8 @@ VMAFGPU__COLD_END
     { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, \
       vmafgpu__float_moment_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_moment), \
       &vmafgpu__float_moment_measure, NULL }
-#define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
-#define VMAFGPU__FLOAT_PSNR_LEVEL vmafgpu__float_row
+#define vmafgpu__float_psnr_lanes VMAFGPU__LANES_NAME(vmafgpu__float_psnr_lanes)
+#define VMAFGPU__FLOAT_PSNR_LEVEL &vmafgpu__float_psnr_lanes
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -19870,6 +19671,11 @@ typedef struct vmafgpu__ciede_row {
     vmafgpu__ciede_scale scale;
 } vmafgpu__ciede_row;
 
+typedef struct vmafgpu__ciede_functions {
+    /* How far the pixels of a row are apart. */
+    void (*differences)(const vmafgpu__ciede_row *row, float *out);
+} vmafgpu__ciede_functions;
+
 static float vmafgpu__ciede_pixel(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], int x) {
     float lab[2][3];
     for (int k = 0; k < 2; k++)
@@ -19960,7 +19766,7 @@ static void vmafgpu__ciede_part(void *arg, int index) {
             for (int plane = 0; plane < 3; plane++)
                 row.sample[i][plane] = memory.sample[i][plane];
         }
-        t->pair->functions->ciede_differences(&row, memory.difference);
+        t->pair->functions->ciede->differences(&row, memory.difference);
         while (vmafgpu__atomic_get(&t->added) != y)
             vmafgpu__look_again(looks = (looks + 1) % VMAFGPU__LOOKS);
         double sum = t->sum;
@@ -20000,6 +19806,7 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
+#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
 #define vmafgpu__ciede_at_once VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
 #define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
 #define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
@@ -20316,6 +20123,8 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
 #endif
 #undef VMAFGPU__CIEDE_LANES
 
+static const vmafgpu__ciede_functions vmafgpu__ciede_lanes = { vmafgpu__ciede_differences };
+
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
@@ -20450,8 +20259,8 @@ VMAFGPU__COLD_END
 
 /* ---- tables ---- */
 
-#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
-#define VMAFGPU__CIEDE_LEVEL vmafgpu__ciede_differences
+#define vmafgpu__ciede_lanes VMAFGPU__LANES_NAME(vmafgpu__ciede_lanes)
+#define VMAFGPU__CIEDE_LEVEL &vmafgpu__ciede_lanes
 #define VMAFGPU__CIEDE_FEATURE \
     { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL, \
       &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL }
@@ -20499,6 +20308,34 @@ enum {
 
 enum { VMAFGPU__ANSNR_REACH = 2, VMAFGPU__ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__ANSNR_REACH };
 
+/* What is done to rows, which have padded widths and margins. */
+typedef struct vmafgpu__float_ansnr_functions {
+    /* The distorted picture's row with three kinds of taps; what a pixel adds to signal and noise. */
+    void (*along)(const float *line, int w, float *const *out);
+    void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
+} vmafgpu__float_ansnr_functions;
+
+static void vmafgpu__ansnr_along_scalar(const float *line, int w, float *const *out) {
+    for (int k = 0; k < 3; k++) {
+        const float *taps = vmafgpu__ansnr_taps[k];
+        for (int x = 0; x < w; x++)
+            out[k][x] = taps[0] * line[x - 2] + taps[1] * line[x - 1] + taps[2] * line[x] + taps[1] * line[x + 1] +
+                        taps[0] * line[x + 2];
+    }
+}
+
+static void vmafgpu__ansnr_terms_scalar(const float *const *reference, const float *const *distorted, int w, float *signal,
+                                        float *noise) {
+    for (int x = 0; x < w; x++) {
+        const float a = (reference[0][x] + 2 * reference[1][x] + reference[2][x]) * 0.0625f;
+        const float b = distorted[0][x] + distorted[1][x] + distorted[2][x] + distorted[3][x] + distorted[4][x];
+        signal[x] = a * a;
+        noise[x] = (a - b) * (a - b);
+    }
+}
+
+static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__ansnr_along_scalar, vmafgpu__ansnr_terms_scalar };
+
 /* What a thread works with: rows after the sums along them, by row modulo ANSNR_RING. */
 typedef struct vmafgpu__ansnr_strip {
     float *line, *reference[VMAFGPU__ANSNR_RING], *distorted[VMAFGPU__ANSNR_RING][3];
@@ -20542,7 +20379,7 @@ static uint64_t vmafgpu__ansnr_scratch(const vmafgpu *v, const vmafgpu__extracto
 /* Both pictures' row y, after the sums along it. */
 static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ansnr_strip *strip, int y) {
     static const float taps[3] = { 1, 2, 1 };
-    const vmafgpu__float_functions *f = t->pair->functions->floats;
+    const vmafgpu__floats_functions *f = t->pair->functions->floats;
     const vmafgpu_config *c = &t->v->config;
     const int w = c->width, slot = y % VMAFGPU__ANSNR_RING;
     float *line = strip->line;
@@ -20553,7 +20390,7 @@ static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ans
             line[w - 1 + k] = line[w - k];
         }
         if (i) {
-            f->ansnr_along(line, w, strip->distorted[slot]);
+            t->pair->functions->float_ansnr->along(line, w, strip->distorted[slot]);
         } else {
             const float *rows[3] = { line - 1, line, line + 1 };
             f->weigh(rows, taps, 3, w, strip->reference[slot]);
@@ -20581,8 +20418,8 @@ static void vmafgpu__ansnr_part(void *arg, int index) {
                 if (k > 0 && k < 4)
                     reference[k - 1] = strip->reference[slot];
             }
-            t->pair->functions->floats->ansnr_terms(reference, distorted, w, strip->terms[r],
-                                                    strip->terms[r + VMAFGPU__FLOAT_ROWS]);
+            t->pair->functions->float_ansnr->terms(reference, distorted, w, strip->terms[r],
+                                                   strip->terms[r + VMAFGPU__FLOAT_ROWS]);
         }
         vmafgpu__float_add_up((const float *const *)strip->terms, w, sums);
         for (int r = 0; r < rows; r++)
@@ -20619,6 +20456,48 @@ static void vmafgpu__ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 static const vmafgpu__measure vmafgpu__ansnr_measure = {
     2, 0, 0, NULL, vmafgpu__ansnr_scratch, NULL, vmafgpu__ansnr_measure_pair, NULL, NULL
 };
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__float_ansnr_along VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_along)
+#define vmafgpu__float_ansnr_terms VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_terms)
+
+static void vmafgpu__float_ansnr_along(const float *line, int w, float *const *out) {
+    for (int k = 0; k < 3; k++) {
+        vmafgpu__v taps[3];
+        for (int i = 0; i < 3; i++)
+            taps[i] = vmafgpu__v_set_f32(vmafgpu__ansnr_taps[k][i]);
+        for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+            vmafgpu__v sum = vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x - 2));
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x - 1)));
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[2], vmafgpu__v_load(line + x)));
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x + 1)));
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x + 2)));
+            vmafgpu__v_store(out[k] + x, sum);
+        }
+    }
+}
+
+static void vmafgpu__float_ansnr_terms(const float *const *reference, const float *const *distorted, int w, float *signal,
+                                       float *noise) {
+    const vmafgpu__v sixteenth = vmafgpu__v_set_f32(0.0625f);
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v middle = vmafgpu__v_load(reference[1] + x);
+        vmafgpu__v a = vmafgpu__v_add_f32(vmafgpu__v_load(reference[0] + x), vmafgpu__v_add_f32(middle, middle));
+        vmafgpu__v b = vmafgpu__v_add_f32(vmafgpu__v_load(distorted[0] + x), vmafgpu__v_load(distorted[1] + x));
+        a = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(a, vmafgpu__v_load(reference[2] + x)), sixteenth);
+        b = vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[2] + x));
+        b = vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[3] + x));
+        b = vmafgpu__v_sub_f32(a, vmafgpu__v_add_f32(b, vmafgpu__v_load(distorted[4] + x)));
+        vmafgpu__v_store(signal + x, vmafgpu__v_mul_f32(a, a));
+        vmafgpu__v_store(noise + x, vmafgpu__v_mul_f32(b, b));
+    }
+}
+
+static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level = { vmafgpu__float_ansnr_along, vmafgpu__float_ansnr_terms };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -20700,11 +20579,14 @@ VMAFGPU__COLD_END
 #define VMAFGPU__FLOAT_ANSNR_FEATURE \
     { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish, \
       NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fansnr), &vmafgpu__ansnr_measure, NULL }
+#define vmafgpu__float_ansnr_level VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_level)
+#define VMAFGPU__FLOAT_ANSNR_LEVEL &vmafgpu__float_ansnr_level
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
 #define VMAFGPU__FLOAT_ANSNR_FEATURE VMAFGPU__LEFT_OUT("float_ansnr", "VMAFGPU_NO_FLOAT", vmafgpu__ansnr_columns)
+#define VMAFGPU__FLOAT_ANSNR_LEVEL NULL
 #endif
 
 /* ================================================================================================
@@ -20933,7 +20815,7 @@ static const float *vmafgpu__fmotion_row(const vmafgpu__fmotion_task *t, vmafgpu
 /* Blurs rows y..y + count - 1 of a frame, FLOAT_ROWS at most; works in FLOAT_ROWS lines. */
 static void vmafgpu__fmotion_blur(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_strip *strip, int which, int y, int count,
                                   float *const *lines, float *const *out) {
-    const vmafgpu__float_functions *f = t->pair->functions->floats;
+    const vmafgpu__floats_functions *f = t->pair->functions->floats;
     const float *rows[VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FMOTION_REACH];
     if (!t->reach) {
         for (int r = 0; r < count; r++)
@@ -21385,6 +21267,16 @@ static const vmafgpu__option vmafgpu__fvif_options[VMAFGPU__MAX_OPTIONS + 1] = {
 
 VMAFGPU__COLD
 
+/* What is done to rows, which have padded widths and margins. */
+typedef struct vmafgpu__float_vif_functions {
+    /* FLOAT_ROWS sums down the columns of r, d, r r, d d and r d. */
+    void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
+                 float *const (*out)[VMAFGPU__FLOAT_ROWS]);
+    /* The sums along such lines, which are means then, and what a pixel adds to numerator and denominator. */
+    void (*along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
+                  float *numerator, float *denominator);
+} vmafgpu__float_vif_functions;
+
 /* ---- what the options mean ---- */
 
 /* Kept from open to close, with the sources of a scaled row's pixels. */
@@ -21557,6 +21449,54 @@ static uint64_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor
 
 VMAFGPU__COLD_END
 
+/* ---- rows in plain C ---- */
+
+static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *const *d, const float *taps, int count, int w,
+                                           float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
+    vmafgpu__float_weigh_rows_scalar(r, taps, count, w, out[0]);
+    vmafgpu__float_weigh_rows_scalar(d, taps, count, w, out[1]);
+    for (int y = 0; y < VMAFGPU__FLOAT_ROWS; y++)
+        for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+            float sum[3][VMAFGPU__CHUNK] = { { 0 } };
+            for (int k = 0; k < count; k++) {
+                const float *a = r[y + k] + x, *b = d[y + k] + x;
+                for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+                    const float rr = a[i] * a[i], dd = b[i] * b[i], rd = a[i] * b[i];
+                    sum[0][i] += taps[k] * rr;
+                    sum[1][i] += taps[k] * dd;
+                    sum[2][i] += taps[k] * rd;
+                }
+            }
+            for (int m = 0; m < 3; m++)
+                memcpy(out[2 + m][y] + x, sum[m], sizeof sum[m]);
+        }
+}
+
+static void vmafgpu__float_vif_terms_scalar(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
+                                            int w, float *numerator, float *denominator) {
+    for (int x = 0; x < w; x++)
+        vmafgpu__float_vif_terms(means[0][x], means[1][x], means[2][x], means[3][x], means[4][x], limits, &numerator[x],
+                                 &denominator[x]);
+}
+
+static void vmafgpu__float_vif_along_scalar(float *const *lines, const float *taps, int reach,
+                                            const vmafgpu__float_vif_limits *limits, int w, float *numerator,
+                                            float *denominator) {
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK];
+        const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
+        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
+            for (int k = 0; k <= 2 * reach; k++)
+                rows[k] = lines[m] + x + k - reach;
+            vmafgpu__float_weigh_scalar(rows, taps, 2 * reach + 1, VMAFGPU__CHUNK, means[m]);
+        }
+        vmafgpu__float_vif_terms_scalar((const float (*)[VMAFGPU__CHUNK])means, limits,
+                                        w - x < VMAFGPU__CHUNK ? w - x : (int)VMAFGPU__CHUNK, numerator + x, denominator + x);
+    }
+}
+
+static const vmafgpu__float_vif_functions vmafgpu__float_vif_level_scalar = { vmafgpu__float_vif_down_scalar, vmafgpu__float_vif_along_scalar };
+
 /* ---- a scale ---- */
 
 static float *vmafgpu__fvif_row(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int f, int y) {
@@ -21567,7 +21507,7 @@ static float *vmafgpu__fvif_row(const vmafgpu__fvif_task *t, const vmafgpu__fvif
 /* Row y of scale 0 of both pictures. */
 static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y) {
     const vmafgpu_config *c = &t->v->config;
-    const vmafgpu__float_functions *functions = t->pair->functions->floats;
+    const vmafgpu__floats_functions *functions = t->pair->functions->floats;
     const float unit = vmafgpu__float_unit(c);
     for (int f = 0; f < 2; f++) {
         float *row = vmafgpu__fvif_row(t, strip, f, y);
@@ -21587,7 +21527,7 @@ static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
 
 /* Row y of the next scale of both pictures. */
 static void vmafgpu__fvif_shrink(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y) {
-    const vmafgpu__float_functions *functions = t->pair->functions->floats;
+    const vmafgpu__floats_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], next = t->scale + 1, reach = t->s->reach[next];
     for (int f = 0; f < 2; f++) {
         const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
@@ -21603,7 +21543,7 @@ static void vmafgpu__fvif_shrink(const vmafgpu__fvif_task *t, const vmafgpu__fvi
 
 /* The sums of rows y..y + count - 1, FLOAT_ROWS at most. */
 static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y, int count) {
-    const vmafgpu__float_functions *functions = t->pair->functions->floats;
+    const vmafgpu__float_vif_functions *functions = t->pair->functions->float_vif;
     const int w = t->s->w[t->scale], h = t->s->h[t->scale], reach = t->s->reach[t->scale];
     const float *rows[2][VMAFGPU__FVIF_RING], *taps = t->s->taps[t->scale];
     float sums[2 * VMAFGPU__FLOAT_ROWS] = { 0 };
@@ -21612,14 +21552,14 @@ static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
         for (int f = 0; f < 2; f++)
             rows[f][k] = vmafgpu__fvif_row(t, strip, f, vmafgpu__reflect(row < last ? row : last, h));
     }
-    functions->vif_down(rows[0], rows[1], taps, 2 * reach + 1, w, strip->line);
+    functions->down(rows[0], rows[1], taps, 2 * reach + 1, w, strip->line);
     for (int r = 0; r < count; r++) {
         float *lines[VMAFGPU__FVIF_MEANS];
         for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
             lines[m] = strip->line[m][r];
             vmafgpu__float_reflect_line(lines[m], reach, w);
         }
-        functions->vif_along(lines, taps, reach, &t->s->limits, w, strip->terms[r], strip->terms[r + VMAFGPU__FLOAT_ROWS]);
+        functions->along(lines, taps, reach, &t->s->limits, w, strip->terms[r], strip->terms[r + VMAFGPU__FLOAT_ROWS]);
     }
     vmafgpu__float_add_up((const float *const *)strip->terms, w, sums);
     for (int r = 0; r < count; r++)
@@ -21691,6 +21631,135 @@ static const vmafgpu__measure vmafgpu__fvif_measure = {
     2 * VMAFGPU__SCALES, 0, 0, vmafgpu__fvif_state_size, vmafgpu__fvif_scratch, vmafgpu__fvif_prepare,
     vmafgpu__fvif_measure_pair, NULL, NULL
 };
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ---- */
+
+#define vmafgpu__float_ratio VMAFGPU__LEVEL_NAME(vmafgpu__float_ratio)
+#define vmafgpu__float_logs VMAFGPU__LEVEL_NAME(vmafgpu__float_logs)
+#define vmafgpu__float_vif_down VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_down)
+#define vmafgpu__float_vif_ratios VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_ratios)
+#define vmafgpu__float_vif_along VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_along)
+
+static void vmafgpu__float_vif_down(const float *const *r, const float *const *d, const float *taps, int count, int w,
+                                    float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
+    for (int x = 0; x < w; x += VMAFGPU__FLOAT_SIDE * VMAFGPU__V_WORDS) {
+        vmafgpu__float_down(r, r, taps, count, x, out[0], 0);
+        vmafgpu__float_down(d, d, taps, count, x, out[1], 0);
+        vmafgpu__float_down(r, r, taps, count, x, out[2], 1);
+        vmafgpu__float_down(d, d, taps, count, x, out[3], 1);
+        vmafgpu__float_down(r, d, taps, count, x, out[4], 1);
+    }
+}
+
+/* 1 + a / (b + c), in doubles. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
+    const vmafgpu__v one = vmafgpu__v_set_f64(1);
+    const vmafgpu__v low = vmafgpu__v_div_f64(vmafgpu__v_low_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(b), c));
+    const vmafgpu__v high = vmafgpu__v_div_f64(vmafgpu__v_high_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_high_to_f64(b), c));
+    return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
+}
+
+/* The logarithms of registers beside each other, together: each operation waits for the one before. */
+VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
+    const vmafgpu__v one = vmafgpu__v_set_f32(1);
+    vmafgpu__v z[VMAFGPU__FLOAT_SIDE], bits[VMAFGPU__FLOAT_SIDE];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++) {
+        bits[i] = vmafgpu__v_load(from + i * VMAFGPU__V_WORDS);
+        z[i] = vmafgpu__v_sub_f32(vmafgpu__v_or(vmafgpu__v_and(bits[i], vmafgpu__v_set32(0x7fffff)), one), one);
+        bits[i] = vmafgpu__v_sub32(vmafgpu__v_and(vmafgpu__v_srli32(bits[i], 23), vmafgpu__v_set32(255)),
+                                   vmafgpu__v_set32(127));
+        out[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(vmafgpu__float_log_factors[0]), z[i]);
+    }
+    VMAFGPU__UNROLL
+    for (int k = 1; k < 8; k++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
+            out[i] = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(out[i], vmafgpu__v_set_f32(vmafgpu__float_log_factors[k])), z[i]);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
+        out[i] = vmafgpu__v_add_f32(vmafgpu__v_to_f32(bits[i]), out[i]);
+}
+
+/* `a` where the mask is set, else b. */
+#define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
+
+/* What a logarithm is to be taken of: for the numerator, where it is added to `plain`, 0 or all that there is, and for the
+ * denominator. Where libvmaf takes none, the logarithm of these is 0 and 1. Returns whether it takes any. */
+static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
+                                     float (*ratio)[VMAFGPU__CHUNK], float *plain) {
+    const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
+    const vmafgpu__v epsilon = vmafgpu__v_set_f32(1.0e-10f), limit = vmafgpu__v_set_f32(limits->gain);
+    const vmafgpu__v noise = vmafgpu__v_set_f32(limits->noise), from_noise = vmafgpu__v_set_f32(limits->from_noise);
+    const vmafgpu__v variance = vmafgpu__v_set_f64(limits->noise_variance);
+    int any = 0;
+    for (int x = 0; x < VMAFGPU__CHUNK; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v m1 = vmafgpu__v_load(means[0] + x), m2 = vmafgpu__v_load(means[1] + x);
+        vmafgpu__v s1 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[2] + x), vmafgpu__v_mul_f32(m1, m1));
+        vmafgpu__v s2 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[3] + x), vmafgpu__v_mul_f32(m2, m2));
+        const vmafgpu__v s12 = vmafgpu__v_sub_f32(vmafgpu__v_load(means[4] + x), vmafgpu__v_mul_f32(m1, m2));
+        s1 = vmafgpu__v_max32(s1, zero);
+        s2 = vmafgpu__v_max32(s2, zero);
+        const vmafgpu__v_mask is_flat = vmafgpu__v_greater32(epsilon, s1);
+        s1 = vmafgpu__v_drop32(is_flat, s1);
+        const vmafgpu__v_mask is_noise = vmafgpu__v_greater32(noise, s1);
+        vmafgpu__v top = one, bottom = vmafgpu__v_set_f32(2);
+        if (!vmafgpu__v_mask_all(is_noise)) {
+            const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2), is_against = vmafgpu__v_greater32(zero, s12);
+            /* Where the gain is negative, so is s12, and the numerator is 0. */
+            vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
+            vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
+            gain = vmafgpu__v_drop32(is_flat, gain);
+            rest = VMAFGPU__FLOAT_CHOOSE(is_flat, s2, rest);
+            gain = vmafgpu__v_drop32(is_flat_too, gain);
+            rest = vmafgpu__v_drop32(is_flat_too, rest);
+            rest = vmafgpu__v_max32(rest, epsilon);
+            gain = vmafgpu__v_min_u32(gain, limit);
+            top = vmafgpu__float_ratio(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(gain, gain), s1), rest, variance);
+            top = VMAFGPU__FLOAT_CHOOSE(is_against, one, VMAFGPU__FLOAT_CHOOSE(is_noise, one, top));
+            bottom = VMAFGPU__FLOAT_CHOOSE(is_noise, bottom,
+                                           limits->is_plain ? vmafgpu__v_add_f32(one, vmafgpu__v_mul_f32(s1, half))
+                                                            : vmafgpu__float_ratio(s1, zero, variance));
+            any = 1;
+        }
+        vmafgpu__v_store(ratio[0] + x, top);
+        vmafgpu__v_store(ratio[1] + x, bottom);
+        vmafgpu__v_store(plain + x,
+                         vmafgpu__v_keep32(is_noise, vmafgpu__v_sub_f32(one, vmafgpu__v_mul_f32(s2, from_noise))));
+    }
+    return any;
+}
+
+static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits,
+                                     int w, float *numerator, float *denominator) {
+    enum { SIDE = VMAFGPU__FLOAT_SIDE };
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
+        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK], ratio[2][VMAFGPU__CHUNK], plain[VMAFGPU__CHUNK];
+        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
+            vmafgpu__float_along(lines[m] + x - reach, taps, 2 * reach + 1, means[m]);
+        const int any = vmafgpu__float_vif_ratios((const float (*)[VMAFGPU__CHUNK])means, limits, ratio, plain);
+        for (int i = 0; i < VMAFGPU__CHUNK && any; i += SIDE * VMAFGPU__V_WORDS) {
+            vmafgpu__v top[SIDE], bottom[SIDE];
+            vmafgpu__float_logs(ratio[0] + i, top);
+            vmafgpu__float_logs(ratio[1] + i, bottom);
+            VMAFGPU__UNROLL
+            for (int k = 0; k < SIDE; k++) {
+                const int at = i + k * VMAFGPU__V_WORDS;
+                vmafgpu__v_store(numerator + x + at, vmafgpu__v_or(top[k], vmafgpu__v_load(plain + at)));
+                vmafgpu__v_store(denominator + x + at, bottom[k]);
+            }
+        }
+        for (int i = 0; i < VMAFGPU__CHUNK && !any; i += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(numerator + x + i, vmafgpu__v_load(plain + i));
+            vmafgpu__v_store(denominator + x + i, vmafgpu__v_set_f32(1));
+        }
+    }
+}
+
+static const vmafgpu__float_vif_functions vmafgpu__float_vif_level = { vmafgpu__float_vif_down, vmafgpu__float_vif_along };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -21883,11 +21952,14 @@ VMAFGPU__COLD_END
 #define VMAFGPU__FLOAT_VIF_FEATURE \
     { "float_vif", NULL, vmafgpu__fvif_columns, vmafgpu__fvif_options, VMAFGPU__FVIF_DEBUG, 0, vmafgpu__fvif_plan, \
       vmafgpu__fvif_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fvif), &vmafgpu__fvif_measure, NULL }
+#define vmafgpu__float_vif_level VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_level)
+#define VMAFGPU__FLOAT_VIF_LEVEL &vmafgpu__float_vif_level
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
 #define VMAFGPU__FLOAT_VIF_FEATURE VMAFGPU__LEFT_OUT("float_vif", "VMAFGPU_NO_FLOAT", vmafgpu__fvif_columns)
+#define VMAFGPU__FLOAT_VIF_LEVEL NULL
 #endif
 
 #endif /* VMAFGPU__PASS */
@@ -22578,7 +22650,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->door);
     for (int i = 0; i < VMAFGPU__DOOR_DISTORTED + v->config.candidates && v->colours; i++)
         head->doors[i] = (unsigned char *)vmafgpu__carve(c, head->door.size);
-    head->log_table = (uint16_t *)vmafgpu__carve(c, uses_vif ? head->functions->log_entries * sizeof(uint16_t) : 0);
+    head->log_table = (uint16_t *)vmafgpu__carve(c, uses_vif ? VMAFGPU__VIF_LOG_ENTRIES(head->functions) * sizeof(uint16_t) : 0);
     for (int s = 1; s < VMAFGPU__SCALES && uses_vif; s++)
         for (int f = 0; f < 2; f++)
             head->vif[s][f] = vmafgpu__carve_plane(c, w >> s, h >> s);
@@ -27755,7 +27827,7 @@ static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int sc
     job.log_table = cpu->log_table;
     job.scratch = e->vif_scratch;
     job.widest = vmafgpu__vif_strip_width(1 + count, 1);
-    cpu->functions->vif_rows(&job, parts);
+    cpu->functions->vif->rows(&job, parts);
     for (int i = 0; i < count; i++) {
         sums[i].vif[scale].flat_noise += part[1 + i].flat_noise - part[0].flat_noise;
         for (int k = 0; k < v->plan.vif_variants; k++)
@@ -27849,7 +27921,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     }
     if (has_region)
         memset(e->rows, 0, (size_t)(task.geometry.h * task.apart) * sizeof *e->rows);
-    cpu->functions->adm_rows(&task, 0, task.geometry.h, e->rows);
+    cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
 /* What changes in a row's sum, and in the frame's; both variants of a band's sums alike. */
@@ -29029,7 +29101,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         if (!v->cpu)
             continue;
         e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
-        e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif_scratch_size(luma, together, 1) : 0);
+        e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif->scratch_size(luma, together, 1) : 0);
         e->adm_scratch = vmafgpu__carve(c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
         e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
         vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
@@ -32222,25 +32294,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #else
     "scalar", 0,
 #endif
-    vmafgpu__or_words,
-    VMAFGPU__MOTION_LEVEL,
-    VMAFGPU__VIF_LEVEL,
-    VMAFGPU__ADM_LEVEL,
-#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
-    VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size_scalar), 32768,
-#else
-    VMAFGPU__IF_VIF(vmafgpu__vif_scratch_size), 0,
-#endif
-    VMAFGPU__CAMBI_LEVEL,
-    VMAFGPU__SPEED_LEVEL,
-    VMAFGPU__PSNR_LEVEL,
-    VMAFGPU__FLOAT_PSNR_LEVEL,
-    VMAFGPU__SSIM_LEVEL,
-    VMAFGPU__HVS_LEVEL,
-    VMAFGPU__FLOAT_ADM_LEVEL,
-    VMAFGPU__CIEDE_LEVEL,
-    VMAFGPU__FLOATS_LEVEL,
-    VMAFGPU__PIXELS_LEVEL
+    VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_ROW)
+    vmafgpu__or_words
 };
 
 #if VMAFGPU__LEVEL != VMAFGPU__SCALAR && defined(VMAFGPU__LEVEL_SCRATCH)

@@ -421,8 +421,8 @@ static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int
     }
     snprintf(test_where, sizeof test_where, "%s motion_rows %d to %d, width %d, %d bits, kind %u", functions->name, first, end,
              w, depth, kind);
-    CHECK_INT(functions->motion_rows(&job, first, end), vmafgpu__motion_rows_scalar(&job, first, end));
-    BENCH(functions, depth > 8 ? "motion_rows words" : "motion_rows bytes", w * ROWS, functions->motion_rows(&job, 0, ROWS));
+    CHECK_INT(functions->motion->rows(&job, first, end), vmafgpu__motion_rows_scalar(&job, first, end));
+    BENCH(functions, depth > 8 ? "motion_rows words" : "motion_rows bytes", w * ROWS, functions->motion->rows(&job, 0, ROWS));
     for (int i = 0; i < MARGIN - 8; i++) {
         for (int k = 0; k < 4; k++) {
             CHECK(lines[k][i] == 0x5a5a && lines[k][LINE - 1 - i] == 0x5a5a);
@@ -564,7 +564,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             vmafgpu__vif_picture distorted[BAND_DISTORTED];
             vmafgpu__vif_sums *to[BAND_DISTORTED];
             vmafgpu__vif_job job;
-            block scratch = block_make(sides[k]->vif_scratch_size(w, count, threads), 0xa5);
+            block scratch = block_make(sides[k]->vif->scratch_size(w, count, threads), 0xa5);
             memset(&job, 0, sizeof job);
             memset(distorted, 0, sizeof distorted);
             for (int i = 0; i <= count; i++) {
@@ -589,18 +589,18 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             job.end = end;
             job.images_only = scale == 0 && has_next && h % 7 == 0;
             job.plan = &v->plan;
-            job.log_table = sides[k]->log_entries ? v->cpu->log_table : NULL;
+            job.log_table = sides[k]->vif->log_entries ? v->cpu->log_table : NULL;
             job.scratch = scratch.bytes;
             job.widest = vmafgpu__vif_strip_width(count, threads);
             snprintf(test_where, sizeof test_where, "%s vif_rows %.200s, scale %d, rows %d to %d", level->name, what, scale,
                      first, end);
-            sides[k]->vif_rows(&job, to);
+            sides[k]->vif->rows(&job, to);
             if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
                 char name[32];
                 snprintf(name, sizeof name, "vif_rows scale %d%s", scale, scale ? "" : is_wide ? " words" : " bytes");
-                BENCH(level, name, w * (end - first), level->vif_rows(&job, to));
+                BENCH(level, name, w * (end - first), level->vif->rows(&job, to));
                 memset(sums[0], 0, sizeof sums[0]);
-                level->vif_rows(&job, to);
+                level->vif->rows(&job, to);
             }
             block_free(&scratch);
         }
@@ -665,19 +665,19 @@ static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             task.scratch = scratch[k].bytes;
             snprintf(test_where, sizeof test_where, "%s adm_rows %.200s, scale %d, rows 0 to %d to %d", level->name, what, scale,
                      cut, g.h);
-            sides[k]->adm_rows(&task, 0, cut, sums[k]);
+            sides[k]->adm->rows(&task, 0, cut, sums[k]);
             for (int i = 0; i <= count; i++) {
                 check_written(&low[k][i], &low[k][i], 0, has_low ? cut : 0, (int)vmafgpu__padded(g.w));
             }
             if (cut < g.h) {
-                sides[k]->adm_rows(&task, cut, g.h, sums[k]);
+                sides[k]->adm->rows(&task, cut, g.h, sums[k]);
             }
             if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
                 char name[32];
                 vmafgpu__adm_sums unused[BAND_DISTORTED];
                 memset(unused, 0, sizeof unused);
                 snprintf(name, sizeof name, "adm_rows scale %d%s", scale, scale ? "" : is_wide ? " words" : " bytes");
-                BENCH(level, name, task.in_width * task.in_height, level->adm_rows(&task, 0, g.h, unused));
+                BENCH(level, name, task.in_width * task.in_height, level->adm->rows(&task, 0, g.h, unused));
             }
         }
         CHECK(memcmp(sums[0][0].denominator, sums[1][0].denominator, sizeof sums[0][0].denominator) == 0);
@@ -1077,7 +1077,9 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     enum { ROWS = VMAFGPU__FLOAT_ROWS, MEANS = VMAFGPU__FVIF_MEANS, MARGIN = VMAFGPU__MARGIN };
     static const int counts[] = {3, 5, 9, 17, 2 * VMAFGPU__FLOAT_REACH + 1};
     static const double variances[] = {2, 0.7, 5};
-    const vmafgpu__float_functions *f = level->floats, *plain = &vmafgpu__float_level_scalar;
+    const vmafgpu__floats_functions *f = level->floats, *plain = &vmafgpu__floats_level_scalar;
+    const vmafgpu__float_ansnr_functions *ansnr = level->float_ansnr, *plain_ansnr = &vmafgpu__float_ansnr_level_scalar;
+    const vmafgpu__float_vif_functions *vif = level->float_vif, *plain_vif = &vmafgpu__float_vif_level_scalar;
     static float a[FLOAT_LINES][FLOAT_PITCH], b[FLOAT_LINES][FLOAT_PITCH], means[MEANS][FLOAT_PITCH];
     static line got[MEANS * ROWS], expected[MEANS * ROWS];
     static uint8_t samples[2 * FLOAT_PITCH];
@@ -1120,10 +1122,10 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
         f->weigh_rows(from[0], taps, count, w, to[0][0]);
         plain->weigh_rows(from[0], taps, count, w, to[1][0]);
         check_rows_of(got, expected, ROWS, w);
-        f->vif_down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[0]);
-        plain->vif_down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[1]);
+        vif->down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[0]);
+        plain_vif->down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[1]);
         check_rows_of(got, expected, MEANS * ROWS, w);
-        BENCH(level, "float vif_down", w * ROWS, f->vif_down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[0]));
+        BENCH(level, "float vif_down", w * ROWS, vif->down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[0]));
         for (int x = 0; x < FLOAT_PITCH; x++) {
             const float r = a[0][x], d = kind ? r : b[0][x] / 4 + r / 2;
             means[0][x] = r;
@@ -1139,11 +1141,11 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
             const double variance = variances[i];
             const vmafgpu__float_vif_limits limits = {(float)variance, i == 1 ? 1.0f : 100.0f,
                                                       (float)(variance * variance / 65025.0), variance, variance == 2};
-            f->vif_along(lines, taps, reach, &limits, w, row_of(&got[0]), row_of(&got[1]));
-            plain->vif_along(lines, taps, reach, &limits, w, row_of(&expected[0]), row_of(&expected[1]));
+            vif->along(lines, taps, reach, &limits, w, row_of(&got[0]), row_of(&got[1]));
+            plain_vif->along(lines, taps, reach, &limits, w, row_of(&expected[0]), row_of(&expected[1]));
             check_rows_of(got, expected, 2, w);
             BENCH(level, "float vif_along", w,
-                  f->vif_along(lines, taps, reach, &limits, w, (float *)(void *)(got[0].bytes + GUARD_BYTES),
+                  vif->along(lines, taps, reach, &limits, w, (float *)(void *)(got[0].bytes + GUARD_BYTES),
                                (float *)(void *)(got[1].bytes + GUARD_BYTES)));
         }
     }
@@ -1151,15 +1153,15 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
         to[0][0][k] = row_of(&got[k]);
         to[1][0][k] = row_of(&expected[k]);
     }
-    f->ansnr_along(a[0] + MARGIN, w, to[0][0]);
-    plain->ansnr_along(a[0] + MARGIN, w, to[1][0]);
+    ansnr->along(a[0] + MARGIN, w, to[0][0]);
+    plain_ansnr->along(a[0] + MARGIN, w, to[1][0]);
     check_rows_of(got, expected, 3, w);
     for (int k = 0; k < 5; k++) {
         from[0][k] = a[k];
         from[1][k] = b[k];
     }
-    f->ansnr_terms(from[0], from[1], w, row_of(&got[0]), row_of(&got[1]));
-    plain->ansnr_terms(from[0], from[1], w, row_of(&expected[0]), row_of(&expected[1]));
+    ansnr->terms(from[0], from[1], w, row_of(&got[0]), row_of(&got[1]));
+    plain_ansnr->terms(from[0], from[1], w, row_of(&expected[0]), row_of(&expected[1]));
     check_rows_of(got, expected, 2, w);
 }
 
@@ -1174,7 +1176,7 @@ static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) 
     }
     snprintf(test_where, sizeof test_where, "%s sums of rows, width %d, kind %d", level->name, w, kind);
     for (int wide = 0; wide < 2; wide++) {
-        CHECK_INT(level->psnr_row(rows[0], rows[1], wide, w), vmafgpu__psnr_row_scalar(rows[0], rows[1], wide, w));
+        CHECK_INT(level->psnr->row(rows[0], rows[1], wide, w), vmafgpu__psnr_row_scalar(rows[0], rows[1], wide, w));
         for (int other = 0; other < 2; other++) {
             uint64_t sums[2] = {1, 2}, sum = 1, squares = 2;
             for (int x = 0; x < w; x++) {
@@ -1184,7 +1186,7 @@ static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) 
                 sum += (uint64_t)left;
                 squares += (uint64_t)square;
             }
-            level->float_row(rows[0], other ? rows[1] : NULL, wide, w, sums);
+            level->float_psnr->row(rows[0], other ? rows[1] : NULL, wide, w, sums);
             CHECK(other || sums[0] == sum);
             CHECK_INT(sums[1], squares);
         }

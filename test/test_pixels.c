@@ -99,7 +99,7 @@ static void test_cube(void) {
                 job.wide = depth > 8;
                 job.shift = 0;
                 wrong = 0;
-                levels[l]->pixels_row(&job, pixels, count, out);
+                levels[l]->pixels->luma(&job, pixels, count, out);
                 for (int i = 0; i < count; i++) {
                     const uint8_t *at = pixels + 4 * (size_t)i;
                     wrong += (job.wide ? vmafgpu__word(out, i) : out[i]) != vmafgpu__colour_sample(&p, at[0], at[1], at[2]);
@@ -155,7 +155,7 @@ static void test_chroma_levels(void) {
                      is_full ? "full" : "limited", depth, one);
             for (int l = 0; l < 3; l++) {
                 long wrong = 0;
-                levels[l]->chroma_row(&job, rows, ROW, out);
+                levels[l]->pixels->chroma(&job, rows, ROW, out);
                 for (int i = 0; i < 2 * ROW; i++) {
                     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
                     vmafgpu__unpack_pixels(job.form, NULL, pixels + 4 * (i / 2), 1, codes);

@@ -354,8 +354,8 @@
  *
  *   >>settings          compilers, switches, what must not be fused or reordered
  *   >>arithmetic        what is computed per sample, once for every backend
- *   >>sums              what a backend delivers for a pair: integers
  *   >>launch            what the host tells a kernel; shared memory
+ *   >>sums              what a backend delivers for a pair: integers
  *   >>edits arithmetic  what a changed rectangle changes; predictions of that, and of maps
  *   >>context           the types of the engine
  *   >>memory            allocation, carving, errors, log
@@ -1494,6 +1494,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 enum {
     VMAFGPU__SCALES = 4,
     VMAFGPU__BANDS = 3,                  /* of ADM's wavelet: h, v, d */
+    VMAFGPU__MAX_VARIANTS = 8,           /* sets of options that change a feature's sums */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
@@ -1729,100 +1730,6 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 }
 
 /* ================================================================================================
- * >>sums                                         what a backend delivers for a frame pair
- * ================================================================================================
- * A variant is a set of options that changes sums; options that act on sums later (weights, clips) make none.
- */
-enum { VMAFGPU__MAX_VARIANTS = 8 };
-
-typedef struct vmafgpu__vif_sums {
-    int64_t numerator[VMAFGPU__MAX_VARIANTS];   /* sum of log2(n2 / n1), times 2048 */
-    int64_t denominator;                        /* sum of log2(1 + s1 / noise), times 2048 */
-    int64_t flat_noise;                         /* sum of s2 where s1 is below the noise */
-    int64_t flat_count;                         /* number of those samples */
-} vmafgpu__vif_sums;
-
-typedef struct vmafgpu__adm_sums {
-    int64_t denominator[VMAFGPU__BANDS];
-    int64_t numerator[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];
-    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];   /* of aim, the additive impairment measure */
-} vmafgpu__adm_sums;
-
-enum { VMAFGPU__CAMBI_SCALES = 5, VMAFGPU__CAMBI_CONTRASTS = 32 };
-
-/* Per scale the sum of the largest c-values, in units of 2^-24, of which all are multiples: [0] of the distorted frame,
- * [1] of the reference. */
-typedef struct vmafgpu__cambi_sums {
-    int64_t top[2][VMAFGPU__CAMBI_SCALES];
-} vmafgpu__cambi_sums;
-
-/* Scores of the chroma planes. The only float product of a backend; the order of its operations is part of it. */
-typedef struct vmafgpu__speed_sums {
-    float   score[2];                           /* u, v */
-    int32_t singular[2];                        /* no score: a covariance matrix has no inverse */
-} vmafgpu__speed_sums;
-
-typedef struct vmafgpu__sums {
-    int64_t             motion[2];              /* against the previous frame, and the one before it */
-    vmafgpu__vif_sums   vif[VMAFGPU__SCALES];
-    vmafgpu__adm_sums   adm[VMAFGPU__SCALES];
-    vmafgpu__cambi_sums cambi[VMAFGPU__MAX_VARIANTS];
-    vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
-} vmafgpu__sums;
-
-/* What a backend is asked to compute; fixed at open. */
-typedef struct vmafgpu__adm_variant {
-    double   gain_limit;
-    uint32_t factor[VMAFGPU__SCALES][2];        /* contrast sensitivity in fixed point: h and v, d */
-} vmafgpu__adm_variant;
-
-/* The picture that CAMBI looks at: the distorted frame as it was encoded, or the reference as it was before that. */
-typedef struct vmafgpu__cambi_picture {
-    int width, height;
-    int window;                                 /* side of the window in which values are counted; odd */
-    int mask_threshold;                         /* of 49 neighbours more than this must be flat */
-} vmafgpu__cambi_picture;
-
-typedef struct vmafgpu__cambi_variant {
-    vmafgpu__cambi_picture picture[2];          /* distorted, reference */
-    int    pictures;                            /* 2: the reference is looked at, too */
-    int    halved;                              /* scale 0 has half the size already */
-    int    softened;                            /* averages of 2x2 samples undo dither */
-    int    contrasts;                           /* differences of 1..contrasts count */
-    int    limit[VMAFGPU__CAMBI_CONTRASTS];     /* largest sample at which a difference of i + 1 is visible */
-    int    floor;                               /* samples below are too dark, or 0 */
-    int    base, bins;                          /* first value that is ever counted, and how many there are */
-    double topk;                                /* fraction of a scale's c-values that is summed */
-} vmafgpu__cambi_variant;
-
-enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
-
-typedef struct vmafgpu__speed_variant {
-    int    width, height;                       /* of a chroma plane */
-    int    scaled_width, scaled_height;         /* after the prescale */
-    int    resampled, method;                   /* whether there is one, and which */
-    int    columns, rows;                       /* of the plane after the low-pass: a sixteenth */
-    int    blocks_across, blocks_down;
-    int    reach, local_reach;                  /* taps on either side of the centre */
-    float  taps[VMAFGPU__SPEED_TAPS];           /* of the low-pass */
-    float  local_taps[VMAFGPU__SPEED_LOCAL_TAPS];  /* of the local mean */
-    float  noise;                               /* sigma of the neural noise */
-    float  base;                                /* entropy of noise alone */
-    int    weighting;
-} vmafgpu__speed_variant;
-
-typedef struct vmafgpu__plan {
-    int motion[2];                              /* which sums of motion are needed */
-    int vif_variants, adm_variants;
-    int cambi_variants, speed_variants;
-    int vif_skips_scale_0;                      /* nobody wants its sums */
-    double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
-    vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
-    vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
-    vmafgpu__speed_variant speed[VMAFGPU__MAX_VARIANTS];
-} vmafgpu__plan;
-
-/* ================================================================================================
  * >>launch                                       what the host tells a GPU kernel
  * ================================================================================================
  * Each kernel takes one of these structs by value. Pointers are device addresses; pitches are in bytes, counted from
@@ -1830,6 +1737,7 @@ typedef struct vmafgpu__plan {
  * sums. What a block lays out in shared memory is counted here, in bytes: the host asks for that much, and each kernel
  * asserts that its own layout has this size.
  */
+struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
 /* Luma of one pair. Planes start at multiples of 16 bytes, pitches are multiples of 16, rows are whole 4-byte words,
@@ -1860,7 +1768,7 @@ typedef struct vmafgpu__gpu_past {
 } vmafgpu__gpu_past;
 
 typedef struct vmafgpu__batch {
-    vmafgpu__sums    *sums;                 /* [pairs], cleared before the first launch */
+    struct vmafgpu__sums    *sums;                 /* [pairs], cleared before the first launch */
     int32_t           pairs;
     int32_t           width, height;        /* luma */
     int32_t           bit_depth;
@@ -1996,6 +1904,32 @@ typedef struct vmafgpu__sequence_launch {
 #define VMAFGPU__PASS VMAFGPU__PASS_SHARED
 #include VMAFGPU_SELF
 #undef VMAFGPU__PASS
+
+/* ================================================================================================
+ * >>sums                                         what a backend delivers for a frame pair
+ * ================================================================================================
+ * A variant is a set of options that changes sums; options that act on sums later (weights, clips) make none. Chapters have the
+ * parts. Features that are measured by themselves are not here: they deliver vmafgpu__value instead, see >>features.
+ */
+typedef struct vmafgpu__sums {
+    int64_t             motion[2];              /* against the previous frame, and the one before it */
+    vmafgpu__vif_sums   vif[VMAFGPU__SCALES];
+    vmafgpu__adm_sums   adm[VMAFGPU__SCALES];
+    vmafgpu__cambi_sums cambi[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
+} vmafgpu__sums;
+
+/* What a backend is asked to compute; fixed at open. */
+typedef struct vmafgpu__plan {
+    int motion[2];                              /* which sums of motion are needed */
+    int vif_variants, adm_variants;
+    int cambi_variants, speed_variants;
+    int vif_skips_scale_0;                      /* nobody wants its sums */
+    double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__speed_variant speed[VMAFGPU__MAX_VARIANTS];
+} vmafgpu__plan;
 
 /* ================================================================================================
  * >>edits arithmetic                             what a changed rectangle changes; predictions of that, and of maps
@@ -6838,6 +6772,18 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
  * ================================================================================================
  * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
  */
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- sums, also of a build without the feature ---- */
+
+typedef struct vmafgpu__vif_sums {
+    int64_t numerator[VMAFGPU__MAX_VARIANTS];   /* sum of log2(n2 / n1), times 2048 */
+    int64_t denominator;                        /* sum of log2(1 + s1 / noise), times 2048 */
+    int64_t flat_noise;                         /* sum of s2 where s1 is below the noise */
+    int64_t flat_count;                         /* number of those samples */
+} vmafgpu__vif_sums;
+
+#endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__vif_columns[] = {
@@ -9337,6 +9283,22 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>adm                                          detail lost and added, in wavelet bands
  * ================================================================================================ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- sums, also of a build without the feature ---- */
+
+typedef struct vmafgpu__adm_sums {
+    int64_t denominator[VMAFGPU__BANDS];
+    int64_t numerator[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];
+    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];   /* of aim, the additive impairment measure */
+} vmafgpu__adm_sums;
+
+typedef struct vmafgpu__adm_variant {
+    double   gain_limit;
+    uint32_t factor[VMAFGPU__SCALES][2];        /* contrast sensitivity in fixed point: h and v, d */
+} vmafgpu__adm_variant;
+
+#endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__adm_columns[] = {
@@ -11547,6 +11509,38 @@ VMAFGPU__COLD_END
  * often its own value and those near it occur in a window around it. All integers up to one product in float. A picture
  * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
  */
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- sums, also of a build without the feature ---- */
+
+enum { VMAFGPU__CAMBI_SCALES = 5, VMAFGPU__CAMBI_CONTRASTS = 32 };
+
+/* Per scale the sum of the largest c-values, in units of 2^-24, of which all are multiples: [0] of the distorted frame,
+ * [1] of the reference. */
+typedef struct vmafgpu__cambi_sums {
+    int64_t top[2][VMAFGPU__CAMBI_SCALES];
+} vmafgpu__cambi_sums;
+
+/* The picture that CAMBI looks at: the distorted frame as it was encoded, or the reference as it was before that. */
+typedef struct vmafgpu__cambi_picture {
+    int width, height;
+    int window;                                 /* side of the window in which values are counted; odd */
+    int mask_threshold;                         /* of 49 neighbours more than this must be flat */
+} vmafgpu__cambi_picture;
+
+typedef struct vmafgpu__cambi_variant {
+    vmafgpu__cambi_picture picture[2];          /* distorted, reference */
+    int    pictures;                            /* 2: the reference is looked at, too */
+    int    halved;                              /* scale 0 has half the size already */
+    int    softened;                            /* averages of 2x2 samples undo dither */
+    int    contrasts;                           /* differences of 1..contrasts count */
+    int    limit[VMAFGPU__CAMBI_CONTRASTS];     /* largest sample at which a difference of i + 1 is visible */
+    int    floor;                               /* samples below are too dark, or 0 */
+    int    base, bins;                          /* first value that is ever counted, and how many there are */
+    double topk;                                /* fraction of a scale's c-values that is summed */
+} vmafgpu__cambi_variant;
+
+#endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__cambi_columns[] = {
@@ -13456,6 +13450,33 @@ VMAFGPU__COLD_END
  * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
  * element still sees the same operations one after another.
  */
+#if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
+
+/* ---- sums, also of a build without the feature ---- */
+
+/* Scores of the chroma planes. The only float product of a backend; the order of its operations is part of it. */
+typedef struct vmafgpu__speed_sums {
+    float   score[2];                           /* u, v */
+    int32_t singular[2];                        /* no score: a covariance matrix has no inverse */
+} vmafgpu__speed_sums;
+
+enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
+
+typedef struct vmafgpu__speed_variant {
+    int    width, height;                       /* of a chroma plane */
+    int    scaled_width, scaled_height;         /* after the prescale */
+    int    resampled, method;                   /* whether there is one, and which */
+    int    columns, rows;                       /* of the plane after the low-pass: a sixteenth */
+    int    blocks_across, blocks_down;
+    int    reach, local_reach;                  /* taps on either side of the centre */
+    float  taps[VMAFGPU__SPEED_TAPS];           /* of the low-pass */
+    float  local_taps[VMAFGPU__SPEED_LOCAL_TAPS];  /* of the local mean */
+    float  noise;                               /* sigma of the neural noise */
+    float  base;                                /* entropy of noise alone */
+    int    weighting;
+} vmafgpu__speed_variant;
+
+#endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__speed_columns[] = {
@@ -13613,7 +13634,7 @@ VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, 
 typedef struct vmafgpu__speed_launch {
     float                 *scratch;
     vmafgpu__speed_scratch layout;
-    vmafgpu__sums         *sums;            /* [pairs] */
+    struct vmafgpu__sums         *sums;            /* [pairs] */
     uint32_t pairs;                         /* bit set: the pair has a distorted frame */
     int32_t  variant;
     int32_t  columns, rows, blocks_across, blocks_down;

@@ -368,9 +368,24 @@
  *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion share
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu state         what the backend on the CPU has
- *   >>pixels  >>vif  >>motion  >>adm  >>cambi  >>speed  >>floats  >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede
- *   >>float ansnr  >>float motion  >>float vif      chapters: all of a feature in five parts, which are shared with kernels, on the
- *                       CPU, lanes or vectors, on a GPU, tables
+ *   Chapters. Each has all of a feature, in five parts: shared with kernels, on the CPU, lanes or vectors, on a GPU, tables.
+ *   >>pixels            RGB frames become planes
+ *   >>vif               visual information fidelity, in integers
+ *   >>motion            how the blurred reference differs from the frames before it, in integers
+ *   >>adm               detail lost and added, in wavelet bands of integers
+ *   >>cambi             banding: flat areas whose values differ by little
+ *   >>speed             speed_chroma: entropy of the chroma planes, in float
+ *   >>speed temporal    speed_temporal: entropy of how luma has changed
+ *   >>floats            what the float features share: samples, weighted sums, resampled pictures
+ *   >>psnr              peak signal-to-noise ratio of each plane
+ *   >>float psnr        float_psnr and float_moment: sums of luma's squares
+ *   >>ssim              float_ssim and float_ms_ssim: structural similarity at one scale, and at five
+ *   >>psnr_hvs          PSNR of what the eye sees of 8x8 blocks
+ *   >>float adm         adm in float throughout
+ *   >>ciede             CIEDE2000: how far colours are apart
+ *   >>float ansnr       signal-to-noise ratio of smoothed pictures
+ *   >>float motion      the difference of blurred references, in float
+ *   >>float vif         visual information fidelity, in float
  *   >>cpu               the backend on the CPU, and the choice of a level
  *   >>lzma              kernels as they are packed
  *   >>driver            a vendor's API, found at run time, and the kernels for it
@@ -6164,10 +6179,11 @@ struct vmafgpu__cpu {
 #ifdef VMAFGPU__PASS
 
 /* ================================================================================================
- * >>pixels                                       frames in RGB become planes
+ * >>pixels                                       RGB frames become planes
  * ================================================================================================
  * They do so at the door: behind it a frame is planes in the config's format, on the CPU in memory of its own, on a GPU in the
  * planes that it copies others to.
+ * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -6768,9 +6784,10 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 #endif
 
 /* ================================================================================================
- * >>vif                                          visual information fidelity
+ * >>vif                                          visual information fidelity, in integers
  * ================================================================================================
  * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
+ * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -7873,6 +7890,9 @@ static VMAFGPU__APART void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s
     }
 }
 
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
 /* ---- along the rows, and the statistics ---- */
 
 /* Weighted sums of lines: of one, of two or of all. Many sums keep the multipliers busy, as far as there are registers. */
@@ -8679,8 +8699,11 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>motion                                       the blurred reference against those before it
- * ================================================================================================ */
+ * >>motion                                       how the blurred reference differs from the frames before it, in integers
+ * ================================================================================================
+ * After libvmaf's integer_motion.c.
+ * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__motion_columns[] = {
@@ -9281,8 +9304,11 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>adm                                          detail lost and added, in wavelet bands
- * ================================================================================================ */
+ * >>adm                                          detail lost and added, in wavelet bands of integers
+ * ================================================================================================
+ * After libvmaf's integer_adm.c.
+ * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
 /* ---- sums, also of a build without the feature ---- */
@@ -11082,6 +11108,9 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
                                    &rows[3 * i + ring]);
 }
 
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
 /* ---- masked cubes ----
  *
  * A third of the signals is above the threshold, too scattered for a branch to pay. A level that can push lanes together
@@ -11505,9 +11534,11 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ by little
  * ================================================================================================
+ * After libvmaf's cambi.c.
  * A picture becomes 10 bits deep; flat neighbourhoods are marked; then, on five scales, each marked sample asks how
  * often its own value and those near it occur in a window around it. All integers up to one product in float. A picture
  * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
+ * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -12442,6 +12473,9 @@ static void vmafgpu__cambi_recount_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__cambi_count_scale(v, index, v->cambi->scale);
 }
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ---- pooling ---- */
 
@@ -13442,13 +13476,15 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>speed                                        entropy of the chroma planes, or of what moves, in float
+ * >>speed                                        speed_chroma: entropy of the chroma planes, in float
  * ================================================================================================
+ * After libvmaf's speed.c.
  * A plane is low-passed to a sixteenth of its size and freed of its local mean. The covariance of its 5x5 blocks gives
  * eigenvalues and, through the inverse, a variance for each block; from both follows the entropy of each block, and the
  * score is how far reference and distorted are apart. The result hangs on the rounding of every operation, so their
  * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
  * element still sees the same operations one after another.
+ * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -13483,11 +13519,6 @@ static const vmafgpu__column vmafgpu__speed_columns[] = {
     { "speed_chroma_u", "Speed_chroma_feature_speed_chroma_u_score", 0, 0, 0 },
     { "speed_chroma_v", "Speed_chroma_feature_speed_chroma_v_score", 0, 0, 0 },
     { "speed_chroma_uv", "Speed_chroma_feature_speed_chroma_uv_score", 0, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
-};
-
-static const vmafgpu__column vmafgpu__speed_temporal_columns[] = {
-    { "speed_temporal", "Speed_temporal_feature_speed_temporal_score", 0, 0, 0 },
     { NULL, NULL, 0, 0, 0 }
 };
 
@@ -13668,17 +13699,6 @@ typedef struct vmafgpu__speed_launch {
 enum { VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
-};
-
-#define VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(X) \
-    X(VMAFGPU__SPEED_REF_DIFF, "speed_use_ref_diff", "urd", VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum {
-    VMAFGPU__SPEED_SHARED = (int)VMAFGPU__SPEED_NOISE,
-    VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ID)
-};
-static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__SPEED_SHARED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ROW)
-    VMAFGPU__LAST_OPTION
 };
 
 enum {
@@ -14588,112 +14608,6 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
     *out++ = (double)both < limit ? (double)both : limit;
 }
 
-/* ---- of what moves: the same for two planes, how luma has changed since the frame before in either stream ---- */
-
-/* What an extractor keeps. Behind it the luma of the frame before: the reference's, then the distorted one's. */
-typedef struct vmafgpu__speed_past {
-    vmafgpu__speed_variant variant;
-} vmafgpu__speed_past;
-
-static size_t vmafgpu__speed_luma_bytes(const vmafgpu_config *c) {
-    return ((size_t)c->width << (c->bit_depth > 8)) * (size_t)c->height;
-}
-
-static uint8_t *vmafgpu__speed_past_luma(const vmafgpu *v, const vmafgpu__extractor *e, int side) {
-    return (uint8_t *)e->state + vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
-           (size_t)side * vmafgpu__speed_luma_bytes(&v->config);
-}
-
-static vmafgpu_result vmafgpu__speed_temporal_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__speed_variant variant;
-    if (e->option[VMAFGPU__SPEED_PRESCALE] > 1)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "speed_prescale %.6g is not defined for speed_temporal: libvmaf has no memory for it; 1 is "
-                             "the most", e->option[VMAFGPU__SPEED_PRESCALE]);
-    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
-    return vmafgpu__speed_check(v, e, &variant, "frames");
-}
-
-static uint64_t vmafgpu__speed_temporal_state(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
-           2 * (uint64_t)vmafgpu__speed_luma_bytes(&v->config);
-}
-
-static uint64_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__speed head;
-    vmafgpu__speed_variant variant;
-    vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
-    memset(&head, 0, sizeof head);
-    head.planes = 2;
-    head.variant = &variant;
-    vmafgpu__speed_layout(v, &head, &carver);
-    return vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT) + carver.used;
-}
-
-static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &((vmafgpu__speed_past *)e->state)->variant);
-    return VMAFGPU_OK;
-}
-
-/* The first frame of a clip, or of a pair by itself, has changed nothing. */
-static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
-                                                           const vmafgpu__sight *pair, void *scratch, vmafgpu__value *out) {
-    vmafgpu__speed *speed = (vmafgpu__speed *)scratch;
-    float score = 0;
-    int32_t singular;
-    out->real = 0;
-    if (!pair->history)
-        return VMAFGPU_OK;
-    memset(speed, 0, sizeof *speed);
-    speed->v = v;
-    speed->functions = pair->functions->speed;
-    speed->work = (unsigned char *)scratch + vmafgpu__round_up(sizeof *speed, VMAFGPU__ALIGNMENT);
-    speed->variant = &((const vmafgpu__speed_past *)e->state)->variant;
-    speed->planes = 2;
-    for (int side = 0; side < 2; side++) {
-        speed->change[side].before = vmafgpu__speed_past_luma(v, e, side);
-        speed->change[side].now = &pair->luma[e->option[VMAFGPU__SPEED_REF_DIFF] != 0 ? 0 : side];
-    }
-    const vmafgpu_result result = vmafgpu__speed_look(v, speed, &score, &singular);
-    out->real = (double)score;
-    return result;
-}
-
-static void vmafgpu__speed_temporal_keep(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma) {
-    const size_t row = (size_t)v->config.width << (v->config.bit_depth > 8);
-    for (int side = 0; side < 2; side++)
-        for (int y = 0; y < v->config.height; y++)
-            memcpy(vmafgpu__speed_past_luma(v, e, side) + row * (size_t)y, vmafgpu__view_row(&luma[side], y), row);
-}
-
-/* Not below speed_max_val, which only enters the name, as in libvmaf. */
-static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                           int64_t position, double *out) {
-    (void)sums, (void)v, (void)position;
-    *out = vmafgpu__values(v, e)[0].real;
-}
-
-static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
-    1, 0, 0, vmafgpu__speed_temporal_state, vmafgpu__speed_temporal_scratch, vmafgpu__speed_temporal_prepare,
-    vmafgpu__speed_temporal_measure_pair, NULL, vmafgpu__speed_temporal_keep
-};
-
-static vmafgpu_result vmafgpu__speed_cpu_open(vmafgpu *v) {
-    return vmafgpu__speed_open(v, v->cpu->functions->speed);
-}
-
-static vmafgpu_result vmafgpu__speed_cpu_score(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
-                                               const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
-    (void)member;
-    return vmafgpu__speed_score(v, reference, distorted, sums->speed);
-}
-
-static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
-    NULL, NULL, NULL, vmafgpu__speed_cpu_open, vmafgpu__speed_cpu_score, vmafgpu__speed_close
-};
-
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
 
@@ -15182,7 +15096,168 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
     vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs, NULL
 };
 
-/* ---- the same of what moves: two planes, of the reference and of the distorted frame ---- */
+typedef char vmafgpu__speed_functions_fit[(int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
+
+VMAFGPU__COLD_END
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define VMAFGPU__SPEED_CHROMA_FEATURE \
+    { "speed_chroma", NULL, vmafgpu__speed_columns, vmafgpu__speed_options, 0, 1, vmafgpu__speed_plan, \
+      vmafgpu__speed_finish, NULL, &vmafgpu__speed_cpu, \
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_speed), NULL, NULL }
+#define vmafgpu__speed_level VMAFGPU__LEVEL_NAME(vmafgpu__speed_level)
+#define VMAFGPU__SPEED_LEVEL &vmafgpu__speed_level
+
+#endif
+#endif /* !VMAFGPU_NO_SPEED */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_SPEED)
+#define VMAFGPU__SPEED_CHROMA_FEATURE VMAFGPU__LEFT_OUT("speed_chroma", "VMAFGPU_NO_SPEED", vmafgpu__speed_columns)
+#define VMAFGPU__SPEED_LEVEL NULL
+#endif
+
+/* ================================================================================================
+ * >>speed temporal                               speed_temporal: entropy of how luma has changed
+ * ================================================================================================
+ * After libvmaf's speed.c. The same as speed_chroma, for two planes: how luma has changed since the frame before, in either stream.
+ * Parts: on the CPU, on a GPU, tables.
+ */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+static const vmafgpu__column vmafgpu__speed_temporal_columns[] = {
+    { "speed_temporal", "Speed_temporal_feature_speed_temporal_score", 0, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+
+#endif
+#ifndef VMAFGPU_NO_SPEED
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+#define VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(X) \
+    X(VMAFGPU__SPEED_REF_DIFF, "speed_use_ref_diff", "urd", VMAFGPU__FLAG, 0, 0, 1, NULL)
+enum {
+    VMAFGPU__SPEED_SHARED = (int)VMAFGPU__SPEED_NOISE,
+    VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ID)
+};
+static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__SPEED_SHARED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ROW)
+    VMAFGPU__LAST_OPTION
+};
+
+
+/* What an extractor keeps. Behind it the luma of the frame before: the reference's, then the distorted one's. */
+typedef struct vmafgpu__speed_past {
+    vmafgpu__speed_variant variant;
+} vmafgpu__speed_past;
+
+static size_t vmafgpu__speed_luma_bytes(const vmafgpu_config *c) {
+    return ((size_t)c->width << (c->bit_depth > 8)) * (size_t)c->height;
+}
+
+static uint8_t *vmafgpu__speed_past_luma(const vmafgpu *v, const vmafgpu__extractor *e, int side) {
+    return (uint8_t *)e->state + vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
+           (size_t)side * vmafgpu__speed_luma_bytes(&v->config);
+}
+
+static vmafgpu_result vmafgpu__speed_temporal_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__speed_variant variant;
+    if (e->option[VMAFGPU__SPEED_PRESCALE] > 1)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "speed_prescale %.6g is not defined for speed_temporal: libvmaf has no memory for it; 1 is "
+                             "the most", e->option[VMAFGPU__SPEED_PRESCALE]);
+    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
+    return vmafgpu__speed_check(v, e, &variant, "frames");
+}
+
+static uint64_t vmafgpu__speed_temporal_state(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
+           2 * (uint64_t)vmafgpu__speed_luma_bytes(&v->config);
+}
+
+static uint64_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__speed head;
+    vmafgpu__speed_variant variant;
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
+    memset(&head, 0, sizeof head);
+    head.planes = 2;
+    head.variant = &variant;
+    vmafgpu__speed_layout(v, &head, &carver);
+    return vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT) + carver.used;
+}
+
+static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &((vmafgpu__speed_past *)e->state)->variant);
+    return VMAFGPU_OK;
+}
+
+/* The first frame of a clip, or of a pair by itself, has changed nothing. */
+static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                           const vmafgpu__sight *pair, void *scratch, vmafgpu__value *out) {
+    vmafgpu__speed *speed = (vmafgpu__speed *)scratch;
+    float score = 0;
+    int32_t singular;
+    out->real = 0;
+    if (!pair->history)
+        return VMAFGPU_OK;
+    memset(speed, 0, sizeof *speed);
+    speed->v = v;
+    speed->functions = pair->functions->speed;
+    speed->work = (unsigned char *)scratch + vmafgpu__round_up(sizeof *speed, VMAFGPU__ALIGNMENT);
+    speed->variant = &((const vmafgpu__speed_past *)e->state)->variant;
+    speed->planes = 2;
+    for (int side = 0; side < 2; side++) {
+        speed->change[side].before = vmafgpu__speed_past_luma(v, e, side);
+        speed->change[side].now = &pair->luma[e->option[VMAFGPU__SPEED_REF_DIFF] != 0 ? 0 : side];
+    }
+    const vmafgpu_result result = vmafgpu__speed_look(v, speed, &score, &singular);
+    out->real = (double)score;
+    return result;
+}
+
+static void vmafgpu__speed_temporal_keep(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma) {
+    const size_t row = (size_t)v->config.width << (v->config.bit_depth > 8);
+    for (int side = 0; side < 2; side++)
+        for (int y = 0; y < v->config.height; y++)
+            memcpy(vmafgpu__speed_past_luma(v, e, side) + row * (size_t)y, vmafgpu__view_row(&luma[side], y), row);
+}
+
+/* Not below speed_max_val, which only enters the name, as in libvmaf. */
+static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                           int64_t position, double *out) {
+    (void)sums, (void)v, (void)position;
+    *out = vmafgpu__values(v, e)[0].real;
+}
+
+static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
+    1, 0, 0, vmafgpu__speed_temporal_state, vmafgpu__speed_temporal_scratch, vmafgpu__speed_temporal_prepare,
+    vmafgpu__speed_temporal_measure_pair, NULL, vmafgpu__speed_temporal_keep
+};
+
+static vmafgpu_result vmafgpu__speed_cpu_open(vmafgpu *v) {
+    return vmafgpu__speed_open(v, v->cpu->functions->speed);
+}
+
+static vmafgpu_result vmafgpu__speed_cpu_score(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
+                                               const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
+    (void)member;
+    return vmafgpu__speed_score(v, reference, distorted, sums->speed);
+}
+
+static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
+    NULL, NULL, NULL, vmafgpu__speed_cpu_open, vmafgpu__speed_cpu_score, vmafgpu__speed_close
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
+VMAFGPU__COLD
+
+/* ---- on a GPU ---- */
 
 static const char *vmafgpu__gpu_temporal_kernel(const vmafgpu__site *site, int kernel) {
     (void)site;
@@ -15272,7 +15347,6 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_temporal_measure = {
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
     { 2, 2 }, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
 };
-typedef char vmafgpu__speed_functions_fit[(int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
 VMAFGPU__COLD_END
 #endif
@@ -15280,31 +15354,24 @@ VMAFGPU__COLD_END
 
 /* ---- tables ---- */
 
-#define VMAFGPU__SPEED_CHROMA_FEATURE \
-    { "speed_chroma", NULL, vmafgpu__speed_columns, vmafgpu__speed_options, 0, 1, vmafgpu__speed_plan, \
-      vmafgpu__speed_finish, NULL, &vmafgpu__speed_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_speed), NULL, NULL }
 #define VMAFGPU__SPEED_TEMPORAL_FEATURE \
     { "speed_temporal", NULL, vmafgpu__speed_temporal_columns, vmafgpu__speed_temporal_options, 0, 0, \
       vmafgpu__speed_temporal_plan, vmafgpu__speed_temporal_finish, NULL, &vmafgpu__measured_cpu, \
       VMAFGPU__IF_GPU(&vmafgpu__gpu_temporal), &vmafgpu__speed_temporal_measure, NULL }
-#define vmafgpu__speed_level VMAFGPU__LEVEL_NAME(vmafgpu__speed_level)
-#define VMAFGPU__SPEED_LEVEL &vmafgpu__speed_level
 
 #endif
 #endif /* !VMAFGPU_NO_SPEED */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_SPEED)
-#define VMAFGPU__SPEED_CHROMA_FEATURE VMAFGPU__LEFT_OUT("speed_chroma", "VMAFGPU_NO_SPEED", vmafgpu__speed_columns)
 #define VMAFGPU__SPEED_TEMPORAL_FEATURE VMAFGPU__LEFT_OUT("speed_temporal", "VMAFGPU_NO_SPEED", vmafgpu__speed_temporal_columns)
-#define VMAFGPU__SPEED_LEVEL NULL
 #endif
 
 /* ================================================================================================
- * >>floats                                       what features in float share: samples, weighted sums, chains
+ * >>floats                                       what the float features share: samples, weighted sums, resampled pictures
  * ================================================================================================
  * libvmaf's float features take samples as if they had 8 bits, less 128, and add everything up in single precision: a filter's
  * terms from the first tap on, those of a row from left to right, then the rows from top to bottom. The order is part of
  * the result. So neighbouring pixels are filtered together, each in its own order, and some rows are added up together.
+ * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -15697,6 +15764,7 @@ VMAFGPU__COLD_END
  * >>psnr                                         peak signal-to-noise ratio of each plane
  * ================================================================================================
  * After libvmaf's integer_psnr.c: sums of squared differences, and what is made of them in doubles.
+ * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -15953,6 +16021,7 @@ VMAFGPU__COLD_END
  * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another; samples are multiples of a power
  * of two, so that the sum of squares, each of them rounded to float, is exact in any order while it is below 2^53 units. That
  * can be exceeded at 16 bits only, and then the sum is made as libvmaf does.
+ * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -16281,7 +16350,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>ssim                                         structural similarity at one scale, and at five
+ * >>ssim                                         float_ssim and float_ms_ssim: structural similarity at one scale, and at five
  * ================================================================================================
  * After libvmaf's float_ssim.c, float_ms_ssim.c and iqa: windows of 11x11 over luma, its squares and its product, in floats,
  * rows first. Each product with a tap is rounded to float, the sum of a window's row or column is a double and is rounded
@@ -16291,6 +16360,7 @@ VMAFGPU__COLD_END
  * Here each lane and each thread has its own sum. By how much two such orders can differ is known (half a unit in the last
  * place for each addition); nearly always all doubles that near round to the same float, which then is libvmaf's. If not, the
  * picture is measured again and its terms are added in libvmaf's order.
+ * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -17572,6 +17642,7 @@ VMAFGPU__COLD_END
  * and the squared difference of each coefficient as far as it is above a threshold of masking, weighed by the contrast
  * sensitivity at its frequency. All is float, and a plane's terms, 64 a block, are added up one after another, from left to
  * right and from top to bottom: the sum hangs on that order in its third digit.
+ * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -18211,10 +18282,11 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float adm                                    detail lost and added, in float throughout
+ * >>float adm                                    adm in float throughout
  * ================================================================================================
  * After libvmaf's float_adm.c, adm.c and adm_tools.c. Each sum over a picture is one of floats: rows from left to right, then
  * their sums from top to bottom. So a thread adds whole rows, and the rows' sums are added at the end.
+ * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -19291,6 +19363,7 @@ VMAFGPU__COLD_END
  * end. A row is a multiple of 32 samples long there, with zeros behind the picture. Where it reads outside of a plane, its
  * figures change from run to run, and these are ours: the last luma row of 4:2:0 with an odd height has the last chroma row
  * once more, and what is below a plane otherwise is zero.
+ * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -20298,6 +20371,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * After libvmaf's ansnr.c: the reference is smoothed by 3x3 taps, the distorted picture by 5x5. Each row of taps is summed by
  * itself. The sums for the reference are exact.
+ * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -20611,10 +20685,11 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float motion                                 the difference of blurred references
+ * >>float motion                                 the difference of blurred references, in float
  * ================================================================================================
  * After libvmaf's float_motion.c. References are blurred one by one, and what counts of two of them is a sum in floats. What is
  * kept of the reference before is its samples, which are blurred again: that is less memory than floats, and quick.
+ * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -21178,10 +21253,11 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float vif                                    visual information fidelity in floats
+ * >>float vif                                    visual information fidelity, in float
  * ================================================================================================
  * After libvmaf's float_vif.c and vif_tools.c. Unlike in the integer form a scale's pictures are smoothed by the kernel of that
  * scale before they are halved. Scale 0 is read from the frames row by row, scaled before if that is asked for.
+ * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 

@@ -361,7 +361,7 @@
  *   >>memory            allocation, carving, errors, log
  *   >>text              numbers and sentences
  *   >>frames            the caller's planes: where rows lie, what is legal, copies
- *   >>json  >>model reader  >>models       from a model file, or its C array, to a prediction
+ *   >>json  >>model reader  >>svm reader  >>models       from a model file, or its C array, to a prediction
  *   >>features          what a feature is: options, columns, names
  *   >>gpu features      what several features have on a GPU
  *   >>threads           a frame's work in parts
@@ -386,7 +386,8 @@
  *   >>float ansnr       signal-to-noise ratio of smoothed pictures
  *   >>float motion      the difference of blurred references, in float
  *   >>float vif         visual information fidelity, in float
- *   >>cpu               the backend on the CPU, and the choice of a level
+ *   >>cpu               the choice of a level; views of frames and pieces of work
+ *   >>cpu backend       frames on the CPU, and its memory
  *   >>lzma              kernels as they are packed
  *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
@@ -395,7 +396,9 @@
  *   >>table             the list of features
  *   >>scores            rows, prediction, pooling
  *   >>edits             what other samples in a rectangle change
- *   >>open              from a config to a context
+ *   >>config            what a config may say: defaults, ranges, rules
+ *   >>inputs            models and features of a context, and its columns
+ *   >>open              backends, and the steps from a config to a context
  *   >>public            the functions of the API
  *   >>levels            names of vector code
  *   >>level operations  an instruction set, one row per operation
@@ -3987,6 +3990,9 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
     return vmafgpu__read_knots(b, values[VMAFGPU__KEY_KNOTS], svm);
 }
 
+/* ================================================================================================
+ * >>svm reader                                   libsvm's text inside a model file, and the whole model
+ * ================================================================================================ */
 /* The next word of the current line of the text inside a checked string: its length, 0 at the end of the line, -1 when
  * it does not fit. */
 static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char word[VMAFGPU__TOKEN]) {
@@ -7356,14 +7362,17 @@ static uint64_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_fu
     return functions->vif->scratch_size(v->config.width, together, threads);
 }
 
+static void vmafgpu__vif_add_sums(vmafgpu__vif_sums *to, const vmafgpu__vif_sums *sums, int variants) {
+    to->denominator += sums->denominator;
+    to->flat_noise += sums->flat_noise;
+    to->flat_count += sums->flat_count;
+    for (int i = 0; i < variants; i++)
+        to->numerator[i] += sums->numerator[i];
+}
+
 static void vmafgpu__vif_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums) {
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        to->vif[s].denominator += sums->vif[s].denominator;
-        to->vif[s].flat_noise += sums->vif[s].flat_noise;
-        to->vif[s].flat_count += sums->vif[s].flat_count;
-        for (int i = 0; i < v->plan.vif_variants; i++)
-            to->vif[s].numerator[i] += sums->vif[s].numerator[i];
-    }
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        vmafgpu__vif_add_sums(&to->vif[s], &sums->vif[s], v->plan.vif_variants);
 }
 
 static vmafgpu_result vmafgpu__vif_cpu_open(vmafgpu *v) {
@@ -8326,11 +8335,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
             if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue;   /* lanes hold more */
             vmafgpu__vif_deliver(job->plan, &totals, d == 0, samples, &part);
-            for (int k = 0; k < job->plan->vif_variants; k++)
-                sums[d]->numerator[k] += part.numerator[k];
-            sums[d]->denominator += part.denominator;
-            sums[d]->flat_noise += part.flat_noise;
-            sums[d]->flat_count += part.flat_count;
+            vmafgpu__vif_add_sums(sums[d], &part, job->plan->vif_variants);
             samples = 0;
         }
     }
@@ -12373,10 +12378,23 @@ static int64_t vmafgpu__cambi_units(float value) {
     return (int64_t)((double)value * 16777216.0);
 }
 
+enum {
+    VMAFGPU__CAMBI_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + VMAFGPU__CAMBI_GROUP) / VMAFGPU__CAMBI_GROUP * VMAFGPU__CAMBI_GROUP
+};
+
+/* Adds up the columns of a window: `cell` is in the histogram of the leftmost one. */
+static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int window, int span, uint16_t *count) {
+    enum { GROUP = VMAFGPU__CAMBI_GROUP };
+    memset(count, 0, sizeof(uint16_t) * (size_t)span);
+    for (int k = 0; k < window; k++, cell += size)
+        for (int g = 0; g < span; g += GROUP)
+            for (int i = 0; i < GROUP; i++)
+                count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
+}
+
 /* Counts in the rows first..end-1 of a strip that begins at column x0. */
 static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                         int first, int end) {
-    enum { GROUP = VMAFGPU__CAMBI_GROUP, MAX_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + GROUP) / GROUP * GROUP };
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const vmafgpu__plane *codes = &cambi->codes[scale];
     const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
@@ -12389,7 +12407,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
     int64_t sum = band->sum[scale];
     float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
     uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* columns outside stay empty */
-    uint16_t count[MAX_SPAN];
+    uint16_t count[VMAFGPU__CAMBI_SPAN];
     memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
     for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
         vmafgpu__cambi_plain_count(origin, size, lead, codes->data + y * codes->stride + left, right - left, 1);
@@ -12415,11 +12433,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
                 for (int i = 0; i < span; i++)
                     count[i] = (uint16_t)(count[i] + reached[i] - left_behind[i]);
             } else {
-                memset(count, 0, sizeof(uint16_t) * (size_t)span);
-                for (int k = 0; k < window; k++, cell += size)
-                    for (int g = 0; g < span; g += GROUP)
-                        for (int i = 0; i < GROUP; i++)
-                            count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
+                vmafgpu__cambi_count_window(cell, size, window, span, count);
             }
             last_x = x;
             const float value = vmafgpu__cambi_value(
@@ -21151,34 +21165,42 @@ static void vmafgpu__fmotion_enqueue_chroma(const vmafgpu__work *work, const vma
     vmafgpu__enqueue_planes(work, VMAFGPU__FMOTION_MAKE_PLANES, &launch);
 }
 
+/* Of both planes and scales. */
+static void vmafgpu__fmotion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__fmotion_places *layout,
+                                  vmafgpu__blur_launch *launch) {
+    const vmafgpu_config *c = work->site->config;
+    float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
+    size_t halved;
+    int reach;
+    const float *given = vmafgpu__fmotion_taps(e, &reach);
+    vmafgpu__fmotion_tables(c, NULL, &halved);
+    memset(launch, 0, sizeof *launch);
+    launch->batch = *work->batch;
+    launch->scratch = work->scratch;
+    launch->scratch_size = layout->size;
+    launch->bytes = c->bit_depth == 8 ? 1 : 2;
+    launch->unit = vmafgpu__float_unit(c);
+    launch->columns = (const uint64_t *)(const void *)work->tables + halved;
+    launch->rows = launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__fmotion_half(c->width));
+    memcpy(launch->input, layout->picture, sizeof launch->input);
+    /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
+    taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
+    if (reach)
+        memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
+    vmafgpu__blur_taps(launch, taps, VMAFGPU__BLUR_MOTION_REACH);
+}
+
 static void vmafgpu__gpu_fmotion_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const vmafgpu_config *c = work->site->config;
     const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(c, e);
     vmafgpu__blur_launch launch;
     vmafgpu__chains_launch chains;
     vmafgpu__shape shape;
-    size_t halved;
-    float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
-    int reach, blocks = 0;
-    const float *given = vmafgpu__fmotion_taps(e, &reach);
+    int blocks = 0;
     if (vmafgpu__fmotion_is_zero(e))
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
-    vmafgpu__fmotion_tables(c, NULL, &halved);
-    memset(&launch, 0, sizeof launch);
-    launch.batch = *work->batch;
-    launch.scratch = work->scratch;
-    launch.scratch_size = layout.size;
-    launch.bytes = c->bit_depth == 8 ? 1 : 2;
-    launch.unit = vmafgpu__float_unit(c);
-    launch.columns = (const uint64_t *)(const void *)work->tables + halved;
-    launch.rows = launch.columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__fmotion_half(c->width));
-    memcpy(launch.input, layout.picture, sizeof launch.input);
-    /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
-    taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
-    if (reach)
-        memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
-    vmafgpu__blur_taps(&launch, taps, VMAFGPU__BLUR_MOTION_REACH);
+    vmafgpu__fmotion_fill(work, e, &layout, &launch);
     /* Distorted chroma must be legal as well: its squares are sums that nobody reads. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
@@ -22274,8 +22296,9 @@ static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
       VMAFGPU__MOTION_CHAIN }
 };
 
-/* ---- the backend: frames ---- */
-
+/* ================================================================================================
+ * >>cpu backend                                  frames on the CPU, and its memory
+ * ================================================================================================ */
 static void vmafgpu__frame_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     if (index < v->cpu->chains.threads)
@@ -23022,10 +23045,21 @@ static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     return ((2 + slot % 2) << bits) + 16 * rest + vmafgpu__lzma_turned(s, s->odds.low, 4);
 }
 
+/* Before the first bit, of a stream with this head. */
+static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uint8_t *end) {
+    uint16_t *const odds = (uint16_t *)(void *)&s->odds;
+    for (size_t i = 0; i < sizeof s->odds / sizeof *odds; i++)
+        odds[i] = 1024;
+    s->in = head + VMAFGPU__LZMA_HEAD + 5;
+    s->in_end = end;
+    s->range = 0xffffffffu;
+    s->code = (uint32_t)s->in[-4] << 24 | (uint32_t)s->in[-3] << 16 | (uint32_t)s->in[-2] << 8 | s->in[-1];
+    s->is_cut = 0;
+}
+
 /* The first `size` bytes of a stream; whether it has them. */
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
-    uint16_t *const odds = (uint16_t *)(void *)&s->odds;
     uint32_t last[4] = {0, 0, 0, 0};                    /* distances, less 1 */
     unsigned state = 0;                                 /* what came last: literals below 7 */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
@@ -23033,13 +23067,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
     if (byte_bits + place_bits > 4)
         return 0;
-    for (size_t i = 0; i < sizeof s->odds / sizeof *odds; i++)
-        odds[i] = 1024;
-    s->in = head + VMAFGPU__LZMA_HEAD + 5;
-    s->in_end = head + in_size;
-    s->range = 0xffffffffu;
-    s->code = (uint32_t)s->in[-4] << 24 | (uint32_t)s->in[-3] << 16 | (uint32_t)s->in[-2] << 8 | s->in[-1];
-    s->is_cut = 0;
+    vmafgpu__lzma_begin(s, head, head + in_size);
     for (size_t made = 0; made < size && !s->is_cut;) {
         const unsigned position = (unsigned)made & position_mask;
         if (!vmafgpu__lzma_bit(s, &s->odds.is_copy[state][position])) {
@@ -29560,7 +29588,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
 #endif /* !VMAFGPU_NO_EDITS */
 
 /* ================================================================================================
- * >>open                                         from a config to a context
+ * >>config                                       what a config may say: defaults, ranges, rules
  * ================================================================================================ */
 
 /* Whether float arithmetic in this build rounds every operation by itself, to nearest. Catches what no macro tells:
@@ -29603,9 +29631,7 @@ static int vmafgpu__sample_bytes(const vmafgpu_config *c) {
     return c->bytes_per_sample ? c->bytes_per_sample : is_byte ? 1 : 2;
 }
 
-static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_config *models,
-                                              const vmafgpu_feature_config *features) {
-    vmafgpu_config *c = &v->config;
+static void vmafgpu__set_defaults(vmafgpu_config *c) {
     if (!c->bit_depth)
         c->bit_depth = 8;
     c->bytes_per_sample = vmafgpu__sample_bytes(c);
@@ -29617,53 +29643,64 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         c->together = 1;
     if (!c->candidates)
         c->candidates = 1;
+}
+
+/* The range of each field, once defaults are set: X(field, least, most). */
+#define VMAFGPU__CONFIG_RANGES(X) \
+    X(width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
+    X(height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
+    X(bit_depth, 8, 16) \
+    X(bytes_per_sample, c->bit_depth > 8 || c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 2 : 1, 2) \
+    X(chroma, VMAFGPU_420, VMAFGPU_444) \
+    X(layout, VMAFGPU_PLANAR, VMAFGPU_SEMIPLANAR_HIGH) \
+    X(model_count, 0, VMAFGPU__MAX_MODELS) \
+    X(no_model, 0, 1) \
+    X(no_prediction, 0, 1) \
+    X(no_frames, 0, 1) \
+    X(feature_count, 0, VMAFGPU__MAX_FEATURE_CONFIGS) \
+    X(strict_options, 0, 1) \
+    X(serial_first, 0, 1) \
+    X(subsample, 1, INT_MAX) \
+    X(discard_scores, 0, 1) \
+    X(backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP) \
+    X(gpu.device, 0, INT_MAX) \
+    X(gpu.device_count, VMAFGPU_ALL_DEVICES, VMAFGPU__MAX_UNITS) \
+    X(gpu.in_background, 0, 1) \
+    X(gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_SURFACE) \
+    X(gpu.batch, 0, VMAFGPU__MAX_BATCH) \
+    X(gpu.queue, 0, VMAFGPU__MAX_QUEUE) \
+    X(gpu.arithmetic, 0, 2) \
+    X(gpu.threads, 0, VMAFGPU__MAX_THREADS) \
+    X(gpu.no_self_test, 0, 1) \
+    X(threads, 1, VMAFGPU__MAX_THREADS) \
+    X(together, 1, VMAFGPU__MAX_DISTORTED) \
+    X(candidates, 1, VMAFGPU__MAX_DISTORTED) \
+    X(live, 0, 1) \
+    X(map_size, 0, VMAFGPU__MAX_EDIT) \
+    X(edit_size, 0, VMAFGPU__MAX_EDIT) \
+    X(float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION) \
+    X(colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020) \
+    X(colour.range, VMAFGPU_RANGE_UNSTATED, VMAFGPU_RANGE_FULL) \
+    X(colour.siting, VMAFGPU_SITING_UNSTATED, VMAFGPU_SITING_TOP_LEFT) \
+    X(colour.transfer, VMAFGPU_TRANSFER_UNSTATED, VMAFGPU_TRANSFER_PQ)
+#define VMAFGPU__CONFIG_RANGE(field, least, most) { #field, (int)c->field, least, most },
+
+static vmafgpu_result vmafgpu__check_ranges(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
     const struct {
         const char *field;
-        int value, min, max;
-    } checks[] = {
-        {"width", c->width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE},
-        {"height", c->height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE},
-        {"bit_depth", c->bit_depth, 8, 16},
-        {"bytes_per_sample", c->bytes_per_sample, c->bit_depth > 8 || c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 2 : 1, 2},
-        {"chroma", (int)c->chroma, VMAFGPU_420, VMAFGPU_444},
-        {"layout", (int)c->layout, VMAFGPU_PLANAR, VMAFGPU_SEMIPLANAR_HIGH},
-        {"model_count", c->model_count, 0, VMAFGPU__MAX_MODELS},
-        {"no_model", c->no_model, 0, 1},
-        {"no_prediction", c->no_prediction, 0, 1},
-        {"no_frames", c->no_frames, 0, 1},
-        {"feature_count", c->feature_count, 0, VMAFGPU__MAX_FEATURE_CONFIGS},
-        {"strict_options", c->strict_options, 0, 1},
-        {"serial_first", c->serial_first, 0, 1},
-        {"subsample", c->subsample, 1, INT_MAX},
-        {"discard_scores", c->discard_scores, 0, 1},
-        {"backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP},
-        {"gpu.device", c->gpu.device, 0, INT_MAX},
-        {"gpu.device_count", c->gpu.device_count, VMAFGPU_ALL_DEVICES, VMAFGPU__MAX_UNITS},
-        {"gpu.in_background", c->gpu.in_background, 0, 1},
-        {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_SURFACE},
-        {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
-        {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
-        {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
-        {"gpu.threads", c->gpu.threads, 0, VMAFGPU__MAX_THREADS},
-        {"gpu.no_self_test", c->gpu.no_self_test, 0, 1},
-        {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
-        {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
-        {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
-        {"live", c->live, 0, 1},
-        {"map_size", c->map_size, 0, VMAFGPU__MAX_EDIT},
-        {"edit_size", c->edit_size, 0, VMAFGPU__MAX_EDIT},
-        {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION},
-        {"colour.matrix", (int)c->colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020},
-        {"colour.range", (int)c->colour.range, VMAFGPU_RANGE_UNSTATED, VMAFGPU_RANGE_FULL},
-        {"colour.siting", (int)c->colour.siting, VMAFGPU_SITING_UNSTATED, VMAFGPU_SITING_TOP_LEFT},
-        {"colour.transfer", (int)c->colour.transfer, VMAFGPU_TRANSFER_UNSTATED, VMAFGPU_TRANSFER_PQ}
-    };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        const vmafgpu_result result =
-            vmafgpu__in_range(v, checks[i].field, checks[i].value, checks[i].min, checks[i].max);
-        if (result != VMAFGPU_OK)
-            return result;
-    }
+        int value, least, most;
+    } ranges[] = { VMAFGPU__CONFIG_RANGES(VMAFGPU__CONFIG_RANGE) };
+    vmafgpu_result result = VMAFGPU_OK;
+    for (size_t i = 0; result == VMAFGPU_OK && i < sizeof ranges / sizeof *ranges; i++)
+        result = vmafgpu__in_range(v, ranges[i].field, ranges[i].value, ranges[i].least, ranges[i].most);
+    return result;
+}
+
+/* What fields say together: models and features. */
+static vmafgpu_result vmafgpu__check_inputs(vmafgpu *v, const vmafgpu_model_config *models,
+                                            const vmafgpu_feature_config *features) {
+    const vmafgpu_config *c = &v->config;
     if (c->model_count && !models)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models is NULL but config.model_count is %d",
                              c->model_count);
@@ -29676,6 +29713,12 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
     if (c->no_model && !c->feature_count)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "config.no_model is set and config.features is empty: there is nothing to compute");
+    return VMAFGPU_OK;
+}
+
+/* The fields of config.gpu. */
+static vmafgpu_result vmafgpu__check_gpu(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
     if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.context)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "config.gpu.context is a CUDA context: with HIP config.gpu.device names the device");
@@ -29696,7 +29739,13 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
     }
     if (!c->gpu.kernels != !c->gpu.kernels_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.kernels needs gpu.kernels_size too, or neither");
+    return VMAFGPU_OK;
+}
+
+/* Whether this build can have so many threads. */
+static vmafgpu_result vmafgpu__check_threads(vmafgpu *v) {
 #if defined(VMAFGPU_NO_THREADS) || defined(VMAFGPU__NO_ATOMICS)
+    const vmafgpu_config *c = &v->config;
     const int threads = c->threads > c->gpu.threads ? c->threads : c->gpu.threads;
     const char *field = threads == c->threads ? "threads" : "gpu.threads";
 #endif
@@ -29710,9 +29759,25 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.%s is %d, but this compiler has no atomic operations "
                              "that are known here: it must be 1", field, threads);
 #endif
+    (void)v;
     return VMAFGPU_OK;
 }
 
+/* Sets defaults and checks all fields. */
+static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_config *models,
+                                              const vmafgpu_feature_config *features) {
+    vmafgpu__set_defaults(&v->config);
+    vmafgpu_result result = vmafgpu__check_ranges(v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_inputs(v, models, features);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_gpu(v);
+    return result == VMAFGPU_OK ? vmafgpu__check_threads(v) : result;
+}
+
+/* ================================================================================================
+ * >>inputs                                       models and features of a context, and its columns
+ * ================================================================================================ */
 static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__feature *feature) {
     int column;
     for (int k = 0; k < model->svm_count; k++)
@@ -30060,6 +30125,9 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     return vmafgpu__reserve_row(v, 0);
 }
 
+/* ================================================================================================
+ * >>open                                         backends, and the steps from a config to a context
+ * ================================================================================================ */
 static void vmafgpu__clear_clip(vmafgpu *v) {
     v->has_base = 0;
     v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = v->told_reusable = 0;

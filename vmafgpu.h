@@ -1487,6 +1487,13 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU_NO_EDITS
 #endif
 
+/* A field in a row of a table. C checks the name. C++11 has no such names: a row gives all fields, in order. */
+#ifdef __cplusplus
+#  define VMAFGPU__SET(field, ...) __VA_ARGS__
+#else
+#  define VMAFGPU__SET(field, ...) .field = __VA_ARGS__
+#endif
+
 #endif /* VMAFGPU_KERNELS */
 
 /* ================================================================================================
@@ -4875,7 +4882,10 @@ static VMAFGPU__UNUSED const void *vmafgpu__sight_row(const vmafgpu_config *c, c
 }
 
 /* Of such features, which have no pieces and no state of the backend's. */
-static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = { NULL, NULL, NULL, NULL, NULL, NULL };
+static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(room, NULL), VMAFGPU__SET(add, NULL), VMAFGPU__SET(open, NULL),
+    VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
+};
 
 struct vmafgpu__feature {
     const char             *name;            /* as config.features[].name has it */
@@ -7382,7 +7392,8 @@ static vmafgpu_result vmafgpu__vif_cpu_open(vmafgpu *v) {
 }
 
 static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
-    vmafgpu__vif_cpu_scratch, NULL, vmafgpu__vif_cpu_add, vmafgpu__vif_cpu_open, NULL, NULL
+    VMAFGPU__SET(scratch, vmafgpu__vif_cpu_scratch), VMAFGPU__SET(room, NULL), VMAFGPU__SET(add, vmafgpu__vif_cpu_add),
+    VMAFGPU__SET(open, vmafgpu__vif_cpu_open), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
 };
 
 #endif
@@ -8675,8 +8686,11 @@ static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__su
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
-    { 0, 0 }, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
-    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs, NULL
+    VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_vif_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_vif_kernel),
+    VMAFGPU__SET(block, vmafgpu__gpu_vif_block), VMAFGPU__SET(scratch, vmafgpu__gpu_vif_scratch),
+    VMAFGPU__SET(tables, vmafgpu__gpu_vif_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_vif_enqueue),
+    VMAFGPU__SET(differs, vmafgpu__gpu_vif_differs), VMAFGPU__SET(measure, NULL)
 };
 
 VMAFGPU__COLD_END
@@ -8686,9 +8700,12 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__VIF_FEATURE \
-    { "vif", NULL, vmafgpu__vif_columns, vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, 0, vmafgpu__vif_plan, \
-      vmafgpu__vif_finish, NULL, &vmafgpu__vif_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_vif), NULL, NULL }
+    { VMAFGPU__SET(name, "vif"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__vif_columns), \
+      VMAFGPU__SET(options, vmafgpu__vif_options), VMAFGPU__SET(debug_option, VMAFGPU__VIF_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__vif_plan), VMAFGPU__SET(finish, vmafgpu__vif_finish), \
+      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__vif_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_vif)), VMAFGPU__SET(measure, NULL), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__vif_level VMAFGPU__LEVEL_NAME(vmafgpu__vif_level)
 #define VMAFGPU__VIF_LEVEL &vmafgpu__vif_level
 #define VMAFGPU__VIF_LOG_ENTRIES(functions) (functions)->vif->log_entries
@@ -8981,7 +8998,9 @@ static void vmafgpu__motion_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const v
 }
 
 static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
-    vmafgpu__motion_cpu_scratch, NULL, vmafgpu__motion_cpu_add, NULL, NULL, NULL
+    VMAFGPU__SET(scratch, vmafgpu__motion_cpu_scratch), VMAFGPU__SET(room, NULL),
+    VMAFGPU__SET(add, vmafgpu__motion_cpu_add), VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL),
+    VMAFGPU__SET(close, NULL)
 };
 
 #endif
@@ -9282,8 +9301,11 @@ static int vmafgpu__gpu_motion_differs(const vmafgpu__site *site, const vmafgpu_
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_motion = {
-    { 0, 1 }, 0, vmafgpu__gpu_motion_is_planned, vmafgpu__gpu_motion_kernel, NULL, NULL, vmafgpu__gpu_motion_tables,
-    vmafgpu__gpu_motion_enqueue, vmafgpu__gpu_motion_differs, NULL
+    VMAFGPU__SET(stream, { 0, 1 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_motion_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_motion_kernel),
+    VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(tables, vmafgpu__gpu_motion_tables),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_motion_enqueue), VMAFGPU__SET(differs, vmafgpu__gpu_motion_differs),
+    VMAFGPU__SET(measure, NULL)
 };
 
 VMAFGPU__COLD_END
@@ -9293,9 +9315,12 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__MOTION_FEATURE \
-    { "motion", NULL, vmafgpu__motion_columns, vmafgpu__motion_options, VMAFGPU__MOTION_DEBUG, 0, vmafgpu__motion_plan, \
-      vmafgpu__motion_finish, &vmafgpu__motion_temporal, &vmafgpu__motion_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_motion), NULL, NULL }
+    { VMAFGPU__SET(name, "motion"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__motion_columns), \
+      VMAFGPU__SET(options, vmafgpu__motion_options), VMAFGPU__SET(debug_option, VMAFGPU__MOTION_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__motion_plan), \
+      VMAFGPU__SET(finish, vmafgpu__motion_finish), VMAFGPU__SET(temporal, &vmafgpu__motion_temporal), \
+      VMAFGPU__SET(cpu, &vmafgpu__motion_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_motion)), \
+      VMAFGPU__SET(measure, NULL), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__motion_level VMAFGPU__LEVEL_NAME(vmafgpu__motion_level)
 #define VMAFGPU__MOTION_LEVEL &vmafgpu__motion_level
 #define VMAFGPU__MOTION_PIECE vmafgpu__motion_piece, &vmafgpu__motion_cpu
@@ -10245,7 +10270,10 @@ static void vmafgpu__adm_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmaf
         vmafgpu__add_adm_sums(&to->adm[s], &sums->adm[s], &sums->adm[s], v->plan.adm_variants);
 }
 
-static const vmafgpu__cpu_feature vmafgpu__adm_cpu = { NULL, vmafgpu__adm_cpu_room, vmafgpu__adm_cpu_add, NULL, NULL, NULL };
+static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(room, vmafgpu__adm_cpu_room), VMAFGPU__SET(add, vmafgpu__adm_cpu_add),
+    VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
+};
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
@@ -11509,8 +11537,11 @@ static int vmafgpu__gpu_adm_differs(const vmafgpu__site *site, const vmafgpu__su
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_adm = {
-    { 1, 1 }, 1, vmafgpu__gpu_adm_is_planned, vmafgpu__gpu_adm_kernel, NULL, vmafgpu__gpu_adm_scratch, NULL,
-    vmafgpu__gpu_adm_enqueue, vmafgpu__gpu_adm_differs, NULL
+    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 1),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_adm_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_adm_kernel),
+    VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_adm_scratch), VMAFGPU__SET(tables, NULL),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_adm_enqueue), VMAFGPU__SET(differs, vmafgpu__gpu_adm_differs),
+    VMAFGPU__SET(measure, NULL)
 };
 typedef char vmafgpu__adm_functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
@@ -11521,9 +11552,12 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__ADM_FEATURE \
-    { "adm", NULL, vmafgpu__adm_columns, vmafgpu__adm_options, VMAFGPU__ADM_DEBUG, 0, vmafgpu__adm_plan, \
-      vmafgpu__adm_finish, NULL, &vmafgpu__adm_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_adm), NULL, NULL }
+    { VMAFGPU__SET(name, "adm"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__adm_columns), \
+      VMAFGPU__SET(options, vmafgpu__adm_options), VMAFGPU__SET(debug_option, VMAFGPU__ADM_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__adm_plan), VMAFGPU__SET(finish, vmafgpu__adm_finish), \
+      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__adm_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_adm)), VMAFGPU__SET(measure, NULL), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__adm_level VMAFGPU__LEVEL_NAME(vmafgpu__adm_level)
 #define VMAFGPU__ADM_LEVEL &vmafgpu__adm_level
 #define VMAFGPU__ADM_PIECE vmafgpu__adm_piece, &vmafgpu__adm_cpu
@@ -12775,7 +12809,9 @@ static vmafgpu_result vmafgpu__cambi_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 }
 
 static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
-    NULL, NULL, NULL, vmafgpu__cambi_cpu_open, vmafgpu__cambi_cpu_score, vmafgpu__cambi_cpu_close
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(room, NULL), VMAFGPU__SET(add, NULL),
+    VMAFGPU__SET(open, vmafgpu__cambi_cpu_open), VMAFGPU__SET(score, vmafgpu__cambi_cpu_score),
+    VMAFGPU__SET(close, vmafgpu__cambi_cpu_close)
 };
 
 #endif
@@ -13464,8 +13500,11 @@ static int vmafgpu__gpu_cambi_differs(const vmafgpu__site *site, const vmafgpu__
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
-    { 0, 0 }, 0, vmafgpu__gpu_cambi_is_planned, vmafgpu__gpu_cambi_kernel, NULL, vmafgpu__gpu_cambi_scratch,
-    vmafgpu__gpu_cambi_tables, vmafgpu__gpu_cambi_enqueue, vmafgpu__gpu_cambi_differs, NULL
+    VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_cambi_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_cambi_kernel),
+    VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_cambi_scratch),
+    VMAFGPU__SET(tables, vmafgpu__gpu_cambi_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_cambi_enqueue),
+    VMAFGPU__SET(differs, vmafgpu__gpu_cambi_differs), VMAFGPU__SET(measure, NULL)
 };
 typedef char vmafgpu__cambi_functions_fit[(int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
@@ -13476,9 +13515,12 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__CAMBI_FEATURE \
-    { "cambi", NULL, vmafgpu__cambi_columns, vmafgpu__cambi_options, VMAFGPU__CAMBI_FULL_REF, 0, vmafgpu__cambi_plan, \
-      vmafgpu__cambi_finish, NULL, &vmafgpu__cambi_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_cambi), NULL, NULL }
+    { VMAFGPU__SET(name, "cambi"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__cambi_columns), \
+      VMAFGPU__SET(options, vmafgpu__cambi_options), VMAFGPU__SET(debug_option, VMAFGPU__CAMBI_FULL_REF), \
+      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__cambi_plan), \
+      VMAFGPU__SET(finish, vmafgpu__cambi_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__cambi_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_cambi)), \
+      VMAFGPU__SET(measure, NULL), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__cambi_level VMAFGPU__LEVEL_NAME(vmafgpu__cambi_level)
 #define VMAFGPU__CAMBI_LEVEL &vmafgpu__cambi_level
 
@@ -15106,8 +15148,11 @@ static int vmafgpu__gpu_speed_differs(const vmafgpu__site *site, const vmafgpu__
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
-    { 2, 2 }, 0, vmafgpu__gpu_speed_is_planned, vmafgpu__gpu_speed_kernel, NULL, vmafgpu__gpu_speed_scratch,
-    vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs, NULL
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_speed_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_speed_kernel),
+    VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_speed_scratch),
+    VMAFGPU__SET(tables, vmafgpu__gpu_speed_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_enqueue),
+    VMAFGPU__SET(differs, vmafgpu__gpu_speed_differs), VMAFGPU__SET(measure, NULL)
 };
 
 typedef char vmafgpu__speed_functions_fit[(int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
@@ -15119,9 +15164,12 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__SPEED_CHROMA_FEATURE \
-    { "speed_chroma", NULL, vmafgpu__speed_columns, vmafgpu__speed_options, 0, 1, vmafgpu__speed_plan, \
-      vmafgpu__speed_finish, NULL, &vmafgpu__speed_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_speed), NULL, NULL }
+    { VMAFGPU__SET(name, "speed_chroma"), VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__speed_columns), VMAFGPU__SET(options, vmafgpu__speed_options), \
+      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 1), VMAFGPU__SET(plan, vmafgpu__speed_plan), \
+      VMAFGPU__SET(finish, vmafgpu__speed_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__speed_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_speed)), \
+      VMAFGPU__SET(measure, NULL), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__speed_level VMAFGPU__LEVEL_NAME(vmafgpu__speed_level)
 #define VMAFGPU__SPEED_LEVEL &vmafgpu__speed_level
 
@@ -15249,8 +15297,11 @@ static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extr
 }
 
 static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
-    1, 0, 0, vmafgpu__speed_temporal_state, vmafgpu__speed_temporal_scratch, vmafgpu__speed_temporal_prepare,
-    vmafgpu__speed_temporal_measure_pair, NULL, vmafgpu__speed_temporal_keep
+    VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, vmafgpu__speed_temporal_state), VMAFGPU__SET(scratch, vmafgpu__speed_temporal_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__speed_temporal_prepare),
+    VMAFGPU__SET(measure, vmafgpu__speed_temporal_measure_pair), VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, vmafgpu__speed_temporal_keep)
 };
 
 static vmafgpu_result vmafgpu__speed_cpu_open(vmafgpu *v) {
@@ -15264,7 +15315,9 @@ static vmafgpu_result vmafgpu__speed_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 }
 
 static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
-    NULL, NULL, NULL, vmafgpu__speed_cpu_open, vmafgpu__speed_cpu_score, vmafgpu__speed_close
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(room, NULL), VMAFGPU__SET(add, NULL),
+    VMAFGPU__SET(open, vmafgpu__speed_cpu_open), VMAFGPU__SET(score, vmafgpu__speed_cpu_score),
+    VMAFGPU__SET(close, vmafgpu__speed_close)
 };
 
 #endif
@@ -15356,10 +15409,15 @@ static void vmafgpu__gpu_temporal_settle(const vmafgpu *v, const vmafgpu__extrac
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_temporal_measure = {
-    1, NULL, vmafgpu__gpu_temporal_scratch, vmafgpu__gpu_temporal_enqueue, vmafgpu__gpu_temporal_settle, NULL
+    VMAFGPU__SET(words, 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_temporal_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_temporal_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_temporal_settle),
+    VMAFGPU__SET(amend, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_temporal_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_temporal_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_temporal_measure)
 };
 
 VMAFGPU__COLD_END
@@ -15369,9 +15427,12 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__SPEED_TEMPORAL_FEATURE \
-    { "speed_temporal", NULL, vmafgpu__speed_temporal_columns, vmafgpu__speed_temporal_options, 0, 0, \
-      vmafgpu__speed_temporal_plan, vmafgpu__speed_temporal_finish, NULL, &vmafgpu__measured_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_temporal), &vmafgpu__speed_temporal_measure, NULL }
+    { VMAFGPU__SET(name, "speed_temporal"), VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__speed_temporal_columns), VMAFGPU__SET(options, vmafgpu__speed_temporal_options), \
+      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__speed_temporal_plan), \
+      VMAFGPU__SET(finish, vmafgpu__speed_temporal_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_temporal)), \
+      VMAFGPU__SET(measure, &vmafgpu__speed_temporal_measure), VMAFGPU__SET(has_column, NULL) }
 
 #endif
 #endif /* !VMAFGPU_NO_SPEED */
@@ -15942,7 +16003,10 @@ static const vmafgpu__aggregates vmafgpu__psnr_aggregates = {
     vmafgpu__psnr_aggregate_names, vmafgpu__psnr_wants_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate
 };
 static const vmafgpu__measure vmafgpu__psnr_measure = {
-    3, 1, 0, NULL, vmafgpu__psnr_scratch, NULL, vmafgpu__psnr_measure_pair, &vmafgpu__psnr_aggregates, NULL
+    VMAFGPU__SET(values, 3), VMAFGPU__SET(every_pair, 1), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__psnr_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__psnr_measure_pair), VMAFGPU__SET(aggregates, &vmafgpu__psnr_aggregates),
+    VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -16004,10 +16068,16 @@ static void vmafgpu__gpu_psnr_settle(const vmafgpu *v, const vmafgpu__extractor 
     memcpy(out, words, 3 * sizeof *out);
 }
 
-static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = { 3, NULL, NULL, vmafgpu__gpu_psnr_enqueue,
-                                                                vmafgpu__gpu_psnr_settle, NULL };
+static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = {
+    VMAFGPU__SET(words, 3), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_psnr_settle),
+    VMAFGPU__SET(amend, NULL)
+};
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
-    { 2, 2 }, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_psnr_measure
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__squares_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_measure)
 };
 
 VMAFGPU__COLD_END
@@ -16017,8 +16087,11 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__PSNR_FEATURE \
-    { "psnr", NULL, vmafgpu__psnr_columns, vmafgpu__psnr_options, 0, 0, vmafgpu__psnr_plan, vmafgpu__psnr_finish, NULL, \
-      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr), &vmafgpu__psnr_measure, vmafgpu__psnr_has_column }
+    { VMAFGPU__SET(name, "psnr"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__psnr_columns), \
+      VMAFGPU__SET(options, vmafgpu__psnr_options), VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__psnr_plan), VMAFGPU__SET(finish, vmafgpu__psnr_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr)), \
+      VMAFGPU__SET(measure, &vmafgpu__psnr_measure), VMAFGPU__SET(has_column, vmafgpu__psnr_has_column) }
 #define vmafgpu__psnr_level VMAFGPU__LEVEL_NAME(vmafgpu__psnr_level)
 #define VMAFGPU__PSNR_LEVEL &vmafgpu__psnr_level
 
@@ -16156,10 +16229,14 @@ static void vmafgpu__float_moment_finish(const vmafgpu *v, const vmafgpu__extrac
 }
 
 static const vmafgpu__measure vmafgpu__float_psnr_measure = {
-    1, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__float_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__float_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 static const vmafgpu__measure vmafgpu__float_moment_measure = {
-    4, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 4), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__float_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__float_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -16325,18 +16402,26 @@ static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extr
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
-    1 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
-    vmafgpu__gpu_float_psnr_amend
+    VMAFGPU__SET(words, 1 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_float_psnr_settle),
+    VMAFGPU__SET(amend, vmafgpu__gpu_float_psnr_amend)
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
-    4 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
-    vmafgpu__gpu_float_psnr_amend
+    VMAFGPU__SET(words, 4 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_float_psnr_settle),
+    VMAFGPU__SET(amend, vmafgpu__gpu_float_psnr_amend)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_psnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_psnr_measure)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_psnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_moment_measure)
 };
 
 VMAFGPU__COLD_END
@@ -16346,12 +16431,18 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_PSNR_FEATURES \
-    { "float_psnr", NULL, vmafgpu__float_psnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, \
-      vmafgpu__float_psnr_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_psnr), \
-      &vmafgpu__float_psnr_measure, NULL }, \
-    { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, \
-      vmafgpu__float_moment_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_moment), \
-      &vmafgpu__float_moment_measure, NULL }
+    { VMAFGPU__SET(name, "float_psnr"), VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__float_psnr_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
+      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__plan_depth), \
+      VMAFGPU__SET(finish, vmafgpu__float_psnr_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_psnr)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_psnr_measure), VMAFGPU__SET(has_column, NULL) }, \
+    { VMAFGPU__SET(name, "float_moment"), VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__float_moment_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
+      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__plan_depth), \
+      VMAFGPU__SET(finish, vmafgpu__float_moment_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_moment)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_moment_measure), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_psnr_lanes VMAFGPU__LANES_NAME(vmafgpu__float_psnr_lanes)
 #define VMAFGPU__FLOAT_PSNR_LEVEL &vmafgpu__float_psnr_lanes
 
@@ -17012,10 +17103,14 @@ static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *
 }
 
 static const vmafgpu__measure vmafgpu__ssim_measure = {
-    4, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 4), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__ssim_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
-    3 * VMAFGPU__SSIM_SCALES, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 3 * VMAFGPU__SSIM_SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL), VMAFGPU__SET(scratch, vmafgpu__ssim_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -17608,17 +17703,26 @@ static void vmafgpu__gpu_ssim_settle(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
-    4 + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle, vmafgpu__gpu_ssim_amend
+    VMAFGPU__SET(words, 4 + 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_ssim_settle),
+    VMAFGPU__SET(amend, vmafgpu__gpu_ssim_amend)
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
-    4 * VMAFGPU__SSIM_SCALES + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle,
-    vmafgpu__gpu_ssim_amend
+    VMAFGPU__SET(words, 4 * VMAFGPU__SSIM_SCALES + 2), VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue),
+    VMAFGPU__SET(settle, vmafgpu__gpu_ssim_settle), VMAFGPU__SET(amend, vmafgpu__gpu_ssim_amend)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
-    { 1, 1 }, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ssim_measure
+    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_ssim_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_ssim_measure)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ms_ssim = {
-    { 1, 1 }, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ms_ssim_measure
+    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_ssim_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_ms_ssim_measure)
 };
 
 VMAFGPU__COLD_END
@@ -17628,11 +17732,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__SSIM_FEATURES \
-    { "float_ssim", NULL, vmafgpu__ssim_columns, vmafgpu__ssim_options, VMAFGPU__SSIM_LCS, 0, vmafgpu__ssim_plan, \
-      vmafgpu__ssim_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ssim), &vmafgpu__ssim_measure, NULL }, \
-    { "float_ms_ssim", NULL, vmafgpu__ms_ssim_columns, vmafgpu__ms_ssim_options, VMAFGPU__SSIM_LCS, 0, vmafgpu__ms_ssim_plan, \
-      vmafgpu__ms_ssim_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ms_ssim), &vmafgpu__ms_ssim_measure, \
-      NULL }
+    { VMAFGPU__SET(name, "float_ssim"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__ssim_columns), \
+      VMAFGPU__SET(options, vmafgpu__ssim_options), VMAFGPU__SET(debug_option, VMAFGPU__SSIM_LCS), \
+      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__ssim_plan), \
+      VMAFGPU__SET(finish, vmafgpu__ssim_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ssim)), \
+      VMAFGPU__SET(measure, &vmafgpu__ssim_measure), VMAFGPU__SET(has_column, NULL) }, \
+    { VMAFGPU__SET(name, "float_ms_ssim"), VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__ms_ssim_columns), VMAFGPU__SET(options, vmafgpu__ms_ssim_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__SSIM_LCS), VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__ms_ssim_plan), VMAFGPU__SET(finish, vmafgpu__ms_ssim_finish), \
+      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ms_ssim)), VMAFGPU__SET(measure, &vmafgpu__ms_ssim_measure), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
 /* Means that the self-test of a GPU doubts, of the first and of the last scale, and those that it leaves in doubt. */
@@ -17901,7 +18013,9 @@ static void vmafgpu__hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
 }
 
 static const vmafgpu__measure vmafgpu__hvs_measure = {
-    3, 0, 0, NULL, vmafgpu__hvs_scratch, NULL, vmafgpu__hvs_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 3), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__hvs_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__hvs_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -18270,10 +18384,15 @@ static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_hvs_measure = {
-    6, NULL, vmafgpu__gpu_hvs_scratch, vmafgpu__gpu_hvs_enqueue, vmafgpu__gpu_hvs_settle, NULL
+    VMAFGPU__SET(words, 6), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_hvs_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_hvs_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_hvs_settle),
+    VMAFGPU__SET(amend, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_hvs = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_hvs_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_hvs_measure
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_hvs_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_hvs_measure)
 };
 
 VMAFGPU__COLD_END
@@ -18283,8 +18402,11 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__HVS_FEATURE \
-    { "psnr_hvs", NULL, vmafgpu__hvs_columns, vmafgpu__no_options, 0, 1, vmafgpu__hvs_plan, vmafgpu__hvs_finish, NULL, \
-      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_hvs), &vmafgpu__hvs_measure, NULL }
+    { VMAFGPU__SET(name, "psnr_hvs"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__hvs_columns), \
+      VMAFGPU__SET(options, vmafgpu__no_options), VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 1), \
+      VMAFGPU__SET(plan, vmafgpu__hvs_plan), VMAFGPU__SET(finish, vmafgpu__hvs_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_hvs)), \
+      VMAFGPU__SET(measure, &vmafgpu__hvs_measure), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__hvs_lanes)
 #define VMAFGPU__HVS_LEVEL &vmafgpu__hvs_lanes
 
@@ -18867,8 +18989,10 @@ static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor
 }
 
 static const vmafgpu__measure vmafgpu__float_adm_measure = {
-    3 * VMAFGPU__SCALES, 0, 0, vmafgpu__float_adm_state_size, vmafgpu__float_adm_scratch, vmafgpu__float_adm_prepare,
-    vmafgpu__float_adm_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 3 * VMAFGPU__SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, vmafgpu__float_adm_state_size), VMAFGPU__SET(scratch, vmafgpu__float_adm_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__float_adm_prepare), VMAFGPU__SET(measure, vmafgpu__float_adm_measure_pair),
+    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -19338,11 +19462,15 @@ static const char *vmafgpu__gpu_fadm_lacks(const vmafgpu *v, const vmafgpu__extr
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fadm_measure = {
-    (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS, vmafgpu__gpu_fadm_lacks, vmafgpu__gpu_fadm_scratch, vmafgpu__gpu_fadm_enqueue,
-    vmafgpu__gpu_fadm_settle, NULL
+    VMAFGPU__SET(words, (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS), VMAFGPU__SET(lacks, vmafgpu__gpu_fadm_lacks),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_fadm_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_fadm_enqueue),
+    VMAFGPU__SET(settle, vmafgpu__gpu_fadm_settle), VMAFGPU__SET(amend, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {
-    { 1, 1 }, 0, NULL, vmafgpu__gpu_fadm_kernel, NULL, NULL, vmafgpu__gpu_fadm_tables, NULL, NULL, &vmafgpu__gpu_fadm_measure
+    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_fadm_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_fadm_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_fadm_measure)
 };
 typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
 
@@ -19353,9 +19481,13 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_ADM_FEATURE \
-    { "float_adm", NULL, vmafgpu__float_adm_columns, vmafgpu__float_adm_options, VMAFGPU__FLOAT_ADM_DEBUG, 0, \
-      vmafgpu__float_adm_plan, vmafgpu__float_adm_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fadm), \
-      &vmafgpu__float_adm_measure, NULL }
+    { VMAFGPU__SET(name, "float_adm"), VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__float_adm_columns), VMAFGPU__SET(options, vmafgpu__float_adm_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_ADM_DEBUG), VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__float_adm_plan), VMAFGPU__SET(finish, vmafgpu__float_adm_finish), \
+      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fadm)), VMAFGPU__SET(measure, &vmafgpu__float_adm_measure), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
 #define VMAFGPU__FLOAT_ADM_LEVEL &vmafgpu__float_adm_lanes
 
@@ -19908,7 +20040,9 @@ static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 }
 
 static const vmafgpu__measure vmafgpu__ciede_measure = {
-    1, 0, 0, NULL, vmafgpu__ciede_scratch, NULL, vmafgpu__ciede_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__ciede_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__ciede_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -20354,11 +20488,15 @@ static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__ex
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
-    VMAFGPU__CIEDE_WORDS + 3, vmafgpu__gpu_ciede_lacks, vmafgpu__gpu_ciede_scratch, vmafgpu__gpu_ciede_enqueue,
-    vmafgpu__gpu_ciede_settle, vmafgpu__gpu_ciede_amend
+    VMAFGPU__SET(words, VMAFGPU__CIEDE_WORDS + 3), VMAFGPU__SET(lacks, vmafgpu__gpu_ciede_lacks),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_ciede_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ciede_enqueue),
+    VMAFGPU__SET(settle, vmafgpu__gpu_ciede_settle), VMAFGPU__SET(amend, vmafgpu__gpu_ciede_amend)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_ciede_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ciede_measure
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_ciede_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_ciede_measure)
 };
 
 VMAFGPU__COLD_END
@@ -20370,8 +20508,12 @@ VMAFGPU__COLD_END
 #define vmafgpu__ciede_lanes VMAFGPU__LANES_NAME(vmafgpu__ciede_lanes)
 #define VMAFGPU__CIEDE_LEVEL &vmafgpu__ciede_lanes
 #define VMAFGPU__CIEDE_FEATURE \
-    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL, \
-      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL }
+    { VMAFGPU__SET(name, "ciede"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__ciede_columns), \
+      VMAFGPU__SET(options, vmafgpu__no_options), VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 1), \
+      VMAFGPU__SET(plan, vmafgpu__ciede_plan), VMAFGPU__SET(finish, vmafgpu__ciede_finish), \
+      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede)), VMAFGPU__SET(measure, &vmafgpu__ciede_measure), \
+      VMAFGPU__SET(has_column, NULL) }
 
 #endif
 #endif /* !VMAFGPU_NO_CIEDE */
@@ -20563,7 +20705,9 @@ static void vmafgpu__ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 }
 
 static const vmafgpu__measure vmafgpu__ansnr_measure = {
-    2, 0, 0, NULL, vmafgpu__ansnr_scratch, NULL, vmafgpu__ansnr_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 2), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__ansnr_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__ansnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -20673,10 +20817,15 @@ static void vmafgpu__gpu_fansnr_settle(const vmafgpu *v, const vmafgpu__extracto
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fansnr_measure = {
-    2, NULL, vmafgpu__gpu_fansnr_scratch, vmafgpu__gpu_fansnr_enqueue, vmafgpu__gpu_fansnr_settle, NULL
+    VMAFGPU__SET(words, 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_fansnr_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_fansnr_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_fansnr_settle),
+    VMAFGPU__SET(amend, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_fansnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fansnr_measure
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_fansnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_fansnr_measure)
 };
 
 VMAFGPU__COLD_END
@@ -20686,8 +20835,12 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_ANSNR_FEATURE \
-    { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish, \
-      NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fansnr), &vmafgpu__ansnr_measure, NULL }
+    { VMAFGPU__SET(name, "float_ansnr"), VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__ansnr_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
+      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__plan_depth), \
+      VMAFGPU__SET(finish, vmafgpu__ansnr_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fansnr)), \
+      VMAFGPU__SET(measure, &vmafgpu__ansnr_measure), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_ansnr_level VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_level)
 #define VMAFGPU__FLOAT_ANSNR_LEVEL &vmafgpu__float_ansnr_level
 
@@ -21075,8 +21228,10 @@ static const vmafgpu__temporal vmafgpu__fmotion_temporal = {
 };
 
 static const vmafgpu__measure vmafgpu__fmotion_measure = {
-    1, 0, 1, vmafgpu__fmotion_state_size, vmafgpu__fmotion_scratch, vmafgpu__fmotion_prepare, vmafgpu__fmotion_measure_pair,
-    NULL, NULL
+    VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 1),
+    VMAFGPU__SET(state, vmafgpu__fmotion_state_size), VMAFGPU__SET(scratch, vmafgpu__fmotion_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__fmotion_prepare), VMAFGPU__SET(measure, vmafgpu__fmotion_measure_pair),
+    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -21249,11 +21404,15 @@ static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extract
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
-    VMAFGPU__FMOTION_SUMS + 3, NULL, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue,
-    vmafgpu__gpu_fmotion_settle, NULL
+    VMAFGPU__SET(words, VMAFGPU__FMOTION_SUMS + 3), VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_fmotion_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_fmotion_enqueue),
+    VMAFGPU__SET(settle, vmafgpu__gpu_fmotion_settle), VMAFGPU__SET(amend, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
-    { 2, 2 }, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, vmafgpu__gpu_fmotion_tables, NULL, NULL, &vmafgpu__gpu_fmotion_measure
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_fmotion_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_fmotion_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_fmotion_measure)
 };
 
 VMAFGPU__COLD_END
@@ -21263,10 +21422,13 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_MOTION_FEATURE \
-    { "float_motion", NULL, vmafgpu__fmotion_columns, vmafgpu__fmotion_options, VMAFGPU__FMOTION_DEBUG, 0, \
-      vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu, \
-      VMAFGPU__IF_GPU(&vmafgpu__gpu_fmotion), \
-      &vmafgpu__fmotion_measure, vmafgpu__fmotion_has_column }
+    { VMAFGPU__SET(name, "float_motion"), VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__fmotion_columns), VMAFGPU__SET(options, vmafgpu__fmotion_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__FMOTION_DEBUG), VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__fmotion_plan), VMAFGPU__SET(finish, vmafgpu__fmotion_finish), \
+      VMAFGPU__SET(temporal, &vmafgpu__fmotion_temporal), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fmotion)), VMAFGPU__SET(measure, &vmafgpu__fmotion_measure), \
+      VMAFGPU__SET(has_column, vmafgpu__fmotion_has_column) }
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -21747,8 +21909,10 @@ static void vmafgpu__fvif_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
 }
 
 static const vmafgpu__measure vmafgpu__fvif_measure = {
-    2 * VMAFGPU__SCALES, 0, 0, vmafgpu__fvif_state_size, vmafgpu__fvif_scratch, vmafgpu__fvif_prepare,
-    vmafgpu__fvif_measure_pair, NULL, NULL
+    VMAFGPU__SET(values, 2 * VMAFGPU__SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, vmafgpu__fvif_state_size), VMAFGPU__SET(scratch, vmafgpu__fvif_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__fvif_prepare), VMAFGPU__SET(measure, vmafgpu__fvif_measure_pair),
+    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -22056,10 +22220,15 @@ static const char *vmafgpu__gpu_fvif_lacks(const vmafgpu *v, const vmafgpu__extr
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
-    2 * VMAFGPU__SCALES, vmafgpu__gpu_fvif_lacks, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
+    VMAFGPU__SET(words, 2 * VMAFGPU__SCALES), VMAFGPU__SET(lacks, vmafgpu__gpu_fvif_lacks),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_fvif_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_fvif_enqueue),
+    VMAFGPU__SET(settle, vmafgpu__gpu_fvif_settle), VMAFGPU__SET(amend, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
-    { 0, 0 }, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, vmafgpu__gpu_fvif_tables, NULL, NULL, &vmafgpu__gpu_fvif_measure
+    VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_fvif_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_fvif_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_fvif_measure)
 };
 
 VMAFGPU__COLD_END
@@ -22069,8 +22238,12 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_VIF_FEATURE \
-    { "float_vif", NULL, vmafgpu__fvif_columns, vmafgpu__fvif_options, VMAFGPU__FVIF_DEBUG, 0, vmafgpu__fvif_plan, \
-      vmafgpu__fvif_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fvif), &vmafgpu__fvif_measure, NULL }
+    { VMAFGPU__SET(name, "float_vif"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__fvif_columns), \
+      VMAFGPU__SET(options, vmafgpu__fvif_options), VMAFGPU__SET(debug_option, VMAFGPU__FVIF_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__fvif_plan), \
+      VMAFGPU__SET(finish, vmafgpu__fvif_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fvif)), \
+      VMAFGPU__SET(measure, &vmafgpu__fvif_measure), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_vif_level VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_level)
 #define VMAFGPU__FLOAT_VIF_LEVEL &vmafgpu__float_vif_level
 
@@ -22260,30 +22433,42 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int room, int scal
  * band; a row or two more than needed do no harm. VIF reaches 8, 4, 2, 1 rows up and down. The reference is kept when nobody
  * reads any more what was there, and when the whole frame is legal: then it is taken. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
-    { vmafgpu__check_piece, NULL, 0, 0, VMAFGPU__LEAST_PIECE, 0,
-      1u << VMAFGPU__VIF_CHAIN | 1u << VMAFGPU__ADM_CHAIN | 1u << VMAFGPU__MOTION_CHAIN, VMAFGPU__LEAST_PIECE / 2,
-      { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } } },
-    { vmafgpu__keep_piece, NULL, 0, 0, VMAFGPU__LEAST_PIECE, 0, 0, 0,
-      { { VMAFGPU__CHECK, 1, VMAFGPU__MAX_SIZE, VMAFGPU__MAX_SIZE }, { VMAFGPU__MOTION_CHAIN, 1, 2, 2 } } },
-    { VMAFGPU__VIF_PIECE, 0, 0, VMAFGPU__LEAST_VIF_PIECE, 0,
-      1u << VMAFGPU__ADM_CHAIN | 1u << VMAFGPU__MOTION_CHAIN, 0,
-      { { VMAFGPU__CHECK, 1, 5, 5 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__VIF_PIECE, 1, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
-      { { VMAFGPU__VIF_CHAIN, 2, 6, 6 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__VIF_PIECE, 2, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
-      { { VMAFGPU__VIF_CHAIN + 1, 2, 4, 4 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__VIF_PIECE, 3, 0, VMAFGPU__LEAST_VIF_PIECE, 0, 0, 0,
-      { { VMAFGPU__VIF_CHAIN + 2, 2, 3, 3 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__ADM_PIECE, 0, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
-      { { VMAFGPU__CHECK, 1, 2, 3 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__ADM_PIECE, 1, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
-      { { VMAFGPU__ADM_CHAIN, 2, 4, 5 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__ADM_PIECE, 2, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
-      { { VMAFGPU__ADM_CHAIN + 1, 2, 4, 5 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__ADM_PIECE, 3, 1, VMAFGPU__LEAST_PIECE, 1, 0, 0,
-      { { VMAFGPU__ADM_CHAIN + 2, 2, 4, 5 }, { 0, 0, 0, 0 } } },
-    { VMAFGPU__MOTION_PIECE, 0, 0, VMAFGPU__LEAST_PIECE, 0, 0, 0,
-      { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } } }
+    { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
+      VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_room, 0),
+      VMAFGPU__SET(behind, 1u << VMAFGPU__VIF_CHAIN | 1u << VMAFGPU__ADM_CHAIN | 1u << VMAFGPU__MOTION_CHAIN),
+      VMAFGPU__SET(slack, VMAFGPU__LEAST_PIECE / 2), VMAFGPU__SET(input, { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__SET(run, vmafgpu__keep_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
+      VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_room, 0),
+      VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, VMAFGPU__MAX_SIZE, VMAFGPU__MAX_SIZE }, { VMAFGPU__MOTION_CHAIN, 1, 2, 2 } }) },
+    { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 0), VMAFGPU__SET(of_bands, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_room, 0),
+      VMAFGPU__SET(behind, 1u << VMAFGPU__ADM_CHAIN | 1u << VMAFGPU__MOTION_CHAIN), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 5, 5 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 1), VMAFGPU__SET(of_bands, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_room, 0), VMAFGPU__SET(behind, 0),
+      VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__VIF_CHAIN, 2, 6, 6 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 2), VMAFGPU__SET(of_bands, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_room, 0), VMAFGPU__SET(behind, 0),
+      VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__VIF_CHAIN + 1, 2, 4, 4 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 3), VMAFGPU__SET(of_bands, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_room, 0), VMAFGPU__SET(behind, 0),
+      VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__VIF_CHAIN + 2, 2, 3, 3 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__ADM_PIECE, VMAFGPU__SET(scale, 0), VMAFGPU__SET(of_bands, 1), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE),
+      VMAFGPU__SET(has_room, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 3 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__ADM_PIECE, VMAFGPU__SET(scale, 1), VMAFGPU__SET(of_bands, 1), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE),
+      VMAFGPU__SET(has_room, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(input, { { VMAFGPU__ADM_CHAIN, 2, 4, 5 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__ADM_PIECE, VMAFGPU__SET(scale, 2), VMAFGPU__SET(of_bands, 1), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE),
+      VMAFGPU__SET(has_room, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(input, { { VMAFGPU__ADM_CHAIN + 1, 2, 4, 5 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__ADM_PIECE, VMAFGPU__SET(scale, 3), VMAFGPU__SET(of_bands, 1), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE),
+      VMAFGPU__SET(has_room, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(input, { { VMAFGPU__ADM_CHAIN + 2, 2, 4, 5 }, { 0, 0, 0, 0 } }) },
+    { VMAFGPU__MOTION_PIECE, VMAFGPU__SET(scale, 0), VMAFGPU__SET(of_bands, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_room, 0), VMAFGPU__SET(behind, 0),
+      VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) }
 };
 
 /* One thread alone stays with its rows. Many do ADM first, which has room for a few at a time only, and motion when there is

@@ -6295,6 +6295,7 @@ template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu
 
 GPU_KERNEL(vmafgpu_float_rows, vmafgpu__chains_launch, LANES, 8) { float_rows(launch); }
 GPU_KERNEL(vmafgpu_float_sums, vmafgpu__chains_launch, LANES, 8) { float_sums(launch); }
+GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, false, float>(launch); }
 
 /* ================================================================================================
  * >>float vif                                    information in floats; and what pictures are smoothed with
@@ -7471,7 +7472,7 @@ GPU_KERNEL(vmafgpu_ssim_settle, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) 
 GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
 
 /* ================================================================================================
- * >>hvs                                          psnr_hvs: what the eye sees of 8x8 blocks
+ * >>psnr_hvs                                     what the eye sees of 8x8 blocks
  * ================================================================================================
  * A thread has a block: 64 samples or coefficients in registers, first the reference's, then the distorted picture's.
  */
@@ -7718,7 +7719,6 @@ GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ciede(launch); }
-GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, false, float>(launch); }
 
 /* ================================================================================================
  * >>edits                                        what other samples in a rectangle change

@@ -8,7 +8,7 @@
  * device's: 32 or 64.
  *
  * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
- *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs >>ciede >>edits
+ *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
  */
 
 /* ================================================================================================

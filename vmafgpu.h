@@ -388,6 +388,7 @@
  *   >>float vif         visual information fidelity, in float
  *   >>cpu               the choice of a level; views of frames and pieces of work
  *   >>cpu backend       frames on the CPU, and its memory
+ *   >>frame checks      whether the caller's frames can be read
  *   >>lzma              kernels as they are packed
  *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
@@ -2553,6 +2554,15 @@ typedef struct vmafgpu__job {
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
+/* What a backend tells of itself; texts are never NULL. */
+typedef struct vmafgpu__description {
+    const char *backend;                 /* that computes now: another one's name if a GPU has failed */
+    const char *device, *driver;
+    uint64_t    self_test_sum;
+    size_t      device_memory;
+    size_t      memory;                  /* of the host, beside the context's own */
+} vmafgpu__description;
+
 /* What every backend implements. needs() says before which position all must be collected, so that this one can be submitted
  * or (is_lent) its planes lent; is_free() whether submit() would then not have to wait. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
  * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
@@ -2569,6 +2579,18 @@ typedef struct vmafgpu__backend_table {
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void           (*reset)(vmafgpu *v);
     void           (*close)(vmafgpu *v);
+    vmafgpu_memory_kind map_memory;      /* maps may be in this kind of memory, and in those below it */
+    /* NULL: the backend has nothing of the kind. Those that take a context to read may find a backend that could not be opened. */
+    int64_t        (*released)(const vmafgpu *v);   /* positions whose frames are not needed any more; NULL: all submitted */
+    void           (*settle)(vmafgpu *v);           /* has frames of all that was collected released */
+    void           (*keep)(vmafgpu *v);             /* copies frames that are released and needed, so that they may be freed */
+    vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
+    int            (*owns)(const vmafgpu *v, const void *address);   /* lent memory that v->lending does not know */
+    vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame);
+    int            (*next_device)(vmafgpu *v);      /* of the next pair, or -1 */
+    int            (*is_opening)(const vmafgpu *v);
+    int            (*has_failed)(const vmafgpu *v); /* the note says why */
+    void           (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
 
 typedef struct vmafgpu__cpu vmafgpu__cpu;
@@ -22929,8 +22951,35 @@ VMAFGPU__COLD_END
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
     "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__is_always_free, vmafgpu__cpu_submit,
-    vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
+    vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close, VMAFGPU_MEMORY_PINNED,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
+
+VMAFGPU__COLD
+
+/* ================================================================================================
+ * >>frame checks                                 whether the caller's frames can be read: pointers, pitches, memory
+ * ================================================================================================ */
+
+/* Whether a frame is an image on the GPU, and what it is called. */
+static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
+    return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array" : NULL;
+}
+
+/* Refuses a frame in device memory. `what` is it unless it is an image. */
+static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame,
+                                                   const char *what, const char *why) {
+    const char *image = vmafgpu__image_name(frame);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which, image ? image : what, why);
+}
+
+/* Whether an address is in memory that is lent. */
+static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
+    return (v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size) ||
+           (v->backend->owns && v->backend->owns(v, address));
+}
+
+VMAFGPU__COLD_END
 
 #ifndef VMAFGPU_NO_GPU
 
@@ -25261,6 +25310,10 @@ static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     return done;
 }
 
+static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
+    return vmafgpu__gpu_released(v->gpu, v->gpu->history);
+}
+
 /* Whether such frames are kept with chroma: who keeps whole pairs has it checked once more. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
@@ -25320,6 +25373,46 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
     return error == 0 ? VMAFGPU_OK
                       : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_wait_on_stream: the driver refused the stream "
                                       "(%d)", error);
+}
+
+/* Why the GPU cannot read pixels, or an image, where they are; NULL: it can. */
+static const char *vmafgpu__gpu_lacks(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
+    const char *image = vmafgpu__image_name(frame);
+    if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
+        return "surfaces hold pixels of four components, or planes: see frame.pixels";
+    if (image && !v->gpu->vendor->has_surfaces)
+        return "with HIP frames are in linear memory: copy it there";
+    if (is_one_of_many && (image || frame->pixels))
+        return image ? "with several GPUs there are none" : "with several GPUs frames in RGB are in host or pinned memory";
+    if (image && !frame->pixels && !v->gpu->has_surfaces)
+        return "for planes of YUV config.gpu.frames must be surface, or config.colour stated";
+    if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
+        return "samples of 8 bits are bytes there: config.bytes_per_sample must be 1";
+    return NULL;
+}
+
+static vmafgpu_result vmafgpu__gpu_check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const char *why = vmafgpu__gpu_lacks(v, frame, 0);
+    return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
+}
+
+static int vmafgpu__gpu_next_device(vmafgpu *v) {
+    return v->gpu->device;
+}
+
+static int vmafgpu__gpu_has_failed(const vmafgpu *v) {
+    return v->gpu->is_dead;
+}
+
+static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *description) {
+    const vmafgpu__gpu *g = v->gpu;
+    if (!g)
+        return;
+    description->backend = g->is_dead ? vmafgpu__cpu_backend.name : g->vendor->name;
+    description->device = g->name;
+    description->driver = g->driver_name;
+    description->self_test_sum = g->tested;
+    description->device_memory = g->memory_size;
 }
 
 /* ---- kernels for the device ---- */
@@ -26468,7 +26561,9 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
     "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
-    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close, VMAFGPU_MEMORY_DEVICE,
+    vmafgpu__gpu_done_with, NULL, vmafgpu__gpu_keep, vmafgpu__gpu_wait_on_stream, NULL, vmafgpu__gpu_check_frame,
+    vmafgpu__gpu_next_device, NULL, vmafgpu__gpu_has_failed, vmafgpu__gpu_describe
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -26733,7 +26828,9 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
     "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
-    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close, VMAFGPU_MEMORY_DEVICE,
+    vmafgpu__gpu_done_with, NULL, vmafgpu__gpu_keep, vmafgpu__gpu_wait_on_stream, NULL, vmafgpu__gpu_check_frame,
+    vmafgpu__gpu_next_device, NULL, vmafgpu__gpu_has_failed, vmafgpu__gpu_describe
 };
 
 /* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
@@ -27246,7 +27343,8 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__patience patie
 }
 
 /* Waits until what was handed over has arrived: its frames are borrowed like others. */
-static void vmafgpu__fleet_settle(vmafgpu__fleet *f) {
+static void vmafgpu__fleet_settle(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
     for (int i = 0; i < f->count; i++) {
         vmafgpu__unit *u = &f->units[i];
@@ -27256,7 +27354,8 @@ static void vmafgpu__fleet_settle(vmafgpu__fleet *f) {
 }
 
 /* How many positions are done with at all units. What a run leaves there no later one looks at. */
-static int64_t vmafgpu__fleet_released(vmafgpu__fleet *f) {
+static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
     for (int i = 0; i < f->count; i++) {
         const vmafgpu__gpu *g = f->units[i].context->gpu;
@@ -27272,10 +27371,81 @@ static int64_t vmafgpu__fleet_released(vmafgpu__fleet *f) {
     return least;
 }
 
+static void vmafgpu__fleet_keep(vmafgpu *v) {
+    for (int i = 0; i < v->fleet->count; i++) {
+        vmafgpu *t = v->fleet->units[i].context;
+        if (t->backend->keep)
+            t->backend->keep(t);
+    }
+}
+
+static int vmafgpu__fleet_owns(const vmafgpu *v, const void *address) {
+    for (int i = 0; i < v->fleet->count; i++)
+        if (vmafgpu__is_ours(v->fleet->units[i].context, address))
+            return 1;
+    return 0;
+}
+
+/* Whether pairs go to GPUs from the first one on. */
+static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
+    return f->units[0].context->gpu != NULL;
+}
+
+static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
+    (void)stream, (void)position;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
+                         vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "in_background");
+}
+
+/* The first GPU answers for all. */
+static vmafgpu_result vmafgpu__fleet_check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    if (!vmafgpu__fleet_has_gpu(v->fleet))
+        return vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory",
+                                            "the CPU scores until the GPU is open: config.gpu.frames must be device then");
+    const char *why = vmafgpu__gpu_lacks(v->fleet->units[0].context, frame, v->fleet->count > 1);
+    return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
+}
+
 /* The unit that the next position is for, or would be. */
 static vmafgpu__unit *vmafgpu__unit_of_next(vmafgpu__fleet *f, int64_t position) {
     const int is_dealt = f->newest && position < vmafgpu__deal_at(f, f->newest - 1)->end;
     return &f->units[is_dealt ? vmafgpu__deal_of(f, position)->unit : vmafgpu__next_unit(f)];
+}
+
+static int vmafgpu__fleet_next_device(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    const int64_t position = f->submitted + v->lending.count;
+    if (vmafgpu__fleet_has_gpu(f))
+        vmafgpu__deal_until(f, position);
+    const vmafgpu__gpu *g = vmafgpu__unit_of_next(f, position)->context->gpu;
+    return g ? g->device : -1;
+}
+
+static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
+    vmafgpu__opening *o = v->fleet ? &v->fleet->openings[0] : NULL;
+    return o && o->context && !vmafgpu__atomic_get(&o->is_over);
+}
+
+/* By the first GPU that works, or the first; the name is that of the backend that the next pair is for, unless a GPU that has
+ * failed would get it while others work. */
+static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
+    vmafgpu__fleet *f = v->fleet;
+    const vmafgpu__gpu *found = NULL;
+    if (!f)
+        return;
+    for (int i = 0; i < f->count; i++) {
+        const vmafgpu__unit *u = &f->units[i];
+        const vmafgpu__gpu *g = u->context->gpu;
+        description->memory += u->context->memory;
+        description->device_memory += g ? g->memory_size : 0;
+        if (g && (!found || (found->is_dead && vmafgpu__is_at_work(u))))
+            found = g;
+    }
+    const int is_next = f->count && vmafgpu__unit_of_next(f, f->submitted)->context->gpu;
+    description->backend = found && is_next && !found->is_dead ? found->vendor->name : vmafgpu__cpu_backend.name;
+    description->device = f->name;
+    description->driver = found ? found->driver_name : "";
+    description->self_test_sum = found ? found->tested : 0;
 }
 
 static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
@@ -27432,7 +27602,9 @@ static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
 
 static const vmafgpu__backend_table vmafgpu__fleet_backend = {
     "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_is_free, vmafgpu__fleet_submit,
-    vmafgpu__fleet_collect, vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
+    vmafgpu__fleet_collect, vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close, VMAFGPU_MEMORY_PINNED,
+    vmafgpu__fleet_released, vmafgpu__fleet_settle, vmafgpu__fleet_keep, vmafgpu__fleet_wait_on_stream, vmafgpu__fleet_owns,
+    vmafgpu__fleet_check_frame, vmafgpu__fleet_next_device, vmafgpu__fleet_is_opening, NULL, vmafgpu__fleet_describe
 };
 
 VMAFGPU__COLD_END
@@ -30302,7 +30474,8 @@ static void vmafgpu__none_end(vmafgpu *v) {
 static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_needs,
                                                             vmafgpu__none_lend, vmafgpu__is_always_free,
                                                             vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
-                                                            vmafgpu__none_end, vmafgpu__none_end };
+                                                            vmafgpu__none_end, vmafgpu__none_end, VMAFGPU_MEMORY_HOST,
+                                                            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 
 /* What is asked for, whatever the size. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,
@@ -30432,14 +30605,10 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 
 /* How many pairs' frames are. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
-#ifndef VMAFGPU_NO_GPU
-    if ((v->gpu || v->fleet) && !v->flushed) {
-        const int64_t released = v->gpu ? vmafgpu__gpu_released(v->gpu, v->gpu->history) : vmafgpu__fleet_released(v->fleet);
-        const int64_t pairs = released - v->seeded;
-        return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
-    }
-#endif
-    return v->pushed;
+    if (!v->backend->released || v->flushed)
+        return v->pushed;
+    const int64_t pairs = v->backend->released(v) - v->seeded;
+    return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
 }
 
 /* Says so where it is news. */
@@ -30669,15 +30838,6 @@ static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, con
     return VMAFGPU_OK;
 }
 
-/* Whether pairs go to GPUs from the first one on. */
-static int vmafgpu__has_gpu(const vmafgpu *v) {
-#ifndef VMAFGPU_NO_GPU
-    if (v->fleet)
-        return v->fleet->units[0].context->gpu != NULL;
-#endif
-    return v->gpu != NULL;
-}
-
 /* Bytes of a row of data[0]. */
 static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
 #ifndef VMAFGPU_NO_PIXELS
@@ -30703,32 +30863,6 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Whether a frame is an image on the GPU, and what it is called. */
-static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
-    return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array" : NULL;
-}
-
-/* Checks whether the GPU can read pixels, or an image, where they are. */
-static vmafgpu_result vmafgpu__check_device_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
-    const char *what = NULL, *image = vmafgpu__image_name(frame);
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu *t = v->fleet ? v->fleet->units[0].context : v;
-    if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
-        what = "surfaces hold pixels of four components, or planes: see frame.pixels";
-    else if (image && !t->gpu->vendor->has_surfaces)
-        what = "with HIP frames are in linear memory: copy it there";
-    else if (v->fleet && v->fleet->count > 1)
-        what = image ? "with several GPUs there are none" : "with several GPUs frames in RGB are in host or pinned memory";
-    else if (image && !frame->pixels && !t->gpu->has_surfaces)
-        what = "for planes of YUV config.gpu.frames must be surface, or config.colour stated";
-    else if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
-        what = "samples of 8 bits are bytes there: config.bytes_per_sample must be 1";
-#endif
-    return what ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
-                                image ? image : vmafgpu__pixel_names[frame->pixels], what)
-                : VMAFGPU_OK;
-}
-
 /* Checks the pointers and pitch of one frame. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
@@ -30743,14 +30877,10 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
     if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
                              (int)frame->memory);
-    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
-                             image ? image : "in device memory",
-                             v->config.gpu.in_background && v->fleet
-                                 ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
-                                 : "the backend is the CPU");
-    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && (frame->pixels || image)) {
-        const vmafgpu_result fits = vmafgpu__check_device_pixels(v, function, which, frame);
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE) {
+        const vmafgpu_result fits = v->backend->check_device_frame
+                                        ? v->backend->check_device_frame(v, function, which, frame)
+                                        : vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory", "the backend is the CPU");
         if (fits != VMAFGPU_OK || image)
             return fits;
     }
@@ -30777,16 +30907,6 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
             return result;
     }
     return VMAFGPU_OK;
-}
-
-/* Whether an address is in memory that is lent. */
-static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
-#ifndef VMAFGPU_NO_GPU
-    for (int i = 0; v->fleet && i < v->fleet->count; i++)
-        if (vmafgpu__is_ours(v->fleet->units[i].context, address))
-            return 1;
-#endif
-    return v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size;
 }
 
 /* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
@@ -31064,11 +31184,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) 
 
 /* All that was collected is done with its frames, besides. */
 static void vmafgpu__settle(vmafgpu *v) {
-#ifndef VMAFGPU_NO_GPU
-    if (v->fleet)
-        vmafgpu__fleet_settle(v->fleet);
-#endif
-    (void)v;
+    if (v->backend->settle)
+        v->backend->settle(v);
 }
 
 static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
@@ -31154,16 +31271,14 @@ static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_k
     const char *function = "vmafgpu_map_next";
     if (!v->config.map_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_size is 0, so there are no maps", function);
-    const int most = v->gpu ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_PINNED;
+    const int most = (int)v->backend->map_memory;
     if ((int)memory < (int)VMAFGPU_MEMORY_HOST || (int)memory > most)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host%s, not %d", function,
-                             v->gpu ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
+                             most == (int)VMAFGPU_MEMORY_DEVICE ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
     if ((uintptr_t)map % sizeof *map)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not at a multiple of %d bytes", function, (int)sizeof *map);
-#ifndef VMAFGPU_NO_GPU
-    if (v->gpu && v->gpu->is_dead)
+    if (v->backend->has_failed && v->backend->has_failed(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
-#endif
     v->map_memory = memory;
     v->map = map;
     return VMAFGPU_OK;
@@ -31597,15 +31712,9 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
         return result;
     vmafgpu__collect(v, position, VMAFGPU__GLANCE);
     vmafgpu__settle(v);
-#ifndef VMAFGPU_NO_GPU
-    if (v->flushed)   /* all frames are reusable, so the caller may have freed them, and no later pair needs them */
-        return VMAFGPU_OK;
-    for (int i = 0; v->fleet && i < v->fleet->count; i++)
-        if (v->fleet->units[i].context->gpu)
-            vmafgpu__gpu_keep(v->fleet->units[i].context);
-    if (v->gpu)
-        vmafgpu__gpu_keep(v);
-#endif
+    /* Of a flushed clip all frames are reusable, so the caller may have freed them, and no later pair needs them. */
+    if (v->backend->keep && !v->flushed)
+        v->backend->keep(v);
     return VMAFGPU_OK;
 }
 
@@ -31616,45 +31725,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
 static vmafgpu_result vmafgpu__wait_on_stream(vmafgpu *v, void *stream, int64_t pairs) {
     int64_t position = 0;
     const vmafgpu_result result = vmafgpu__position_behind(v, "vmafgpu_wait_on_stream", pairs, &position);
-#ifndef VMAFGPU_NO_GPU
-    if (result == VMAFGPU_OK && v->fleet)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
-                             vmafgpu__has_gpu(v) ? "devices" : "in_background");
-    if (result == VMAFGPU_OK && v->gpu)
-        return vmafgpu__gpu_wait_on_stream(v, stream, position);
-#endif
-    (void)stream;
-    return result;
+    return result == VMAFGPU_OK && v->backend->wait_on_stream ? v->backend->wait_on_stream(v, stream, position) : result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
     VMAFGPU__CALL(context, "vmafgpu_wait_on_stream", 0, vmafgpu__wait_on_stream(context, stream, pairs));
 }
 
-#ifndef VMAFGPU_NO_GPU
-/* The first GPU, one that works if there is one; of a fleet that has none yet NULL. */
-static const vmafgpu__gpu *vmafgpu__first_gpu(const vmafgpu *v) {
-    const vmafgpu__gpu *found = v ? v->gpu : NULL;
-    for (int i = 0; v && v->fleet && i < v->fleet->count; i++) {
-        const vmafgpu__unit *u = &v->fleet->units[i];
-        if (u->context->gpu && (!found || (found->is_dead && vmafgpu__is_at_work(u))))
-            found = u->context->gpu;
-    }
-    return found;
+static vmafgpu__description vmafgpu__describe(const vmafgpu *v) {
+    vmafgpu__description description = { "", "", "", 0, 0, 0 };
+    if (v && v->backend && v->backend->describe)
+        v->backend->describe(v, &description);
+    else if (v && v->backend)
+        description.backend = v->backend->name;
+    return description;
 }
-#endif
 
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
-    if (!context || !context->is_open)
-        return "";
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
-    if (context->fleet)   /* who is next, but for a GPU that failed while others work */
-        g = vmafgpu__unit_of_next(context->fleet, context->fleet->submitted)->context->gpu ? g : NULL;
-    if (g || context->fleet)
-        return g && !g->is_dead ? g->vendor->name : vmafgpu__cpu_backend.name;
-#endif
-    return context->backend->name;
+    return context && context->is_open ? vmafgpu__describe(context).backend : "";
 }
 
 VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
@@ -31662,70 +31750,31 @@ VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
 }
 
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context) {
-#ifndef VMAFGPU_NO_GPU
-    return context && context->fleet && context->fleet->openings[0].context &&
-           !vmafgpu__atomic_get(&context->fleet->openings[0].is_over);
-#else
-    return (void)context, 0;
-#endif
+    return context && context->backend && context->backend->is_opening && context->backend->is_opening(context);
 }
 
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context) {
-    int device = -1;
     if (vmafgpu__enter(context, "vmafgpu_next_device", 0) != VMAFGPU_OK)
-        return device;
-#ifndef VMAFGPU_NO_GPU
-    vmafgpu__fleet *f = context->fleet;
-    if (f && vmafgpu__has_gpu(context))
-        vmafgpu__deal_until(f, f->submitted + context->lending.count);
-    const vmafgpu__gpu *g = f ? vmafgpu__unit_of_next(f, f->submitted + context->lending.count)->context->gpu : context->gpu;
-    device = g ? g->device : device;
-#endif
+        return -1;
+    const int device = context->backend->next_device ? context->backend->next_device(context) : -1;
     vmafgpu__leave(context);
     return device;
 }
 
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
-#ifndef VMAFGPU_NO_GPU
-    if (context && context->fleet)
-        return context->fleet->name;
-    if (context && context->gpu)
-        return context->gpu->name;
-#endif
-    (void)context;
-    return "";
+    return vmafgpu__describe(context).device;
 }
 
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context) {
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
-    if (g)
-        return g->driver_name;
-#endif
-    (void)context;
-    return "";
+    return vmafgpu__describe(context).driver;
 }
 
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context) {
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
-    if (g)
-        return g->tested;
-#endif
-    (void)context;
-    return 0;
+    return vmafgpu__describe(context).self_test_sum;
 }
 
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {
-    size_t size = 0;
-#ifndef VMAFGPU_NO_GPU
-    for (int i = 0; context && context->fleet && i < context->fleet->count; i++)
-        size += vmafgpu_device_memory(context->fleet->units[i].context);
-    if (context && context->gpu)
-        size += context->gpu->memory_size;
-#endif
-    (void)context;
-    return size;
+    return vmafgpu__describe(context).device_memory;
 }
 
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
@@ -31733,12 +31782,7 @@ VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
 }
 
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context) {
-    size_t size = context ? context->memory : 0;
-#ifndef VMAFGPU_NO_GPU
-    for (int i = 0; context && context->fleet && i < context->fleet->count; i++)
-        size += vmafgpu_memory(context->fleet->units[i].context);
-#endif
-    return size;
+    return context ? context->memory + vmafgpu__describe(context).memory : 0;
 }
 
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context) {

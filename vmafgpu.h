@@ -22979,6 +22979,110 @@ static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
            (v->backend->owns && v->backend->owns(v, address));
 }
 
+/* Checks the pitch of a plane: rows must not lie over one another, nor so far apart that no address reaches the last one. */
+static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, const char *which, int plane, ptrdiff_t pitch,
+                                           ptrdiff_t row, int rows) {
+    const ptrdiff_t most = PTRDIFF_MAX / rows;
+    if (pitch && pitch > -row && pitch < row)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but a row takes %lld", function,
+                             which, plane, (long long)pitch, (long long)row);
+    if (pitch > most || pitch < -most)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but %d rows can be %lld apart at most",
+                             function, which, plane, (long long)pitch, rows, (long long)most);
+    return VMAFGPU_OK;
+}
+
+/* Bytes of a row of data[0]. */
+static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
+#ifndef VMAFGPU_NO_PIXELS
+    if (frame->pixels)
+        return (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
+#endif
+    (void)frame;
+    return (ptrdiff_t)c->width * c->bytes_per_sample;
+}
+
+/* Checks whether all is stated that RGB needs. */
+static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const vmafgpu_colour *colour = &v->config.colour;
+    if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels", function, which,
+                             (int)frame->pixels);
+    if (frame->pixels && !colour->matrix)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated", function,
+                             which, vmafgpu__pixel_names[frame->pixels]);
+    if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated",
+                             function, which);
+    return VMAFGPU_OK;
+}
+
+/* Checks the pointers and pitch of one frame. */
+static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
+                                           const vmafgpu_frame *frame) {
+    if (!frame)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
+    if (!frame->data[0])
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
+    const vmafgpu_result result = vmafgpu__check_pixels(v, function, which, frame);
+    if (result != VMAFGPU_OK)
+        return result;
+    const char *image = vmafgpu__image_name(frame);
+    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
+                             (int)frame->memory);
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE) {
+        const vmafgpu_result fits = v->backend->check_device_frame
+                                        ? v->backend->check_device_frame(v, function, which, frame)
+                                        : vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory", "the backend is the CPU");
+        if (fits != VMAFGPU_OK || image)
+            return fits;
+    }
+    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
+}
+
+/* Checks the same of the chroma planes of a frame that is to be scored, where somebody looks at them. */
+static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
+                                            const vmafgpu_frame *frame) {
+    const int interleaved = v->config.layout != VMAFGPU_PLANAR;
+    const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
+    if (!looking || frame->pixels)
+        return VMAFGPU_OK;
+    for (int i = 1; i <= (interleaved ? 1 : 2); i++) {
+        const ptrdiff_t row =
+            (ptrdiff_t)vmafgpu__chroma_width(&v->config) * v->config.bytes_per_sample * (interleaved ? 2 : 1);
+        if (!frame->data[i])
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but %s looks at chroma", function,
+                                 which, i, looking->name);
+        const vmafgpu_result result = vmafgpu__image_name(frame) ? VMAFGPU_OK
+                                      : vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
+                                                             vmafgpu__chroma_height(&v->config));
+        if (result != VMAFGPU_OK)
+            return result;
+    }
+    return VMAFGPU_OK;
+}
+
+/* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
+static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
+                                          const vmafgpu_frame *distorted) {
+    const vmafgpu_frame *const frames[2] = { reference, distorted };
+    vmafgpu_frame lent[2];
+    for (int i = 0; i < 2; i++) {
+        if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_HOST || !vmafgpu__is_ours(v, frames[i]->data[0]))
+            continue;
+        const vmafgpu_result result = v->backend->lend(v, position, lent);
+        if (result != VMAFGPU_OK)
+            return result;
+        if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
+            memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: the %s frame is in lent memory, but is not the one that "
+                                 "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
+                                 v->subject, i ? "distorted" : "reference");
+    }
+    return VMAFGPU_OK;
+}
+
 VMAFGPU__COLD_END
 
 #ifndef VMAFGPU_NO_GPU
@@ -30823,110 +30927,6 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     size_t offset[3];
     ptrdiff_t pitches[3];
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
-}
-
-/* Checks the pitch of a plane: rows must not lie over one another, nor so far apart that no address reaches the last one. */
-static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, const char *which, int plane, ptrdiff_t pitch,
-                                           ptrdiff_t row, int rows) {
-    const ptrdiff_t most = PTRDIFF_MAX / rows;
-    if (pitch && pitch > -row && pitch < row)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but a row takes %lld", function,
-                             which, plane, (long long)pitch, (long long)row);
-    if (pitch > most || pitch < -most)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but %d rows can be %lld apart at most",
-                             function, which, plane, (long long)pitch, rows, (long long)most);
-    return VMAFGPU_OK;
-}
-
-/* Bytes of a row of data[0]. */
-static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
-#ifndef VMAFGPU_NO_PIXELS
-    if (frame->pixels)
-        return (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
-#endif
-    (void)frame;
-    return (ptrdiff_t)c->width * c->bytes_per_sample;
-}
-
-/* Checks whether all is stated that RGB needs. */
-static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
-    const vmafgpu_colour *colour = &v->config.colour;
-    if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels", function, which,
-                             (int)frame->pixels);
-    if (frame->pixels && !colour->matrix)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated", function,
-                             which, vmafgpu__pixel_names[frame->pixels]);
-    if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated",
-                             function, which);
-    return VMAFGPU_OK;
-}
-
-/* Checks the pointers and pitch of one frame. */
-static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
-                                           const vmafgpu_frame *frame) {
-    if (!frame)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
-    if (!frame->data[0])
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
-    const vmafgpu_result result = vmafgpu__check_pixels(v, function, which, frame);
-    if (result != VMAFGPU_OK)
-        return result;
-    const char *image = vmafgpu__image_name(frame);
-    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
-                             (int)frame->memory);
-    if (frame->memory >= VMAFGPU_MEMORY_DEVICE) {
-        const vmafgpu_result fits = v->backend->check_device_frame
-                                        ? v->backend->check_device_frame(v, function, which, frame)
-                                        : vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory", "the backend is the CPU");
-        if (fits != VMAFGPU_OK || image)
-            return fits;
-    }
-    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
-}
-
-/* Checks the same of the chroma planes of a frame that is to be scored, where somebody looks at them. */
-static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
-                                            const vmafgpu_frame *frame) {
-    const int interleaved = v->config.layout != VMAFGPU_PLANAR;
-    const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
-    if (!looking || frame->pixels)
-        return VMAFGPU_OK;
-    for (int i = 1; i <= (interleaved ? 1 : 2); i++) {
-        const ptrdiff_t row =
-            (ptrdiff_t)vmafgpu__chroma_width(&v->config) * v->config.bytes_per_sample * (interleaved ? 2 : 1);
-        if (!frame->data[i])
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but %s looks at chroma", function,
-                                 which, i, looking->name);
-        const vmafgpu_result result = vmafgpu__image_name(frame) ? VMAFGPU_OK
-                                      : vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
-                                                             vmafgpu__chroma_height(&v->config));
-        if (result != VMAFGPU_OK)
-            return result;
-    }
-    return VMAFGPU_OK;
-}
-
-/* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
-static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
-                                          const vmafgpu_frame *distorted) {
-    const vmafgpu_frame *const frames[2] = { reference, distorted };
-    vmafgpu_frame lent[2];
-    for (int i = 0; i < 2; i++) {
-        if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_HOST || !vmafgpu__is_ours(v, frames[i]->data[0]))
-            continue;
-        const vmafgpu_result result = v->backend->lend(v, position, lent);
-        if (result != VMAFGPU_OK)
-            return result;
-        if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
-            memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: the %s frame is in lent memory, but is not the one that "
-                                 "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
-                                 v->subject, i ? "distorted" : "reference");
-    }
-    return VMAFGPU_OK;
 }
 
 /* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. Unless `waits`

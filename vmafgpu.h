@@ -2593,8 +2593,32 @@ typedef struct vmafgpu__backend_table {
     void           (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
 
+/* What a GPU does for edits and maps, see >>gpu edits: the first part for >>gpu, the second one for >>edits. */
+struct vmafgpu__wanted;
+struct vmafgpu__slot;
+struct vmafgpu__carver;
+typedef struct vmafgpu__gpu_edits_table {
+    size_t         size;                 /* of struct vmafgpu__gpu_edits */
+    void         (*list_kernels)(vmafgpu *v, struct vmafgpu__wanted *list, int *count);
+    void         (*lay_out)(vmafgpu *v, size_t *device_used, size_t *pinned_used);
+    int          (*create)(vmafgpu *v);  /* what the driver has to make; 1 on success */
+    int          (*destroy)(vmafgpu *v); /* ...and to take back: what it says, or 0 */
+    void         (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
+    const char  *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch);
+
+    void         (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
+    vmafgpu_result (*open)(vmafgpu *v);
+    void         (*alone)(vmafgpu *v);   /* waits for the pairs on their way */
+    vmafgpu_result (*begun)(vmafgpu *v); /* the base was scored */
+    vmafgpu_result (*settle)(vmafgpu *v);
+    vmafgpu_result (*try_all)(vmafgpu *v);
+    vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
+    vmafgpu_result (*map)(vmafgpu *v, int size, vmafgpu_block *blocks);
+} vmafgpu__gpu_edits_table;
+
 typedef struct vmafgpu__cpu vmafgpu__cpu;
 typedef struct vmafgpu__gpu vmafgpu__gpu;
+typedef struct vmafgpu__gpu_edits vmafgpu__gpu_edits;
 typedef struct vmafgpu__fleet vmafgpu__fleet;
 typedef struct vmafgpu__threads vmafgpu__threads;
 typedef struct vmafgpu__cambi vmafgpu__cambi;
@@ -2654,6 +2678,7 @@ struct vmafgpu {
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
     vmafgpu__edits    *edits;                       /* NULL: config.edit_size and map_size are 0 */
+    const vmafgpu__gpu_edits_table *edits_on_gpu;   /* NULL: there are none, or the CPU makes them */
     float             *map;                         /* for the next pair's, or NULL */
     vmafgpu_memory_kind map_memory;
     vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
@@ -23938,7 +23963,7 @@ typedef struct vmafgpu__edit_lane {
     int     *which;                        /* of the caller's [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
-typedef struct vmafgpu__gpu_edits {
+struct vmafgpu__gpu_edits {
     void    *functions[VMAFGPU__EDIT_FUNCTIONS];
     size_t   sample_room, scratch_room;    /* of a lane */
     int      words;
@@ -23952,7 +23977,9 @@ typedef struct vmafgpu__gpu_edits {
     void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
     void    *scored;                       /* event: what it is made of is there; likewise */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
-} vmafgpu__gpu_edits;
+    const vmafgpu__edit_lane *reading;     /* whose edits are looked at */
+    int      shown[VMAFGPU__SLOPES];       /* words of a record that are shown, or -1 */
+};
 #endif
 
 struct vmafgpu__gpu {
@@ -24006,9 +24033,7 @@ struct vmafgpu__gpu {
     int     next_slot;                     /* being filled */
     void   *caller_event;
     vmafgpu__kernels kernels;
-#ifndef VMAFGPU_NO_EDITS
-    vmafgpu__gpu_edits edits;
-#endif
+    vmafgpu__gpu_edits *edits;             /* behind the vendor's state; NULL: there are none */
 };
 
 /* ---- failure ---- */
@@ -24475,7 +24500,7 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
 /* Those of edits. */
 static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
     const int depth = v->config.bit_depth;
-    void **functions = v->gpu->edits.functions;
+    void **functions = v->gpu->edits->functions;
     for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_SHARES;
@@ -24517,9 +24542,8 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
                 vmafgpu__want(list, &count, name, &holding->functions[k]);
         }
     }
-#ifndef VMAFGPU_NO_EDITS
-    vmafgpu__list_edit_kernels(v, list, &count);
-#endif
+    if (g->edits)
+        v->edits_on_gpu->list_kernels(v, list, &count);
     return count;
 }
 
@@ -24695,10 +24719,6 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-#ifndef VMAFGPU_NO_EDITS
-static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot);   /* in >>edits, which has all its parts */
-#endif
-
 /* Puts the work of the slot's batch on its streams. `earlier`: what has
  * arrived with earlier batches is needed; the event of the latest. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
@@ -24729,10 +24749,8 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
     vmafgpu__launch_kernels(v, slot);
-#ifndef VMAFGPU_NO_EDITS
     if (slot->map)
-        vmafgpu__launch_map(v, slot);
-#endif
+        v->edits_on_gpu->launch_map(v, slot);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->done, slot->streams[0]));
     slot->is_running = 1;
@@ -25659,9 +25677,9 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
 }
 
 /* Lays out what edits and maps need, from these places on. */
-static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
+static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edits *x = &g->edits;
+    vmafgpu__gpu_edits *x = g->edits;
     const vmafgpu_config *c = &v->config;
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
@@ -25707,6 +25725,22 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
         }
     }
     g->site.kept_rows = (unsigned char *)(uintptr_t)x->rows;
+}
+
+static int vmafgpu__gpu_edits_create(vmafgpu *v) {
+    enum { NO_TIMING = 2 };
+    return !v->config.map_size || (VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->mapped, NO_TIMING)) &&
+                                   VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->scored, NO_TIMING)));
+}
+
+static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    int error = 0;
+    if (g->edits->mapped)
+        error |= g->driver.event_destroy(g->edits->mapped);
+    if (g->edits->scored)
+        error |= g->driver.event_destroy(g->edits->scored);
+    return error;
 }
 #endif
 
@@ -25762,10 +25796,8 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
         pinned_used += g->results_size;
     }
     g->site.kept_rows = NULL;
-#ifndef VMAFGPU_NO_EDITS
-    if (vmafgpu__has_edits(&v->config))
-        vmafgpu__edits_on_gpu(v, &device_used, &pinned_used);
-#endif
+    if (g->edits)
+        v->edits_on_gpu->lay_out(v, &device_used, &pinned_used);
     g->memory_size = device_used;
     g->pinned_size = pinned_used;
 }
@@ -25864,11 +25896,8 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     }
     if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
         return 0;
-#ifndef VMAFGPU_NO_EDITS
-    if (v->config.map_size && (!VMAFGPU__GPU_CALL(v, event_create, (&g->edits.mapped, NO_TIMING)) ||
-                               !VMAFGPU__GPU_CALL(v, event_create, (&g->edits.scored, NO_TIMING))))
+    if (g->edits && !v->edits_on_gpu->create(v))
         return 0;
-#endif
     if (!vmafgpu__prepare_kernels(v, reason, size))
         return 0;
     const size_t kept = v->config.gpu.frames >= VMAFGPU_MEMORY_DEVICE
@@ -25904,12 +25933,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     }
     if (is_inside && g->caller_event)
         error |= g->driver.event_destroy(g->caller_event);
-#ifndef VMAFGPU_NO_EDITS
-    if (is_inside && g->edits.mapped)
-        error |= g->driver.event_destroy(g->edits.mapped);
-    if (is_inside && g->edits.scored)
-        error |= g->driver.event_destroy(g->edits.scored);
-#endif
+    if (is_inside && g->edits)
+        error |= v->edits_on_gpu->destroy(v);
     if (is_inside && g->memory)
         error |= g->driver.memory_give(g->memory);
     if (is_inside && g->pinned)
@@ -25921,6 +25946,17 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__give(v, g->outcomes);
     vmafgpu__give(v, g->items);
     return error == 0;
+}
+
+/* The backend's memory is struct gpu, the vendor's state and what edits have; its size. With a backend its pointers are set. */
+static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
+    const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
+    const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
+    if (g) {
+        g->state = (unsigned char *)g + state;
+        g->edits = v->edits_on_gpu ? (vmafgpu__gpu_edits *)(void *)((unsigned char *)g + edits) : NULL;
+    }
+    return edits + (v->edits_on_gpu ? v->edits_on_gpu->size : 0);
 }
 
 /* ---- self-test: some drivers compile wrongly, and some cards are broken ----
@@ -26109,10 +26145,6 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
-#ifndef VMAFGPU_NO_EDITS
-static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch);   /* in >>edits */
-#endif
-
 /* With everything there: scores on both; without a pitch of RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
                               size_t size) {
@@ -26166,16 +26198,14 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         if (g->is_dead)
             return 0;
     }
-#ifndef VMAFGPU_NO_EDITS
-    if (!wrong && pitch && vmafgpu__has_edits(&t->config))
-        wrong = vmafgpu__test_edits(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
+    if (!wrong && pitch && g->edits)
+        wrong = t->edits_on_gpu->test(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
     if (g->is_dead)
         return 0;
     if (!wrong && t->lacks_memory) {
         vmafgpu__sentence(reason, size, "no host memory for the self-test");
         return 0;
     }
-#endif
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
                           "or the card is at fault", wrong, g->name, g->driver_name);
@@ -26232,14 +26262,14 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
 }
 
 static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
-    const size_t gpu_size = (size_t)vmafgpu__round_up(sizeof(vmafgpu__gpu), VMAFGPU__ALIGNMENT) + v->gpu->vendor->state_size;
+    const size_t gpu_size = vmafgpu__gpu_parts(v, v->gpu->vendor, NULL);
     vmafgpu *t = (vmafgpu *)vmafgpu__take(v, sizeof *t);
     vmafgpu__gpu *g = t ? (vmafgpu__gpu *)vmafgpu__take(v, gpu_size) : NULL;
     int is_good = 0;
     if (g) {
         *t = *v;
         memcpy(g, v->gpu, gpu_size);
-        g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
+        (void)vmafgpu__gpu_parts(t, g->vendor, g);
         g->site.v = t;
         g->site.doubted = VMAFGPU__SSIM_DOUBTED;
         g->site.unsettled = VMAFGPU__SSIM_UNSETTLED;
@@ -26359,10 +26389,10 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
 /* On failure the note says why, and nothing is left. */
 static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendor) {
     char reason[VMAFGPU__ERROR_SIZE - 64] = "";
-    const size_t size = (size_t)vmafgpu__round_up(sizeof(vmafgpu__gpu), VMAFGPU__ALIGNMENT);
-    vmafgpu__gpu *g = (vmafgpu__gpu *)vmafgpu__take(v, size + vendor->state_size);
+    const size_t size = vmafgpu__gpu_parts(v, vendor, NULL);
+    vmafgpu__gpu *g = (vmafgpu__gpu *)vmafgpu__take(v, size);
     if (!g)
-        return vmafgpu__fail_memory(v, "the GPU backend", size + vendor->state_size);
+        return vmafgpu__fail_memory(v, "the GPU backend", size);
     v->gpu = g;
     v->note[0] = '\0';
     g->vendor = vendor;
@@ -26373,7 +26403,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         if (v->features[i]->measure || v->features[i]->gpu->is_planned(&v->plan))
             g->kernels.of[i].feature = v->features[i]->gpu;
     g->fed = -1;
-    g->state = (unsigned char *)g + size;
+    (void)vmafgpu__gpu_parts(v, vendor, g);
     int is_ready = vmafgpu__gpu_find(v, reason, sizeof reason);
     if (is_ready) {
         vmafgpu__gpu_enter(v);
@@ -28104,11 +28134,7 @@ struct vmafgpu__edits {
     double            *values;
     int                count, next;                     /* next: the first that nobody has taken; atomic */
     uint32_t         (*or_words)(const uint8_t *words, int w);
-    int                on_gpu;
-    int                shown[VMAFGPU__SLOPES];          /* words of a GPU's record that are shown, or -1 */
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu__edit_lane *reading;                  /* whose edits are looked at; of a GPU */
-#endif
+    const vmafgpu__gpu_edits_table *on_gpu;             /* NULL: the CPU makes them */
     /* What is being mapped: rows of blocks instead of edits. */
     vmafgpu_block     *blocks;
     float             *shares;                          /* instead */
@@ -28500,21 +28526,6 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
     }
 }
 
-/* Where a GPU's records have what is shown. */
-static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
-    const vmafgpu__edits *x = v->edits;
-    const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        shown[VMAFGPU__SLOPE_VIF + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, x->vif->variant) : -1;
-        shown[VMAFGPU__SLOPE_NOISE + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, vif) : -1;
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            const int at = s * VMAFGPU__BANDS + b;
-            shown[VMAFGPU__SLOPE_ADM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b) : -1;
-            shown[VMAFGPU__SLOPE_AIM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b) : -1;
-        }
-    }
-}
-
 /* All of it that does not depend on the base. */
 static void vmafgpu__smooth_plan(vmafgpu *v) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
@@ -28818,6 +28829,11 @@ static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int 
     return VMAFGPU_OK;
 }
 
+static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, int index) {
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: a sample on the device does not fit %d bits", function, index,
+                         v->config.bit_depth);
+}
+
 /* The part of luma that a candidate has its own copy of. */
 static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size) {
     return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size) : vmafgpu__edit_vif_range(changed, 0, size);
@@ -28934,7 +28950,7 @@ static vmafgpu_result vmafgpu__edits_dead(vmafgpu *v) {
 }
 
 static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lane *lane) {
-    return g->slots[0].streams[lane - g->edits.lanes];
+    return g->slots[0].streams[lane - g->edits->lanes];
 }
 
 /* A batch of edits of these sizes at most. */
@@ -28946,7 +28962,7 @@ static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgp
     out.samples = (unsigned char *)(uintptr_t)lane->device[1];
     out.records = (int64_t *)(uintptr_t)lane->device[2];
     out.scratch = (unsigned char *)(uintptr_t)lane->device[3];
-    out.words = v->gpu->edits.words;
+    out.words = v->gpu->edits->words;
     out.count = lane->count;
     out.changes = (double *)(void *)(out.records + vmafgpu__edit_changes_at(out.words, out.count));
     out.vif_variants = v->plan.vif_variants;
@@ -28960,7 +28976,7 @@ static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgp
 /* Fills what VIF's scales have in common for the base and for edits. */
 static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
     vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__slot *slot = &g->slots[g->edits.slot];
+    const vmafgpu__slot *slot = &g->slots[g->edits->slot];
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
     const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, 0 };
     const vmafgpu__holding *holding = g->kernels.of;
@@ -28973,7 +28989,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
                       (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch),
                       (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL, NULL,
                       scale == 0 && v->plan.vif_skips_scale_0);
-    out->terms = (int32_t *)(uintptr_t)g->edits.terms[scale];
+    out->terms = (int32_t *)(uintptr_t)g->edits->terms[scale];
     return shape;
 }
 
@@ -28983,13 +28999,13 @@ static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int co
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
     vmafgpu__edit_vif_tile(&shape, launch, of_base, scale, columns, rows, v->gpu->site.lanes);
     if (!launch->vif.images_only || (launch->vif.first && !of_base))
-        vmafgpu__gpu_launch(v, v->gpu->edits.functions[functions + input], &shape, stream, launch);
+        vmafgpu__gpu_launch(v, v->gpu->edits->functions[functions + input], &shape, stream, launch);
 }
 
 /* The same for ADM. */
 static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
     vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__slot *slot = &g->slots[g->edits.slot];
+    const vmafgpu__slot *slot = &g->slots[g->edits->slot];
     const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
     const vmafgpu__holding *holding = g->kernels.of;
     vmafgpu__shape shape;
@@ -28999,8 +29015,8 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     out->adm.batch = slot->batch;
     vmafgpu__adm_fill(&out->adm, &shape, &v->plan, variant, scale, &layout,
                       (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch), g->site.lanes);
-    out->rows = (const int64_t *)(uintptr_t)(g->edits.rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
-    out->cubes = (int64_t *)(uintptr_t)(g->edits.cubes[scale] +
+    out->rows = (const int64_t *)(uintptr_t)(g->edits->rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
+    out->cubes = (int64_t *)(uintptr_t)(g->edits->cubes[scale] +
                                         (uint64_t)variant * 2 * VMAFGPU__BANDS * (uint64_t)out->adm.geometry.w *
                                             (uint64_t)out->adm.geometry.h * sizeof(int64_t));
     out->variant = variant;
@@ -29031,12 +29047,12 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
     shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.count * launch.strips, VMAFGPU__ADM_THREADS / g->site.lanes);
     shape.grid[2] = map ? 2 : 1;
-    vmafgpu__gpu_launch(v, g->edits.functions[functions + input], &shape, stream, &launch);
+    vmafgpu__gpu_launch(v, g->edits->functions[functions + input], &shape, stream, &launch);
 }
 
 /* What predictions are made of. */
 static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
-    const vmafgpu__gpu_edits *x = &v->gpu->edits;
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
     if (!svm)
@@ -29048,7 +29064,8 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
 
 /* All of them, of a base. */
 static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
-    void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits.lanes[0]);
+    void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits->lanes[0]);
+    vmafgpu__gpu_enter(v);
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         for (int i = 0; i < v->plan.vif_variants; i++)
             vmafgpu__base_vif(v, i, s, NULL, stream);
@@ -29056,7 +29073,10 @@ static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
             vmafgpu__base_adm(v, i, s, NULL, stream);
     }
     vmafgpu__bring_smooth(v, stream);
-    return VMAFGPU__GPU_CALL(v, stream_wait, (stream)) ? VMAFGPU_OK : VMAFGPU_ERROR_DEVICE;
+    (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
 /* ---- maps ---- */
@@ -29065,7 +29085,7 @@ static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
-    map.sums = (int64_t *)(uintptr_t)v->gpu->edits.sums;
+    map.sums = (int64_t *)(uintptr_t)v->gpu->edits->sums;
     map.size = size;
     map.across = vmafgpu__divide_up(v->config.width, size);
     map.down = vmafgpu__divide_up(v->config.height, size);
@@ -29075,7 +29095,7 @@ static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first
 }
 
 static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
-    (void)VMAFGPU__GPU_CALL(v, fill, (v->gpu->edits.sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
+    (void)VMAFGPU__GPU_CALL(v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
 /* Sums of the models' VIF from scale `first` to the one before `end`; and of their ADM. */
@@ -29092,17 +29112,17 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(map->count, VMAFGPU__MAP_THREADS), 1, 1 }, VMAFGPU__MAP_THREADS, 0 };
     vmafgpu__map_launch launch;
     launch.map = *map;
-    launch.slopes = (const double *)(uintptr_t)v->gpu->edits.slopes;
+    launch.slopes = (const double *)(uintptr_t)v->gpu->edits->slopes;
     launch.out = (vmafgpu__map_block *)(uintptr_t)out;
     launch.shares = (float *)(uintptr_t)shares;
     vmafgpu__map_units(v, launch.unit);
-    vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
+    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
 /* The map of the pair whose sums are made before. What maps need is there once; on all streams, as little of it waits. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edits *x = &g->edits;
+    vmafgpu__gpu_edits *x = g->edits;
     const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map_memory == VMAFGPU_MEMORY_DEVICE;
     const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
@@ -29143,7 +29163,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
 /* The base's, some blocks at a time. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__gpu_edits *x = &g->edits;
+    const vmafgpu__gpu_edits *x = g->edits;
     const int all = vmafgpu__divide_up(v->config.width, size) * vmafgpu__divide_up(v->config.height, size);
     void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
     vmafgpu__gpu_enter(v);
@@ -29162,6 +29182,43 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* Where a GPU's records have what is shown. */
+static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
+    const vmafgpu__edits *x = v->edits;
+    const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        shown[VMAFGPU__SLOPE_VIF + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, x->vif->variant) : -1;
+        shown[VMAFGPU__SLOPE_NOISE + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, vif) : -1;
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const int at = s * VMAFGPU__BANDS + b;
+            shown[VMAFGPU__SLOPE_ADM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b) : -1;
+            shown[VMAFGPU__SLOPE_AIM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b) : -1;
+        }
+    }
+}
+
+static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
+    for (int i = 0; i < VMAFGPU__EDIT_LANES; i++) {
+        int *which = (int *)vmafgpu__carve(c, sizeof *which * (size_t)VMAFGPU__EDITS_AT_ONCE);
+        if (c->base)
+            v->gpu->edits->lanes[i].which = which;
+    }
+}
+
+/* What maps of pairs need before the first one. */
+static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
+    void *stream = v->gpu->slots[0].streams[0];
+    vmafgpu__find_shown(v, v->gpu->edits->shown);
+    if (!v->config.map_size)
+        return VMAFGPU_OK;
+    vmafgpu__gpu_enter(v);
+    vmafgpu__bring_smooth(v, stream);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
 /* ---- edits in batches ---- */
@@ -29187,7 +29244,7 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
         const int width = e->width > size[0] ? e->width : size[0], height = e->height > size[1] ? e->height : size[1];
         if (width != size[0] || height != size[1])
             scratch = vmafgpu__edit_scratch_of(width, height, &unused);
-        if (used + all > g->edits.sample_room || scratch * (uint64_t)(lane->count + 1) > g->edits.scratch_room)
+        if (used + all > g->edits->sample_room || scratch * (uint64_t)(lane->count + 1) > g->edits->scratch_room)
             break;
         vmafgpu__gpu_edit *to = &out[lane->count];
         size[0] = width;
@@ -29226,14 +29283,14 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
         launch.source_bytes = c->bytes_per_sample;
         launch.shift = vmafgpu__sample_shift(c);
         launch.illegal = g->is_checked ? vmafgpu__illegal_bits(c, 0) & 0xffff : 0;
-        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
+        vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
     }
     return next;
 }
 
 /* Starts what brings the records of a lane to the host. */
 static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
-    const size_t size = vmafgpu__edit_records_size(v->gpu->edits.words, lane->count);
+    const size_t size = vmafgpu__edit_records_size(v->gpu->edits->words, lane->count);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
 }
 
@@ -29263,7 +29320,7 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
             rows = rows / 2 + 2;
             launch.edits = batch;
             vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2, g->site.lanes);
-            vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)], &shape, stream,
+            vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)], &shape, stream,
                                 &launch);
         }
     }
@@ -29274,23 +29331,18 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
         };
         vmafgpu__edit_change_launch launch;
         launch.edits = batch;
-        launch.smooth = (const vmafgpu__smooth *)(uintptr_t)g->edits.smooth;
-        launch.coefs = (const double *)(uintptr_t)g->edits.coefs;
-        launch.table = (const double *)(uintptr_t)g->edits.table;
-        launch.vectors = (const uint16_t *)(uintptr_t)g->edits.vectors;
-        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_CHANGE], &shape, stream, &launch);
+        launch.smooth = (const vmafgpu__smooth *)(uintptr_t)g->edits->smooth;
+        launch.coefs = (const double *)(uintptr_t)g->edits->coefs;
+        launch.table = (const double *)(uintptr_t)g->edits->table;
+        launch.vectors = (const uint16_t *)(uintptr_t)g->edits->vectors;
+        vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_CHANGE], &shape, stream, &launch);
     }
     vmafgpu__edits_fetch(v, lane);
 }
 
 static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *lane, int i) {
-    const int words = v->gpu->edits.words;
+    const int words = v->gpu->edits->words;
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
-}
-
-static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, int index) {
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: a sample on the device does not fit %d bits", function, index,
-                         v->config.bit_depth);
 }
 
 /* What a lane's edits change, and the scores that are wanted, by config.threads. */
@@ -29298,8 +29350,9 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
     vmafgpu__editor *e = &x->editors[index];
-    const vmafgpu__edit_lane *lane = x->reading;
-    const int words = v->gpu->edits.words, vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+    const vmafgpu__edit_lane *lane = v->gpu->edits->reading;
+    const int *shown = v->gpu->edits->shown;
+    const int words = v->gpu->edits->words, vif = v->plan.vif_variants, adm = v->plan.adm_variants;
     const int64_t *records = (const int64_t *)(const void *)lane->pinned[2];
     int64_t sums[VMAFGPU__SLOPES];
     int first, end;
@@ -29314,7 +29367,7 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
             continue;
         }
         for (int k = 0; k < VMAFGPU__SLOPES; k++)
-            sums[k] = x->shown[k] >= 0 ? record[x->shown[k]] : 0;
+            sums[k] = shown[k] >= 0 ? record[shown[k]] : 0;
         memcpy(&out->sums, sums, sizeof out->sums);
         memcpy(&out->change, records + vmafgpu__edit_changes_at(words, lane->count) + i, sizeof out->change);
         out->change = v->model_count && out->change == out->change ? out->change : (double)NAN;
@@ -29344,7 +29397,7 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
 static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *lane) {
     if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
         return VMAFGPU_OK;
-    v->edits->reading = lane;
+    v->gpu->edits->reading = lane;
     return vmafgpu__run(v, vmafgpu__edit_read_task, v);
 }
 
@@ -29355,10 +29408,10 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
     vmafgpu_result result = VMAFGPU_OK;
     int next = 0, turn = 0, size[2];
     for (int i = 0; i < VMAFGPU__EDIT_LANES; i++)
-        g->edits.lanes[i].count = 0;
+        g->edits->lanes[i].count = 0;
     vmafgpu__gpu_enter(v);
     for (int rest = VMAFGPU__EDIT_LANES; rest > 0 && !g->is_dead && result == VMAFGPU_OK; turn ^= 1) {
-        vmafgpu__edit_lane *lane = &g->edits.lanes[turn];
+        vmafgpu__edit_lane *lane = &g->edits->lanes[turn];
         if (lane->count)
             result = vmafgpu__edits_read(v, lane);
         next = vmafgpu__edits_gather(v, lane, x->edits, x->scores, x->count, next, size);
@@ -29367,7 +29420,7 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
     for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)   /* what nobody will read uses the lanes' memory */
-        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits.lanes[i])));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
@@ -29384,9 +29437,14 @@ static void vmafgpu__edits_alone(vmafgpu *v) {
     vmafgpu__gpu_drain(v);
 }
 
+static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
+    v->gpu->edits->slot = v->gpu->next_slot;
+    return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
 /* Looks at samples on the device. */
 static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
-    vmafgpu__edit_lane *lane = &v->gpu->edits.lanes[0];
+    vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
     int size[2], on_device = 0;
     for (int i = 0; i < count; i++)
         on_device |= edits[i].memory == VMAFGPU_MEMORY_DEVICE;
@@ -29405,8 +29463,8 @@ static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits,
 /* Writes edits to the base's plane and scores it. */
 static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__gpu *g = v->gpu;
-    vmafgpu__slot *slot = &g->slots[g->edits.slot];
-    vmafgpu__edit_lane *lane = &g->edits.lanes[0];
+    vmafgpu__slot *slot = &g->slots[g->edits->slot];
+    vmafgpu__edit_lane *lane = &g->edits->lanes[0];
     vmafgpu__outcome outcome;
     int size[2];
     vmafgpu__gpu_enter(v);
@@ -29421,7 +29479,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         launch.edits = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
         launch.plane = (unsigned char *)(uintptr_t)slot->batch.pair[0].distorted;
         launch.pitch = slot->batch.pair[0].distorted_pitch;
-        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_PATCH], &shape, vmafgpu__edit_stream(g, lane), &launch);
+        vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_PATCH], &shape, vmafgpu__edit_stream(g, lane), &launch);
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
@@ -29509,13 +29567,8 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
         e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
     }
-#ifndef VMAFGPU_NO_GPU
-    for (int i = 0; i < VMAFGPU__EDIT_LANES && v->gpu && !v->cpu; i++) {
-        int *which = (int *)vmafgpu__carve(c, sizeof *which * (size_t)VMAFGPU__EDITS_AT_ONCE);
-        if (c->base)
-            v->gpu->edits.lanes[i].which = which;
-    }
-#endif
+    if (v->edits_on_gpu)
+        v->edits_on_gpu->carve(v, c);
 }
 
 /* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
@@ -29554,24 +29607,12 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     carver.used = 0;
     vmafgpu__edits_layout(v, &carver, v->edits, NULL);
     vmafgpu__log_table(v->edits->log_table);
-    v->edits->on_gpu = !v->cpu;
+    v->edits->on_gpu = v->edits_on_gpu;
     v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     vmafgpu__smooth_plan(v);
-    vmafgpu__find_shown(v, v->edits->shown);
-#ifndef VMAFGPU_NO_GPU
-    if (v->gpu && v->config.map_size) {
-        void *stream = v->gpu->slots[0].streams[0];
-        vmafgpu__gpu_enter(v);
-        vmafgpu__bring_smooth(v, stream);
-        (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
-        vmafgpu__gpu_leave(v);
-        vmafgpu__gpu_drain(v);
-        return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
-    }
-#endif
-    return VMAFGPU_OK;
+    return v->edits->on_gpu ? v->edits->on_gpu->open(v) : VMAFGPU_OK;
 }
 
 /* ---- the base ---- */
@@ -29587,18 +29628,8 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
 }
 
 static vmafgpu_result vmafgpu__edits_settle(vmafgpu *v) {
-    vmafgpu_result result = VMAFGPU_OK;
     vmafgpu__edit_settle_smooth(v, v->edits->editors[0].model_scratch);
-#ifndef VMAFGPU_NO_GPU
-    if (v->edits->on_gpu) {
-        vmafgpu__gpu_enter(v);
-        result = vmafgpu__edits_settle_gpu(v);
-        vmafgpu__gpu_leave(v);
-        vmafgpu__gpu_drain(v);
-        result = v->gpu->is_dead ? vmafgpu__edits_dead(v) : result;
-    }
-#endif
-    return result;
+    return v->edits->on_gpu ? v->edits->on_gpu->settle(v) : VMAFGPU_OK;
 }
 
 /* Motion to the following frame. */
@@ -29625,10 +29656,8 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     memset(&job, 0, sizeof job);
     memset(&after, 0, sizeof after);
     job.detached = 1;
-#ifndef VMAFGPU_NO_GPU
     if (x->on_gpu)
-        vmafgpu__edits_alone(v);
-#endif
+        x->on_gpu->alone(v);
     if (following && v->plan.motion[0]) {
         job.reference = following;
         job.previous = reference;
@@ -29646,14 +29675,10 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     result = v->backend->single(v, &job, &x->base);
     if (!x->on_gpu)
         memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
+    if (result == VMAFGPU_OK && x->on_gpu)
+        result = x->on_gpu->begun(v);
     if (result != VMAFGPU_OK)
         return result;
-#ifndef VMAFGPU_NO_GPU
-    if (v->gpu && v->gpu->is_dead)
-        return vmafgpu__edits_dead(v);
-    if (v->gpu)
-        v->gpu->edits.slot = v->gpu->next_slot;
-#endif
     vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
     result = vmafgpu__edits_settle(v);
     v->has_base = result == VMAFGPU_OK;
@@ -29686,21 +29711,15 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->values = values;
     x->count = count;
     x->next = 0;
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu_result result = x->on_gpu ? vmafgpu__edits_try_gpu(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
-#else
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_task, v);
-#endif
+    const vmafgpu_result result = x->on_gpu ? x->on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
     /* Nobody knows how far they have come. */
     for (int i = 0; i < count && result != VMAFGPU_OK; i++)
         vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
     if (result != VMAFGPU_OK)
         return result;
-#ifndef VMAFGPU_NO_GPU
     for (int i = 0; i < refused; i++)
         if (scores[i].result != VMAFGPU_OK)
             return vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
-#endif
     if (refused == count)
         return VMAFGPU_OK;
     memcpy(v->error, sentence, sizeof sentence);
@@ -29719,13 +29738,11 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
         vmafgpu__edit_run(v, e, &edits[i], 1, 1);
         x->base = e->sums[0];
     }
-#ifndef VMAFGPU_NO_GPU
     if (x->on_gpu) {
-        const vmafgpu_result result = vmafgpu__edits_commit_gpu(v, edits, count);
+        const vmafgpu_result result = x->on_gpu->commit(v, edits, count);
         if (result != VMAFGPU_OK)
             return result;
     }
-#endif
     vmafgpu__edit_columns(v, &x->base, e->row, e->model_scratch);
     memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
     return vmafgpu__edits_settle(v);
@@ -29767,7 +29784,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     if (!on_gpu)
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
-        t->gpu->edits.slot = t->gpu->next_slot;
+        t->gpu->edits->slot = t->gpu->next_slot;
     if (result == VMAFGPU_OK && (size || !on_gpu))   /* maps alone settle it on the device */
         result = vmafgpu__edits_settle(t);
     memset(&edit, 0, sizeof edit);
@@ -29789,7 +29806,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         vmafgpu__smooth_settle(&t->edits->smooth, &t->edits->base, 0);
         return vmafgpu__edits_map(t, t->config.map_size, NULL, out->shares);
     }
-    vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits.slot];
+    vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
     slot->map_history = 0;
     slot->map_memory = VMAFGPU_MEMORY_HOST;
     vmafgpu__launch_map(t, slot);
@@ -29840,6 +29857,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         v->edits = NULL;
         v->cpu = i ? other->cpu : NULL;
         v->gpu = i ? NULL : t->gpu;
+        v->edits_on_gpu = i ? NULL : t->edits_on_gpu;
         v->backend = i ? &vmafgpu__cpu_backend : t->backend;
         result[i] = vmafgpu__ask_edits(v, (i ? host : device) + at, room, pitch, &tested[i]);
         vmafgpu__give(v, v->edits);
@@ -29860,6 +29878,13 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
     vmafgpu__give(t, other);
     return wrong;
 }
+
+static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
+    sizeof(vmafgpu__gpu_edits), vmafgpu__list_edit_kernels, vmafgpu__gpu_edits_lay_out, vmafgpu__gpu_edits_create,
+    vmafgpu__gpu_edits_destroy, vmafgpu__launch_map, vmafgpu__test_edits, vmafgpu__gpu_edits_carve, vmafgpu__gpu_edits_open,
+    vmafgpu__edits_alone, vmafgpu__gpu_edits_begun, vmafgpu__edits_settle_gpu, vmafgpu__edits_try_gpu, vmafgpu__edits_commit_gpu,
+    vmafgpu__edits_map_gpu
+};
 #endif /* !VMAFGPU_NO_GPU */
 #endif /* !VMAFGPU_NO_EDITS */
 
@@ -30496,6 +30521,9 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     if (result != VMAFGPU_AGAIN)
         return result;
     const vmafgpu_config before = v->config;
+#ifndef VMAFGPU_NO_EDITS
+    v->edits_on_gpu = vmafgpu__has_edits(c) ? &vmafgpu__edits_on_gpu : NULL;
+#endif
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
@@ -30533,6 +30561,7 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is %s, but config.backend is cpu",
                              c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "surface" : "device");
     }
+    v->edits_on_gpu = NULL;
     v->backend = &vmafgpu__cpu_backend;
     return v->backend->open(v);
 }
@@ -31380,10 +31409,8 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
     *down = vmafgpu__divide_up(v->config.height, size);
-#ifndef VMAFGPU_NO_GPU
     if (blocks && v->edits->on_gpu)
-        return vmafgpu__edits_map_gpu(v, size, blocks);
-#endif
+        return v->edits->on_gpu->map(v, size, blocks);
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 

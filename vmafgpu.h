@@ -397,6 +397,7 @@
  *   >>table             the list of features
  *   >>scores            rows, prediction, pooling
  *   >>edits             what other samples in a rectangle change
+ *   >>gpu edits         edits and maps on a GPU
  *   >>config            what a config may say: defaults, ranges, rules
  *   >>inputs            models and features of a context, and its columns
  *   >>open              backends, and the steps from a config to a context
@@ -29748,7 +29749,14 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
     return vmafgpu__edits_settle(v);
 }
 
-#ifndef VMAFGPU_NO_GPU
+#endif /* !VMAFGPU_NO_EDITS */
+
+#if !defined(VMAFGPU_NO_EDITS) && !defined(VMAFGPU_NO_GPU)
+
+/* ================================================================================================
+ * >>gpu edits                                    edits and maps on a GPU
+ * ================================================================================================ */
+
 /* ---- the self-test ---- */
 
 /* What a base says of an edit and of its blocks. */
@@ -29885,8 +29893,7 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
     vmafgpu__edits_alone, vmafgpu__gpu_edits_begun, vmafgpu__edits_settle_gpu, vmafgpu__edits_try_gpu, vmafgpu__edits_commit_gpu,
     vmafgpu__edits_map_gpu
 };
-#endif /* !VMAFGPU_NO_GPU */
-#endif /* !VMAFGPU_NO_EDITS */
+#endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
 
 /* ================================================================================================
  * >>config                                       what a config may say: defaults, ranges, rules

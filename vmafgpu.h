@@ -28897,7 +28897,264 @@ static void vmafgpu__edit_task(void *arg, int index) {
     }
 }
 
-#ifndef VMAFGPU_NO_GPU
+/* ---- open ---- */
+
+static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    const char *field = c->edit_size ? "edit_size" : "map_size", *what = c->edit_size ? "edits" : "maps";
+    const int size = c->edit_size ? c->edit_size : c->map_size;
+    if (c->no_frames)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s is %d, but config.no_frames is set", field, size);
+    for (int i = 0; i < v->feature_count; i++)
+        if (v->features[i]->measure || v->features[i]->cpu->score)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.%s is %d, but there are no %s with the feature %s: only "
+                                 "with adm, vif and motion", field, size, what, v->features[i]->name);
+    if (c->map_size && c->map_size < VMAFGPU__LEAST_BLOCK)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
+                             VMAFGPU__MAX_EDIT, c->map_size);
+    if (c->map_size && (!c->live || c->together > 1 || !v->model_count))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size is %d, %s", c->map_size,
+                             !c->live           ? "which needs config.live: a map goes by the pair's score"
+                             : c->together > 1 ? "which does not go with config.together: pairs with maps share no work"
+                                                : "but there is no model: a map tells what of its score is lost where");
+    return VMAFGPU_OK;
+}
+
+static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
+    vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
+    /* Rows are read up to a chunk beyond their end. */
+    t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
+    return t;
+}
+
+/* `unused`: an editor to write to while memory is only counted. */
+static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
+    const int most = v->config.edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
+    /* Luma with VIF's margins; a scale further down half of it, with margins of its own, and those of ADM. */
+    const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
+    (void)vmafgpu__carve(c, sizeof *x);
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        x->rows[s] = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof(vmafgpu__adm_sums) *
+                                                              (size_t)vmafgpu__adm_size(v->config.height, s));
+    const size_t row = sizeof(double) * (size_t)(v->column_count + 1);
+    size_t scratch = 0;
+    for (int i = 0; i < v->model_count; i++) {
+        const size_t needed = (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
+        scratch = needed > scratch ? needed : scratch;
+    }
+    x->row = (double *)vmafgpu__carve(c, row);
+    x->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
+    x->editors = (vmafgpu__editor *)vmafgpu__carve(c, sizeof *x->editors * (size_t)v->config.threads);
+    for (int i = 0; i < v->config.threads; i++) {
+        vmafgpu__editor *e = c->base ? &x->editors[i] : unused;
+        e->row = (double *)vmafgpu__carve(c, row);
+        e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
+        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER && v->cpu; k++) {
+            e->candidate[k].luma = vmafgpu__carve_tile(c, luma, 1 + v->cpu->wide);
+            for (int j = 0; j < 2; j++) {
+                e->candidate[k].vif[j] = vmafgpu__carve_tile(c, half, sizeof(uint16_t));
+                e->candidate[k].band[j] = vmafgpu__carve_tile(c, half, sizeof(int32_t));
+            }
+        }
+        if (!v->cpu)
+            continue;
+        e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
+        e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif->scratch_size(luma, together, 1) : 0);
+        e->adm_scratch = vmafgpu__carve(c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
+        e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
+        vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
+        e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
+        e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
+    }
+    if (v->edits_on_gpu)
+        v->edits_on_gpu->carve(v, c);
+}
+
+/* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
+static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
+    const vmafgpu__extractor *first = NULL;
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        if (e->feature->cpu != feature)
+            continue;
+        first = first ? first : e;
+        for (int k = 0; k < (v->model_count ? v->models[0].model->svms[0].feature_count : 0); k++)
+            if (v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS)
+                return e;
+    }
+    return first;
+}
+
+/* What is written to while memory is only counted: too large for the stack. */
+typedef struct vmafgpu__edits_counted {
+    vmafgpu__edits  edits;
+    vmafgpu__editor editor;
+} vmafgpu__edits_counted;
+
+static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__edits_counted *counted = (vmafgpu__edits_counted *)vmafgpu__take(v, sizeof *counted);
+    if (!counted)
+        return vmafgpu__fail_memory(v, "edits", sizeof *counted);
+    vmafgpu__edits_layout(v, &carver, &counted->edits, &counted->editor);
+    vmafgpu__give(v, counted);
+    unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
+    if (!base)
+        return vmafgpu__fail_memory(v, "edits", carver.used);
+    v->edits = (vmafgpu__edits *)(void *)base;
+    carver.base = base;
+    carver.used = 0;
+    vmafgpu__edits_layout(v, &carver, v->edits, NULL);
+    vmafgpu__log_table(v->edits->log_table);
+    v->edits->on_gpu = v->edits_on_gpu;
+    v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
+    v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
+    v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
+    vmafgpu__smooth_plan(v);
+    return v->edits->on_gpu ? v->edits->on_gpu->open(v) : VMAFGPU_OK;
+}
+
+/* ---- the base ---- */
+
+/* The map of the pair that was just scored, of which the base's sums and row are made. */
+static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__add_workers(v, v->cpu, &x->base);
+    memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
+    vmafgpu__edit_settle_smooth(v, x->editors[0].model_scratch);
+    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map) != VMAFGPU_OK)
+        vmafgpu__edit_map_task(v, 0);   /* a hook left parts out; the pair is taken all the same */
+}
+
+static vmafgpu_result vmafgpu__edits_settle(vmafgpu *v) {
+    vmafgpu__edit_settle_smooth(v, v->edits->editors[0].model_scratch);
+    return v->edits->on_gpu ? v->edits->on_gpu->settle(v) : VMAFGPU_OK;
+}
+
+/* Motion to the following frame. */
+static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
+    vmafgpu_result result;
+    snprintf(v->subject, sizeof v->subject, "motion to the following frame");
+    if (v->edits->on_gpu) {   /* against itself: motion does not look at the distorted one */
+        job->distorted = job->reference;
+        job->count = 1;
+        return v->backend->single(v, job, after);
+    }
+    result = v->backend->submit(v, job);
+    if (result == VMAFGPU_OK)
+        vmafgpu__add_workers(v, v->cpu, after);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                           const vmafgpu_frame *following, const vmafgpu_frame *distorted) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__sums after;
+    vmafgpu__job job;
+    vmafgpu_result result = VMAFGPU_OK;
+    memset(&job, 0, sizeof job);
+    memset(&after, 0, sizeof after);
+    job.detached = 1;
+    if (x->on_gpu)
+        x->on_gpu->alone(v);
+    if (following && v->plan.motion[0]) {
+        job.reference = following;
+        job.previous = reference;
+        result = vmafgpu__edits_following(v, &job, &after);
+    }
+    if (result != VMAFGPU_OK)
+        return result;
+    job.previous = previous;
+    job.reference = reference;
+    job.distorted = distorted ? distorted : reference;
+    job.count = 1;
+    snprintf(v->subject, sizeof v->subject, "the base");
+    if (!x->on_gpu)
+        memcpy(v->cpu->adm_rows, x->rows, sizeof x->rows);
+    result = v->backend->single(v, &job, &x->base);
+    if (!x->on_gpu)
+        memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
+    if (result == VMAFGPU_OK && x->on_gpu)
+        result = x->on_gpu->begun(v);
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
+    result = vmafgpu__edits_settle(v);
+    v->has_base = result == VMAFGPU_OK;
+    return result;
+}
+
+/* What there is of edit i until it is scored, or where it is not. */
+static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores, double *values) {
+    if (result != VMAFGPU_OK)   /* else they will be written; beside thousands of tries on a GPU this counts */
+        memset(&scores[i].sums, 0, sizeof scores[i].sums);
+    scores[i].score = scores[i].change = (double)NAN;
+    scores[i].result = result;
+    for (int k = 0; k < v->column_count && values; k++)
+        values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
+}
+
+static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
+    vmafgpu__edits *x = v->edits;
+    int refused = count;   /* the first one */
+    char sentence[VMAFGPU__ERROR_SIZE];
+    for (int i = 0; i < count; i++) {
+        vmafgpu__edit_blank(v, i, vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]), scores, values);
+        if (scores[i].result != VMAFGPU_OK && refused == count) {
+            refused = i;
+            memcpy(sentence, v->error, sizeof sentence);
+        }
+    }
+    x->edits = edits;
+    x->scores = scores;
+    x->values = values;
+    x->count = count;
+    x->next = 0;
+    const vmafgpu_result result = x->on_gpu ? x->on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
+    /* Nobody knows how far they have come. */
+    for (int i = 0; i < count && result != VMAFGPU_OK; i++)
+        vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
+    if (result != VMAFGPU_OK)
+        return result;
+    for (int i = 0; i < refused; i++)
+        if (scores[i].result != VMAFGPU_OK)
+            return vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
+    if (refused == count)
+        return VMAFGPU_OK;
+    memcpy(v->error, sentence, sizeof sentence);
+    return scores[refused].result;
+}
+
+static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edits, int count) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__editor *e = &x->editors[0];
+    for (int i = 0; i < count; i++) {
+        const vmafgpu_result result = vmafgpu__edit_check(v, "vmafgpu_edit_commit", i, &edits[i]);
+        if (result != VMAFGPU_OK)
+            return result;
+    }
+    for (int i = 0; i < count && !x->on_gpu; i++) {
+        vmafgpu__edit_run(v, e, &edits[i], 1, 1);
+        x->base = e->sums[0];
+    }
+    if (x->on_gpu) {
+        const vmafgpu_result result = x->on_gpu->commit(v, edits, count);
+        if (result != VMAFGPU_OK)
+            return result;
+    }
+    vmafgpu__edit_columns(v, &x->base, e->row, e->model_scratch);
+    memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
+    return vmafgpu__edits_settle(v);
+}
+
+#endif /* !VMAFGPU_NO_EDITS */
+
+#if !defined(VMAFGPU_NO_EDITS) && !defined(VMAFGPU_NO_GPU)
+
+/* ================================================================================================
+ * >>gpu edits                                    edits and maps on a GPU
+ * ================================================================================================ */
+
 /* ---- on a GPU ----
  *
  * The base is what the slot holds that has scored it: planes of ours, pictures of VIF and low-pass bands of ADM in its scratch.
@@ -29497,265 +29754,6 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
     vmafgpu__gpu_drain(v);
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
 }
-#endif /* !VMAFGPU_NO_GPU */
-
-/* ---- open ---- */
-
-static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
-    const vmafgpu_config *c = &v->config;
-    const char *field = c->edit_size ? "edit_size" : "map_size", *what = c->edit_size ? "edits" : "maps";
-    const int size = c->edit_size ? c->edit_size : c->map_size;
-    if (c->no_frames)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s is %d, but config.no_frames is set", field, size);
-    for (int i = 0; i < v->feature_count; i++)
-        if (v->features[i]->measure || v->features[i]->cpu->score)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.%s is %d, but there are no %s with the feature %s: only "
-                                 "with adm, vif and motion", field, size, what, v->features[i]->name);
-    if (c->map_size && c->map_size < VMAFGPU__LEAST_BLOCK)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
-                             VMAFGPU__MAX_EDIT, c->map_size);
-    if (c->map_size && (!c->live || c->together > 1 || !v->model_count))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size is %d, %s", c->map_size,
-                             !c->live           ? "which needs config.live: a map goes by the pair's score"
-                             : c->together > 1 ? "which does not go with config.together: pairs with maps share no work"
-                                                : "but there is no model: a map tells what of its score is lost where");
-    return VMAFGPU_OK;
-}
-
-static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
-    vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
-    /* Rows are read up to a chunk beyond their end. */
-    t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
-    return t;
-}
-
-/* `unused`: an editor to write to while memory is only counted. */
-static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
-    const int most = v->config.edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
-    /* Luma with VIF's margins; a scale further down half of it, with margins of its own, and those of ADM. */
-    const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
-    (void)vmafgpu__carve(c, sizeof *x);
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        x->rows[s] = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof(vmafgpu__adm_sums) *
-                                                              (size_t)vmafgpu__adm_size(v->config.height, s));
-    const size_t row = sizeof(double) * (size_t)(v->column_count + 1);
-    size_t scratch = 0;
-    for (int i = 0; i < v->model_count; i++) {
-        const size_t needed = (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
-        scratch = needed > scratch ? needed : scratch;
-    }
-    x->row = (double *)vmafgpu__carve(c, row);
-    x->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
-    x->editors = (vmafgpu__editor *)vmafgpu__carve(c, sizeof *x->editors * (size_t)v->config.threads);
-    for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__editor *e = c->base ? &x->editors[i] : unused;
-        e->row = (double *)vmafgpu__carve(c, row);
-        e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
-        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER && v->cpu; k++) {
-            e->candidate[k].luma = vmafgpu__carve_tile(c, luma, 1 + v->cpu->wide);
-            for (int j = 0; j < 2; j++) {
-                e->candidate[k].vif[j] = vmafgpu__carve_tile(c, half, sizeof(uint16_t));
-                e->candidate[k].band[j] = vmafgpu__carve_tile(c, half, sizeof(int32_t));
-            }
-        }
-        if (!v->cpu)
-            continue;
-        e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
-        e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif->scratch_size(luma, together, 1) : 0);
-        e->adm_scratch = vmafgpu__carve(c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
-        e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
-        vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
-        e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
-        e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
-    }
-    if (v->edits_on_gpu)
-        v->edits_on_gpu->carve(v, c);
-}
-
-/* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
-static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
-    const vmafgpu__extractor *first = NULL;
-    for (int i = 0; i < v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &v->extractors[i];
-        if (e->feature->cpu != feature)
-            continue;
-        first = first ? first : e;
-        for (int k = 0; k < (v->model_count ? v->models[0].model->svms[0].feature_count : 0); k++)
-            if (v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS)
-                return e;
-    }
-    return first;
-}
-
-/* What is written to while memory is only counted: too large for the stack. */
-typedef struct vmafgpu__edits_counted {
-    vmafgpu__edits  edits;
-    vmafgpu__editor editor;
-} vmafgpu__edits_counted;
-
-static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
-    vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__edits_counted *counted = (vmafgpu__edits_counted *)vmafgpu__take(v, sizeof *counted);
-    if (!counted)
-        return vmafgpu__fail_memory(v, "edits", sizeof *counted);
-    vmafgpu__edits_layout(v, &carver, &counted->edits, &counted->editor);
-    vmafgpu__give(v, counted);
-    unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
-    if (!base)
-        return vmafgpu__fail_memory(v, "edits", carver.used);
-    v->edits = (vmafgpu__edits *)(void *)base;
-    carver.base = base;
-    carver.used = 0;
-    vmafgpu__edits_layout(v, &carver, v->edits, NULL);
-    vmafgpu__log_table(v->edits->log_table);
-    v->edits->on_gpu = v->edits_on_gpu;
-    v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
-    v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
-    v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
-    vmafgpu__smooth_plan(v);
-    return v->edits->on_gpu ? v->edits->on_gpu->open(v) : VMAFGPU_OK;
-}
-
-/* ---- the base ---- */
-
-/* The map of the pair that was just scored, of which the base's sums and row are made. */
-static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
-    vmafgpu__edits *x = v->edits;
-    vmafgpu__add_workers(v, v->cpu, &x->base);
-    memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
-    vmafgpu__edit_settle_smooth(v, x->editors[0].model_scratch);
-    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map) != VMAFGPU_OK)
-        vmafgpu__edit_map_task(v, 0);   /* a hook left parts out; the pair is taken all the same */
-}
-
-static vmafgpu_result vmafgpu__edits_settle(vmafgpu *v) {
-    vmafgpu__edit_settle_smooth(v, v->edits->editors[0].model_scratch);
-    return v->edits->on_gpu ? v->edits->on_gpu->settle(v) : VMAFGPU_OK;
-}
-
-/* Motion to the following frame. */
-static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
-    vmafgpu_result result;
-    snprintf(v->subject, sizeof v->subject, "motion to the following frame");
-    if (v->edits->on_gpu) {   /* against itself: motion does not look at the distorted one */
-        job->distorted = job->reference;
-        job->count = 1;
-        return v->backend->single(v, job, after);
-    }
-    result = v->backend->submit(v, job);
-    if (result == VMAFGPU_OK)
-        vmafgpu__add_workers(v, v->cpu, after);
-    return result;
-}
-
-static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
-                                           const vmafgpu_frame *following, const vmafgpu_frame *distorted) {
-    vmafgpu__edits *x = v->edits;
-    vmafgpu__sums after;
-    vmafgpu__job job;
-    vmafgpu_result result = VMAFGPU_OK;
-    memset(&job, 0, sizeof job);
-    memset(&after, 0, sizeof after);
-    job.detached = 1;
-    if (x->on_gpu)
-        x->on_gpu->alone(v);
-    if (following && v->plan.motion[0]) {
-        job.reference = following;
-        job.previous = reference;
-        result = vmafgpu__edits_following(v, &job, &after);
-    }
-    if (result != VMAFGPU_OK)
-        return result;
-    job.previous = previous;
-    job.reference = reference;
-    job.distorted = distorted ? distorted : reference;
-    job.count = 1;
-    snprintf(v->subject, sizeof v->subject, "the base");
-    if (!x->on_gpu)
-        memcpy(v->cpu->adm_rows, x->rows, sizeof x->rows);
-    result = v->backend->single(v, &job, &x->base);
-    if (!x->on_gpu)
-        memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
-    if (result == VMAFGPU_OK && x->on_gpu)
-        result = x->on_gpu->begun(v);
-    if (result != VMAFGPU_OK)
-        return result;
-    vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
-    result = vmafgpu__edits_settle(v);
-    v->has_base = result == VMAFGPU_OK;
-    return result;
-}
-
-/* What there is of edit i until it is scored, or where it is not. */
-static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores, double *values) {
-    if (result != VMAFGPU_OK)   /* else they will be written; beside thousands of tries on a GPU this counts */
-        memset(&scores[i].sums, 0, sizeof scores[i].sums);
-    scores[i].score = scores[i].change = (double)NAN;
-    scores[i].result = result;
-    for (int k = 0; k < v->column_count && values; k++)
-        values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
-}
-
-static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
-    vmafgpu__edits *x = v->edits;
-    int refused = count;   /* the first one */
-    char sentence[VMAFGPU__ERROR_SIZE];
-    for (int i = 0; i < count; i++) {
-        vmafgpu__edit_blank(v, i, vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]), scores, values);
-        if (scores[i].result != VMAFGPU_OK && refused == count) {
-            refused = i;
-            memcpy(sentence, v->error, sizeof sentence);
-        }
-    }
-    x->edits = edits;
-    x->scores = scores;
-    x->values = values;
-    x->count = count;
-    x->next = 0;
-    const vmafgpu_result result = x->on_gpu ? x->on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
-    /* Nobody knows how far they have come. */
-    for (int i = 0; i < count && result != VMAFGPU_OK; i++)
-        vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
-    if (result != VMAFGPU_OK)
-        return result;
-    for (int i = 0; i < refused; i++)
-        if (scores[i].result != VMAFGPU_OK)
-            return vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
-    if (refused == count)
-        return VMAFGPU_OK;
-    memcpy(v->error, sentence, sizeof sentence);
-    return scores[refused].result;
-}
-
-static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edits, int count) {
-    vmafgpu__edits *x = v->edits;
-    vmafgpu__editor *e = &x->editors[0];
-    for (int i = 0; i < count; i++) {
-        const vmafgpu_result result = vmafgpu__edit_check(v, "vmafgpu_edit_commit", i, &edits[i]);
-        if (result != VMAFGPU_OK)
-            return result;
-    }
-    for (int i = 0; i < count && !x->on_gpu; i++) {
-        vmafgpu__edit_run(v, e, &edits[i], 1, 1);
-        x->base = e->sums[0];
-    }
-    if (x->on_gpu) {
-        const vmafgpu_result result = x->on_gpu->commit(v, edits, count);
-        if (result != VMAFGPU_OK)
-            return result;
-    }
-    vmafgpu__edit_columns(v, &x->base, e->row, e->model_scratch);
-    memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
-    return vmafgpu__edits_settle(v);
-}
-
-#endif /* !VMAFGPU_NO_EDITS */
-
-#if !defined(VMAFGPU_NO_EDITS) && !defined(VMAFGPU_NO_GPU)
-
-/* ================================================================================================
- * >>gpu edits                                    edits and maps on a GPU
- * ================================================================================================ */
 
 /* ---- the self-test ---- */
 

@@ -25636,115 +25636,6 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-#ifndef VMAFGPU_NO_EDITS
-/* Bytes of scratch of an edit of that size, and where its pictures lie in it. */
-static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
-    uint64_t size = 0;
-    int vif[2], band[2];
-    vif[0] = band[0] = width;
-    vif[1] = band[1] = height;
-    for (int s = 1; s < VMAFGPU__SCALES; s++) {
-        for (int i = 0; i < 2; i++) {
-            vif[i] = (vif[i] + 2 * vmafgpu__vif_reach(s)) / 2 + 1;
-            band[i] = band[i] / 2 + 2;
-        }
-        out->vif_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)vif[0] * 2, 4);
-        out->band_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)band[0] * (s == 1 ? 2 : 4), 4);
-        out->vif[s] = size;
-        size += (uint64_t)out->vif_pitch[s] * (uint64_t)vif[1];
-        out->band[s] = size;
-        size += (uint64_t)out->band_pitch[s] * (uint64_t)band[1];
-    }
-    return vmafgpu__round_up(size, 16);
-}
-
-/* Numbers in the table of a model's vectors. */
-static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
-    int rows = 0;
-    for (int i = 0; svm && i < svm->sv_count; i++)
-        rows = svm->sv_rows[i] >= rows ? svm->sv_rows[i] + 1 : rows;
-    return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
-}
-
-/* Room for so many of one size, but not much more than `most` bytes. */
-static size_t vmafgpu__edit_room(uint64_t one, uint64_t most) {
-    const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
-    return (size_t)(all < most ? all : one > most ? one : most);
-}
-
-/* Bytes of the records and changes of a batch. */
-static size_t vmafgpu__edit_records_size(int words, int count) {
-    return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
-}
-
-/* Lays out what edits and maps need, from these places on. */
-static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edits *x = g->edits;
-    const vmafgpu_config *c = &v->config;
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
-    const size_t vectors = svm ? (size_t)svm->sv_count : 0;
-    const int mapped = vmafgpu__map_count(c);
-    const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
-    vmafgpu__edit_batch unused;
-    x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
-    for (int s = 0; s < VMAFGPU__SCALES && c->edit_size; s++) {
-        const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
-        const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
-        x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
-        x->cubes[s] = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__BANDS * bands *
-                                                                   (size_t)v->plan.adm_variants);
-    }
-    x->smooth = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__smooth));
-    x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
-    x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
-    x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
-    x->map_room = mapped > least ? mapped : least;
-    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
-    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_room);
-    x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
-    for (int i = 0; i < g->queue; i++) {
-        const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
-        g->slots[i].map_landing = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
-    }
-    if (!c->edit_size)
-        return;
-    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
-    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
-    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
-                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
-    x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_room);
-    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
-                                                           (size_t)v->plan.adm_variants);
-    for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
-        for (int i = 0; i < 4; i++)
-            x->lanes[k].device[i] = g->memory + vmafgpu__append(device_used, sizes[i]);
-        for (int i = 0; i < 3; i++) {
-            const size_t at = vmafgpu__append(pinned_used, sizes[i]);
-            x->lanes[k].pinned[i] = g->pinned ? g->pinned + at : NULL;
-        }
-    }
-    g->site.kept_rows = (unsigned char *)(uintptr_t)x->rows;
-}
-
-static int vmafgpu__gpu_edits_create(vmafgpu *v) {
-    enum { NO_TIMING = 2 };
-    return !v->config.map_size || (VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->mapped, NO_TIMING)) &&
-                                   VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->scored, NO_TIMING)));
-}
-
-static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
-    vmafgpu__gpu *g = v->gpu;
-    int error = 0;
-    if (g->edits->mapped)
-        error |= g->driver.event_destroy(g->edits->mapped);
-    if (g->edits->scored)
-        error |= g->driver.event_destroy(g->edits->scored);
-    return error;
-}
-#endif
-
 /* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are
  * set. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
@@ -29154,6 +29045,113 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================ */
+
+/* Bytes of scratch of an edit of that size, and where its pictures lie in it. */
+static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
+    uint64_t size = 0;
+    int vif[2], band[2];
+    vif[0] = band[0] = width;
+    vif[1] = band[1] = height;
+    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+        for (int i = 0; i < 2; i++) {
+            vif[i] = (vif[i] + 2 * vmafgpu__vif_reach(s)) / 2 + 1;
+            band[i] = band[i] / 2 + 2;
+        }
+        out->vif_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)vif[0] * 2, 4);
+        out->band_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)band[0] * (s == 1 ? 2 : 4), 4);
+        out->vif[s] = size;
+        size += (uint64_t)out->vif_pitch[s] * (uint64_t)vif[1];
+        out->band[s] = size;
+        size += (uint64_t)out->band_pitch[s] * (uint64_t)band[1];
+    }
+    return vmafgpu__round_up(size, 16);
+}
+
+/* Numbers in the table of a model's vectors. */
+static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
+    int rows = 0;
+    for (int i = 0; svm && i < svm->sv_count; i++)
+        rows = svm->sv_rows[i] >= rows ? svm->sv_rows[i] + 1 : rows;
+    return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
+}
+
+/* Room for so many of one size, but not much more than `most` bytes. */
+static size_t vmafgpu__edit_room(uint64_t one, uint64_t most) {
+    const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
+    return (size_t)(all < most ? all : one > most ? one : most);
+}
+
+/* Bytes of the records and changes of a batch. */
+static size_t vmafgpu__edit_records_size(int words, int count) {
+    return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
+}
+
+/* Lays out what edits and maps need, from these places on. */
+static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = g->edits;
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
+    const size_t vectors = svm ? (size_t)svm->sv_count : 0;
+    const int mapped = vmafgpu__map_count(c);
+    const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
+    vmafgpu__edit_batch unused;
+    x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
+    for (int s = 0; s < VMAFGPU__SCALES && c->edit_size; s++) {
+        const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
+        const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
+        x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
+        x->cubes[s] = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__BANDS * bands *
+                                                                   (size_t)v->plan.adm_variants);
+    }
+    x->smooth = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__smooth));
+    x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
+    x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
+    x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
+    x->map_room = mapped > least ? mapped : least;
+    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
+    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_room);
+    x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
+    for (int i = 0; i < g->queue; i++) {
+        const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
+        g->slots[i].map_landing = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
+    }
+    if (!c->edit_size)
+        return;
+    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
+    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
+    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
+                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
+    x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_room);
+    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
+                                                           (size_t)v->plan.adm_variants);
+    for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
+        for (int i = 0; i < 4; i++)
+            x->lanes[k].device[i] = g->memory + vmafgpu__append(device_used, sizes[i]);
+        for (int i = 0; i < 3; i++) {
+            const size_t at = vmafgpu__append(pinned_used, sizes[i]);
+            x->lanes[k].pinned[i] = g->pinned ? g->pinned + at : NULL;
+        }
+    }
+    g->site.kept_rows = (unsigned char *)(uintptr_t)x->rows;
+}
+
+static int vmafgpu__gpu_edits_create(vmafgpu *v) {
+    enum { NO_TIMING = 2 };
+    return !v->config.map_size || (VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->mapped, NO_TIMING)) &&
+                                   VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->scored, NO_TIMING)));
+}
+
+static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    int error = 0;
+    if (g->edits->mapped)
+        error |= g->driver.event_destroy(g->edits->mapped);
+    if (g->edits->scored)
+        error |= g->driver.event_destroy(g->edits->scored);
+    return error;
+}
 
 /* ---- on a GPU ----
  *

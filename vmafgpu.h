@@ -24497,30 +24497,6 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-#ifndef VMAFGPU_NO_EDITS
-/* Those of edits. */
-static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
-    const int depth = v->config.bit_depth;
-    void **functions = v->gpu->edits->functions;
-    for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
-        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_SHARES;
-         vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
-        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    /* What edits change, the base's, and that by blocks. */
-    static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
-                     of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
-    for (int use = v->config.edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            const int vif = of_vif[use] + vmafgpu__vif_input(s, depth), adm = of_adm[use] + vmafgpu__adm_input(s, depth);
-            if (v->plan.vif_variants)
-                vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
-            if (v->plan.adm_variants)
-                vmafgpu__want(list, count, vmafgpu__edit_kernels[adm], &functions[adm]);
-        }
-}
-#endif
-
 /* All of them, for an image in which VIF has that form; their number. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
@@ -29045,6 +29021,28 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================ */
+
+/* Those of edits. */
+static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
+    const int depth = v->config.bit_depth;
+    void **functions = v->gpu->edits->functions;
+    for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_SHARES;
+         vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    /* What edits change, the base's, and that by blocks. */
+    static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
+                     of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
+    for (int use = v->config.edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int vif = of_vif[use] + vmafgpu__vif_input(s, depth), adm = of_adm[use] + vmafgpu__adm_input(s, depth);
+            if (v->plan.vif_variants)
+                vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
+            if (v->plan.adm_variants)
+                vmafgpu__want(list, count, vmafgpu__edit_kernels[adm], &functions[adm]);
+        }
+}
 
 /* Bytes of scratch of an edit of that size, and where its pictures lie in it. */
 static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {

@@ -23924,65 +23924,6 @@ typedef struct vmafgpu__slot {
     float   *map_landing;                  /* pinned; of all blocks */
 } vmafgpu__slot;
 
-#ifndef VMAFGPU_NO_EDITS
-/* Edits on their way; each lane has a stream. In pinned memory are edits, samples and records. */
-enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
-typedef enum vmafgpu__edit_function {
-    VMAFGPU__EDIT_IMPORT,
-    VMAFGPU__EDIT_PATCH,
-    VMAFGPU__EDIT_CHANGE,
-    VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
-    VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
-    VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__MAP_VIF = (int)VMAFGPU__BASE_ADM + (int)VMAFGPU__ADM_INPUTS,
-    VMAFGPU__MAP_ADM = (int)VMAFGPU__MAP_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
-    VMAFGPU__MAP_SLOPES,
-    VMAFGPU__MAP_SHARES,
-    VMAFGPU__EDIT_FUNCTIONS
-} vmafgpu__edit_function;
-
-static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
-    "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
-    "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
-    "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
-    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3",
-    "vmafgpu_base_vif_0_8", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",
-    "vmafgpu_base_vif_2", "vmafgpu_base_vif_3",
-    "vmafgpu_base_adm_0_8", "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1", "vmafgpu_base_adm_2", "vmafgpu_base_adm_3",
-    "vmafgpu_map_vif_0_8", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_1",
-    "vmafgpu_map_vif_2", "vmafgpu_map_vif_3",
-    "vmafgpu_map_adm_0_8", "vmafgpu_map_adm_0_16", "vmafgpu_map_adm_1", "vmafgpu_map_adm_2", "vmafgpu_map_adm_3",
-    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_shares"
-};
-
-typedef struct vmafgpu__edit_lane {
-    uint64_t device[4];                    /* edits, samples, records, scratch */
-    unsigned char *pinned[3];
-    int      count;                        /* under way */
-    int     *which;                        /* of the caller's [VMAFGPU__EDITS_AT_ONCE] */
-} vmafgpu__edit_lane;
-
-struct vmafgpu__gpu_edits {
-    void    *functions[VMAFGPU__EDIT_FUNCTIONS];
-    size_t   sample_room, scratch_room;    /* of a lane */
-    int      words;
-    uint64_t rows;                         /* sums of ADM's rows */
-    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
-    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
-    uint64_t smooth, coefs, table, vectors;
-    int      slot;                         /* that has the base, or the pair that is mapped */
-    uint64_t slopes, sums, blocks, shares;    /* of maps, for map_room blocks */
-    int      map_room;
-    void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
-    void    *scored;                       /* event: what it is made of is there; likewise */
-    vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
-    const vmafgpu__edit_lane *reading;     /* whose edits are looked at */
-    int      shown[VMAFGPU__SLOPES];       /* words of a record that are shown, or -1 */
-};
-#endif
-
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
@@ -29021,6 +28962,63 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================ */
+
+/* Edits on their way; each lane has a stream. In pinned memory are edits, samples and records. */
+enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
+typedef enum vmafgpu__edit_function {
+    VMAFGPU__EDIT_IMPORT,
+    VMAFGPU__EDIT_PATCH,
+    VMAFGPU__EDIT_CHANGE,
+    VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
+    VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__MAP_VIF = (int)VMAFGPU__BASE_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_ADM = (int)VMAFGPU__MAP_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_SLOPES,
+    VMAFGPU__MAP_SHARES,
+    VMAFGPU__EDIT_FUNCTIONS
+} vmafgpu__edit_function;
+
+static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
+    "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
+    "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
+    "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
+    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3",
+    "vmafgpu_base_vif_0_8", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",
+    "vmafgpu_base_vif_2", "vmafgpu_base_vif_3",
+    "vmafgpu_base_adm_0_8", "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1", "vmafgpu_base_adm_2", "vmafgpu_base_adm_3",
+    "vmafgpu_map_vif_0_8", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_1",
+    "vmafgpu_map_vif_2", "vmafgpu_map_vif_3",
+    "vmafgpu_map_adm_0_8", "vmafgpu_map_adm_0_16", "vmafgpu_map_adm_1", "vmafgpu_map_adm_2", "vmafgpu_map_adm_3",
+    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_shares"
+};
+
+typedef struct vmafgpu__edit_lane {
+    uint64_t device[4];                    /* edits, samples, records, scratch */
+    unsigned char *pinned[3];
+    int      count;                        /* under way */
+    int     *which;                        /* of the caller's [VMAFGPU__EDITS_AT_ONCE] */
+} vmafgpu__edit_lane;
+
+struct vmafgpu__gpu_edits {
+    void    *functions[VMAFGPU__EDIT_FUNCTIONS];
+    size_t   sample_room, scratch_room;    /* of a lane */
+    int      words;
+    uint64_t rows;                         /* sums of ADM's rows */
+    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
+    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
+    uint64_t smooth, coefs, table, vectors;
+    int      slot;                         /* that has the base, or the pair that is mapped */
+    uint64_t slopes, sums, blocks, shares;    /* of maps, for map_room blocks */
+    int      map_room;
+    void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
+    void    *scored;                       /* event: what it is made of is there; likewise */
+    vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
+    const vmafgpu__edit_lane *reading;     /* whose edits are looked at */
+    int      shown[VMAFGPU__SLOPES];       /* words of a record that are shown, or -1 */
+};
 
 /* Those of edits. */
 static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {

@@ -391,17 +391,29 @@
  *   >>frame checks      whether the caller's frames can be read
  *   >>lzma              kernels as they are packed
  *   >>driver            a vendor's API, found at run time, and the kernels for it
- *   >>gpu               the backend on a GPU
+ *   >>gpu               the backend on a GPU: state, failure, planes
+ *   >>gpu batches       kernels are found, and launched for the pairs of a slot
+ *   >>gpu frames        the caller's frames come to planes on the device
+ *   >>gpu backend       what the backend table has of a GPU; its memory
+ *   >>gpu test          the self-test
+ *   >>gpu open          a GPU is found, tested and closed
  *   >>vendors           what differs between NVIDIA and AMD
  *   >>fleet             one clip on several backends
+ *   >>fleet backend     what the backend table has of several backends
  *   >>table             the list of features
  *   >>scores            rows, prediction, pooling
  *   >>edits             what other samples in a rectangle change
+ *   >>edit figures      what edits and blocks come to: predictions, gradients, maps
+ *   >>edit calls        edits are checked, tried and become part of the base
  *   >>gpu edits         edits and maps on a GPU
+ *   >>gpu tries         edits on a GPU, in batches
+ *   >>edit test         edits and maps in the self-test of a GPU
  *   >>config            what a config may say: defaults, ranges, rules
  *   >>inputs            models and features of a context, and its columns
  *   >>open              backends, and the steps from a config to a context
- *   >>public            the functions of the API
+ *   >>public            the functions of the API: contexts, frames, pairs
+ *   >>public edits      maps and edits
+ *   >>public scores     scores, pooling, names
  *   >>levels            names of vector code
  *   >>level operations  an instruction set, one row per operation
  *
@@ -24310,6 +24322,10 @@ static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, int i, const void *fr
                                                    rows > 1 ? (size_t)pitch : width, width, (size_t)rows, 1, stream));
 }
 
+/* ================================================================================================
+ * >>gpu batches                                  kernels are found, and launched for the pairs of a slot
+ * ================================================================================================ */
+
 /* ---- the kernels of a batch ---- */
 
 static void vmafgpu__launch_work(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape,
@@ -24813,7 +24829,9 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     return result == VMAFGPU_OK ? vmafgpu__cpu_collect(v, VMAFGPU__WAIT, sums) : result;
 }
 
-/* ---- frames that come with a pair ---- */
+/* ================================================================================================
+ * >>gpu frames                                   the caller's frames come to planes on the device
+ * ================================================================================================ */
 
 typedef enum vmafgpu__staging {
     VMAFGPU__STAGE_NONE,       /* the GPU fetches it, or finds it, where it is */
@@ -25132,6 +25150,10 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
     pair[1] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_distorted, position % g->distorted_ring), 1);
     return VMAFGPU_OK;
 }
+
+/* ================================================================================================
+ * >>gpu backend                                  what the backend table has of a GPU; its memory
+ * ================================================================================================ */
 
 /* ---- the backend ---- */
 
@@ -25768,8 +25790,9 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
     return edits + (v->edits_on_gpu ? v->edits_on_gpu->size : 0);
 }
 
-/* ---- self-test: some drivers compile wrongly, and some cards are broken ----
- *
+/* ================================================================================================
+ * >>gpu test                                     the self-test: some drivers compile wrongly, and some cards are broken
+ * ================================================================================================
  * Before a context is furnished, one like it, of a small picture, has the same kernels score that. The sums must be those of
  * the CPU. */
 
@@ -26108,6 +26131,10 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__give(v, t);
     return is_good;
 }
+
+/* ================================================================================================
+ * >>gpu open                                     a GPU is found, tested and closed
+ * ================================================================================================ */
 
 /* Whether somebody still waits for a GPU that is opened in the background. */
 static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
@@ -27155,7 +27182,9 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     return before;
 }
 
-/* ---- the backend ---- */
+/* ================================================================================================
+ * >>fleet backend                                what the backend table has of several backends
+ * ================================================================================================ */
 
 /* A unit's sentence is ours. */
 static vmafgpu_result vmafgpu__unit_result(vmafgpu *v, const vmafgpu *t, vmafgpu_result result) {
@@ -28224,7 +28253,9 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
     }
 }
 
-/* ---- from sums to figures ---- */
+/* ================================================================================================
+ * >>edit figures                                 what edits and blocks come to: from sums to predictions, gradients and maps
+ * ================================================================================================ */
 
 static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vmafgpu__sums *sums) {
     vmafgpu_edit_sums out;
@@ -28595,6 +28626,10 @@ static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *bl
     x->next = 0;
     return vmafgpu__run(v, vmafgpu__edit_map_task, v);
 }
+
+/* ================================================================================================
+ * >>edit calls                                   edits are checked, tried and become part of the base
+ * ================================================================================================ */
 
 /* ---- edits ---- */
 
@@ -29473,7 +29508,9 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
     return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* ---- edits in batches ---- */
+/* ================================================================================================
+ * >>gpu tries                                    edits on a GPU, in batches
+ * ================================================================================================ */
 
 /* Puts edits into a lane from number `next` on, as many as there is room for, and starts their transfer; the number of the
  * first that is not among them. `scores`: NULL, or which are refused. size: of the largest. */
@@ -29749,7 +29786,9 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
 }
 
-/* ---- the self-test ---- */
+/* ================================================================================================
+ * >>edit test                                    edits and maps in the self-test of a GPU
+ * ================================================================================================ */
 
 /* What a base says of an edit and of its blocks. */
 enum { VMAFGPU__TEST_BLOCK = 13 };
@@ -31293,6 +31332,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
                   vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
 }
 
+/* ================================================================================================
+ * >>public edits                                 the functions of the API: maps and edits
+ * ================================================================================================ */
+
 /* ---- maps ---- */
 
 static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_kind memory) {
@@ -31469,7 +31512,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_
 
 #endif /* VMAFGPU_NO_EDITS */
 
-/* ---- scores ---- */
+/* ================================================================================================
+ * >>public scores                                the functions of the API: scores, pooling, names
+ * ================================================================================================ */
 
 static vmafgpu_result vmafgpu__score_at(vmafgpu *v, int64_t index, vmafgpu_score *score) {
     if (!score)

@@ -2548,6 +2548,12 @@ typedef struct vmafgpu__model_use {
     int  more_columns;                 /* first of a bootstrap model's other outputs */
 } vmafgpu__model_use;
 
+/* A map that the caller wants of the next pair. */
+typedef struct vmafgpu__wanted_map {
+    float              *shares;            /* NULL: none */
+    vmafgpu_memory_kind memory;
+} vmafgpu__wanted_map;
+
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
     const vmafgpu_frame *distorted;    /* NULL: only motion is wanted */
@@ -2561,7 +2567,7 @@ typedef struct vmafgpu__job {
                                           words with samples in the low bits */
     int foreign;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
     int is_trusted;                    /* the reference was checked, whatever form it is in */
-    float *map;                        /* wanted with the pair's sums, see vmafgpu_map_next(); or NULL */
+    vmafgpu__wanted_map map;           /* with the pair's sums, see vmafgpu_map_next() */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
@@ -2692,8 +2698,7 @@ struct vmafgpu {
     vmafgpu__speed    *speed;
     vmafgpu__edits    *edits;                       /* NULL: config.edit_size and map_size are 0 */
     const vmafgpu__gpu_edits_table *edits_on_gpu;   /* NULL: there are none, or the CPU makes them */
-    float             *map;                         /* for the next pair's, or NULL */
-    vmafgpu_memory_kind map_memory;
+    vmafgpu__wanted_map map;                        /* of the next pair */
     vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
     int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
@@ -23930,8 +23935,7 @@ typedef struct vmafgpu__slot {
     int      made_count;
     int64_t  first;
     int      is_running;
-    float   *map;                          /* the caller's, for the pair of a batch of one; or NULL */
-    vmafgpu_memory_kind map_memory;
+    vmafgpu__wanted_map map;               /* of the pair of a batch of one */
     int      map_history;                  /* frames before that pair */
     float   *map_landing;                  /* pinned; of all blocks */
 } vmafgpu__slot;
@@ -24002,9 +24006,9 @@ static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     for (int i = 0; i < v->gpu->queue; i++) {
         vmafgpu__slot *slot = &v->gpu->slots[i];
-        if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
-            vmafgpu__make_shares_unknown(v, slot->map);
-        slot->map = NULL;
+        if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
+            vmafgpu__make_shares_unknown(v, slot->map.shares);
+        slot->map.shares = NULL;
     }
     v->gpu->is_dead = 1;
     vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s", why);
@@ -24683,7 +24687,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
     vmafgpu__launch_kernels(v, slot);
-    if (slot->map)
+    if (slot->map.shares)
         v->edits_on_gpu->launch_map(v, slot);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->done, slot->streams[0]));
@@ -24758,9 +24762,9 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     for (int i = 0; i < slot->batch.pairs; i++)
         vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
                               vmafgpu__words_at(g, (slot->first + i) % g->ring));
-    if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
-        memcpy(slot->map, slot->map_landing, sizeof *slot->map * (size_t)vmafgpu__map_count(&v->config));
-    slot->map = NULL;
+    if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
+        memcpy(slot->map.shares, slot->map_landing, sizeof *slot->map_landing * (size_t)vmafgpu__map_count(&v->config));
+    slot->map.shares = NULL;
     vmafgpu__unmake_surfaces(v, slot, 0);
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
@@ -24782,7 +24786,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     if (g->launched == g->submitted) {
         slot->first = g->submitted;
         slot->batch.pairs = 0;
-        slot->map = NULL;
+        slot->map.shares = NULL;
         vmafgpu__forget_frames(slot);
     }
     return slot;
@@ -25203,12 +25207,11 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
             before[VMAFGPU__PAST_DISTORTED] = vmafgpu__find_earlier(v, slot, position - 1, 1);
         vmafgpu__add_pair(slot, &arrivals[0].target, &arrivals[1].target, before);
         slot->map = job->map;
-        slot->map_memory = v->map_memory;
         slot->map_history = job->history;
         if (slot->batch.pairs == g->batch)
             vmafgpu__launch_filling(v);
-    } else if (job->map && v->map_memory != VMAFGPU_MEMORY_DEVICE) {
-        vmafgpu__make_shares_unknown(v, job->map);
+    } else if (job->map.shares && job->map.memory != VMAFGPU_MEMORY_DEVICE) {
+        vmafgpu__make_shares_unknown(v, job->map.shares);
     }
     vmafgpu__gpu_leave(v);
     return VMAFGPU_OK;
@@ -28865,7 +28868,7 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__add_workers(v, v->cpu, &x->base);
     memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
     vmafgpu__edit_settle_smooth(v, x->editors[0].model_scratch);
-    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map) != VMAFGPU_OK)
+    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map.shares) != VMAFGPU_OK)
         vmafgpu__edit_map_task(v, 0);   /* a hook left parts out; the pair is taken all the same */
 }
 
@@ -29410,7 +29413,7 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
-    const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map_memory == VMAFGPU_MEMORY_DEVICE;
+    const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
     const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
     const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_size, 0, blocks);
@@ -29441,9 +29444,9 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
     }
-    vmafgpu__map_finish(v, &map, 0, is_there ? (uint64_t)(uintptr_t)slot->map : x->shares, stream);
+    vmafgpu__map_finish(v, &map, 0, is_there ? (uint64_t)(uintptr_t)slot->map.shares : x->shares, stream);
     if (!is_there)
-        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_landing, x->shares, sizeof *slot->map * (size_t)blocks, stream));
+        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_landing, x->shares, sizeof *slot->map_landing * (size_t)blocks, stream));
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
@@ -29847,7 +29850,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     }
     vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
     slot->map_history = 0;
-    slot->map_memory = VMAFGPU_MEMORY_HOST;
+    slot->map.memory = VMAFGPU_MEMORY_HOST;
     vmafgpu__launch_map(t, slot);
     (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
     memcpy(out->shares, slot->map_landing, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
@@ -30939,7 +30942,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
 
 static vmafgpu_result vmafgpu__reset(vmafgpu *v) {
     v->lending.count = 0;
-    v->map = NULL;
+    v->map.shares = NULL;
     v->backend->reset(v);
     vmafgpu__clear_clip(v);
     v->error[0] = 0;
@@ -31010,7 +31013,8 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.distorted = distorted;
     job.count = distorted != NULL;
     job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
-    job.map = count == &v->pushed && !job.between ? v->map : NULL;
+    if (count == &v->pushed && !job.between)
+        job.map = v->map;
     job.position = position;
     job.history = position < 2 ? (int)position : 2;
     const int64_t before = v->backend->needs(v, position, 0);
@@ -31111,10 +31115,10 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     if (result != VMAFGPU_OK)
         return result;
 #ifndef VMAFGPU_NO_EDITS
-    if (v->map && wanted && !v->edits->on_gpu)
+    if (v->map.shares && wanted && !v->edits->on_gpu)
         vmafgpu__map_pair(v, vmafgpu__row(v, row));
 #endif
-    v->map = wanted ? NULL : v->map;
+    v->map.shares = wanted ? NULL : v->map.shares;
     return result;
 }
 
@@ -31350,8 +31354,8 @@ static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_k
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not at a multiple of %d bytes", function, (int)sizeof *map);
     if (v->backend->has_failed && v->backend->has_failed(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
-    v->map_memory = memory;
-    v->map = map;
+    v->map.memory = memory;
+    v->map.shares = map;
     return VMAFGPU_OK;
 }
 

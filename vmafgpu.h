@@ -25980,29 +25980,40 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
+/* All frames of the test as they lie in host memory. */
+static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t room, size_t pitch) {
+    const int count = t->gpu->history + 2;
+    for (int i = 0; i < count; i++) {
+        const int is_distorted = i == count - 1;
+        if (pitch)
+            vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch, vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch),
+                               host + (size_t)i * room + (is_distorted ? 6 : 0));
+#ifndef VMAFGPU_NO_PIXELS
+        else
+            vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * room);
+#endif
+    }
+}
+
+/* Adds bytes to the number that stands for the results of the test, by FNV-1a. */
+static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        g->tested = (g->tested ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
+}
+
 /* With everything there: scores on both; without a pitch of RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
                               size_t size) {
     vmafgpu__gpu *g = t->gpu;
-    const int count = g->history + 2;
-    const size_t frame_size = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch);
     const vmafgpu__value *values[2];
     vmafgpu_frame frames[2][4];            /* on the GPU, on the host */
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
     values[1] = t->values + t->value_count;
-    for (int i = 0; i < count; i++) {
-        const int is_distorted = i == count - 1;
-        if (pitch)
-            vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch, frame_size, host + (size_t)i * room + (is_distorted ? 6 : 0));
-#ifndef VMAFGPU_NO_PIXELS
-        else
-            vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * room);
-#endif
-    }
+    vmafgpu__draw_tests(t, host, room, pitch);
     vmafgpu__gpu_reset(t);
-    if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)count, g->slots[0].streams[0])) ||
+    if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)(g->history + 2), g->slots[0].streams[0])) ||
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
         return 0;
     t->measured = t->values;
@@ -26020,11 +26031,9 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
     wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the others have been right before */
     if (pitch) {
-        g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
-        for (size_t i = 0; i < sizeof sums[0]; i++)
-            g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
-        for (size_t i = 0; i < sizeof *values[0] * (size_t)t->value_count; i++)
-            g->tested = (g->tested ^ ((const unsigned char *)values[0])[i]) * 0x100000001b3u;
+        g->tested = 0xcbf29ce484222325u;
+        vmafgpu__add_tested(g, &sums[0], sizeof sums[0]);
+        vmafgpu__add_tested(g, values[0], sizeof *values[0] * (size_t)t->value_count);
     }
     if (!wrong && g->has_surfaces && (!pitch || vmafgpu__has_plane_surfaces(&t->config))) {
         memset(&sums[0], 0, sizeof sums[0]);
@@ -29515,6 +29524,18 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    edits on a GPU, in batches
  * ================================================================================================ */
 
+/* Starts the copy of samples on the device to where edits have theirs. */
+static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
+    const vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
+    vmafgpu__edit_import_launch launch;
+    launch.edits = *batch;
+    launch.source_bytes = v->config.bytes_per_sample;
+    launch.shift = vmafgpu__sample_shift(&v->config);
+    launch.illegal = g->is_checked ? vmafgpu__illegal_bits(&v->config, 0) & 0xffff : 0;
+    vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
+}
+
 /* Puts edits into a lane from number `next` on, as many as there is room for, and starts their transfer; the number of the
  * first that is not among them. `scores`: NULL, or which are refused. size: of the largest. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
@@ -29568,15 +29589,8 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
     if (has_samples)
         (void)VMAFGPU__GPU_CALL(v, copy_in, (lane->device[1], lane->pinned[1], used, stream));
     (void)VMAFGPU__GPU_CALL(v, fill, (lane->device[2], 0, records, stream));
-    if (has_source) {
-        const vmafgpu__shape shape = { { (uint32_t)lane->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
-        vmafgpu__edit_import_launch launch;
-        launch.edits = batch;
-        launch.source_bytes = c->bytes_per_sample;
-        launch.shift = vmafgpu__sample_shift(c);
-        launch.illegal = g->is_checked ? vmafgpu__illegal_bits(c, 0) & 0xffff : 0;
-        vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
-    }
+    if (has_source)
+        vmafgpu__edits_import(v, &batch, stream);
     return next;
 }
 
@@ -29913,9 +29927,8 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         wrong = NULL;   /* no memory to tell, which vmafgpu__test_sums() says */
     const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks, sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
-    for (int k = 0; k < 3; k++)
-        for (size_t i = 0; memory && other && i < sizes[k]; i++)
-            t->gpu->tested = (t->gpu->tested ^ ((const unsigned char *)from[k])[i]) * 0x100000001b3u;
+    for (int k = 0; k < 3 && memory && other; k++)
+        vmafgpu__add_tested(t->gpu, from[k], sizes[k]);
     vmafgpu__give(t, memory);
     vmafgpu__give(t, other);
     return wrong;

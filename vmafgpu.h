@@ -2573,46 +2573,58 @@ typedef struct vmafgpu__job {
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
-/* What a backend tells of itself; texts are never NULL. */
+/* How a backend describes itself; texts are never NULL. */
 typedef struct vmafgpu__description {
-    const char *backend;                 /* that computes now: another one's name if a GPU has failed */
+    const char *backend;                 /* that scores now: "cpu" if a GPU has failed */
     const char *device, *driver;
     uint64_t    self_test_sum;
     size_t      device_memory;
-    size_t      memory;                  /* of the host, beside the context's own */
+    size_t      memory;                  /* host memory of units; the context's own is v->memory */
 } vmafgpu__description;
 
-/* What every backend implements. needs() says before which position all must be collected, so that this one can be submitted
- * or (is_lent) its planes lent; is_free() whether submit() would then not have to wait. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
- * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
- * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way, and gives the sums of each of its distorted
- * frames. lend() says where the planes of ours are that a position has; the first one sets `lending`. */
+/* What every backend implements. The members behind map_memory are NULL if a backend has nothing of the kind; callers check
+ * that. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
+    /* The position before which all must be collected, so this one can be submitted, or its planes lent (is_lent). */
     int64_t        (*needs)(vmafgpu *v, int64_t position, int is_lent);
+    /* The planes of ours that a position has. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
+    /* Whether submit() would not have to wait once needs() is met. */
     int            (*is_free)(vmafgpu *v, int64_t position);
+    /* Takes a pair, or reports what is wrong with it and takes nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
+    /* The sums of the oldest pair submitted and not collected, or its failure; VMAFGPU_AGAIN if it does not wait. */
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
+    /* Does one detached job at once, even if pairs are on their way: the sums of each of its distorted frames. */
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void           (*reset)(vmafgpu *v);
     void           (*close)(vmafgpu *v);
-    vmafgpu_memory_kind map_memory;      /* maps may be in this kind of memory, and in those below it */
-    /* NULL: the backend has nothing of the kind. Those that take a context to read may find a backend that could not be opened. */
-    int64_t        (*released)(const vmafgpu *v);   /* positions whose frames are not needed any more; NULL: all submitted */
-    void           (*settle)(vmafgpu *v);           /* has frames of all that was collected released */
-    void           (*keep)(vmafgpu *v);             /* copies frames that are released and needed, so that they may be freed */
+    /* Maps may be in this kind of memory and in the kinds before it. */
+    vmafgpu_memory_kind map_memory;
+    /* How many positions have frames that are not needed any more. NULL: all that were submitted. */
+    int64_t        (*released)(const vmafgpu *v);
+    /* Waits until the frames of all collected pairs are released. */
+    void           (*settle)(vmafgpu *v);
+    /* Copies the frames that are needed although they are released, so that the caller may free them. */
+    void           (*keep)(vmafgpu *v);
+    /* Makes the caller's stream wait for all before a position. */
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
-    int            (*owns)(const vmafgpu *v, const void *address);   /* lent memory that v->lending does not know */
+    /* Whether an address is in lent memory that v->lending does not know. */
+    int            (*owns)(const vmafgpu *v, const void *address);
+    /* Checks a frame in device memory but for its pitch. NULL: refuses all of them. */
     vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame);
-    int            (*next_device)(vmafgpu *v);      /* of the next pair, or -1 */
+    /* The device that scores the next pair, or -1. */
+    int            (*next_device)(vmafgpu *v);
+    /* Whether a GPU is being opened in the background. Asked after a failed open as well, like describe(). */
     int            (*is_opening)(const vmafgpu *v);
-    int            (*has_failed)(const vmafgpu *v); /* the note says why */
+    /* Whether the device has failed: v->note has the reason. */
+    int            (*has_failed)(const vmafgpu *v);
     void           (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
 
-/* What a GPU does for edits and maps, see >>gpu edits: the first part for >>gpu, the second one for >>edits. */
+/* What a GPU does for edits and maps, see >>gpu edits: the first part is called by >>gpu, the second one by >>edits. */
 struct vmafgpu__wanted;
 struct vmafgpu__slot;
 struct vmafgpu__carver;
@@ -2620,8 +2632,8 @@ typedef struct vmafgpu__gpu_edits_table {
     size_t         size;                 /* of struct vmafgpu__gpu_edits */
     void         (*list_kernels)(vmafgpu *v, struct vmafgpu__wanted *list, int *count);
     void         (*lay_out)(vmafgpu *v, size_t *device_used, size_t *pinned_used);
-    int          (*create)(vmafgpu *v);  /* what the driver has to make; 1 on success */
-    int          (*destroy)(vmafgpu *v); /* ...and to take back: what it says, or 0 */
+    int          (*create)(vmafgpu *v);  /* events; 1 on success */
+    int          (*destroy)(vmafgpu *v); /* these events; the driver's error, or 0 */
     void         (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
     const char  *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch);
 
@@ -29008,7 +29020,11 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
- * ================================================================================================ */
+ * ================================================================================================
+ * The base is what the slot holds that has scored it: planes of ours, pictures of VIF and low-pass bands of ADM in its scratch.
+ * Beside that the device has ADM's row sums and what each sample gives to VIF's sums. Edits are worked on in batches, one in
+ * each lane, while the host fills or reads the other. Edits that become part of the base are written to its plane, which is
+ * scored again: so the state is that of a fresh base. */
 
 /* Edits on their way; each lane has a stream. In pinned memory are edits, samples and records. */
 enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
@@ -29196,12 +29212,7 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
     return error;
 }
 
-/* ---- on a GPU ----
- *
- * The base is what the slot holds that has scored it: planes of ours, pictures of VIF and low-pass bands of ADM in its scratch.
- * Beside that the device has ADM's row sums and what each sample gives to VIF's sums. Edits are worked on in batches, one in
- * each lane, while the host fills or reads the other. Edits that become part of the base are written to its plane, which is
- * scored again: so the state is that of a fresh base. */
+/* ---- launches ---- */
 
 /* Tiles for so many columns and rows: threads, shared memory, the grid but for its depth. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale, int columns,

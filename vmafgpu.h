@@ -388,18 +388,32 @@
  *   >>float vif         visual information fidelity, in float
  *   >>cpu               the choice of a level; views of frames and pieces of work
  *   >>cpu backend       frames on the CPU, and its memory
+ *   >>frame checks      whether the caller's frames can be read
  *   >>lzma              kernels as they are packed
  *   >>driver            a vendor's API, found at run time, and the kernels for it
- *   >>gpu               the backend on a GPU
+ *   >>gpu               the backend on a GPU: state, failure, planes
+ *   >>gpu batches       kernels are found, and launched for the pairs of a slot
+ *   >>gpu frames        the caller's frames come to planes on the device
+ *   >>gpu backend       what the backend table has of a GPU; its memory
+ *   >>gpu test          the self-test
+ *   >>gpu open          a GPU is found, tested and closed
  *   >>vendors           what differs between NVIDIA and AMD
  *   >>fleet             one clip on several backends
+ *   >>fleet backend     what the backend table has of several backends
  *   >>table             the list of features
  *   >>scores            rows, prediction, pooling
  *   >>edits             what other samples in a rectangle change
+ *   >>edit figures      what edits and blocks come to: predictions, gradients, maps
+ *   >>edit calls        edits are checked, tried and become part of the base
+ *   >>gpu edits         edits and maps on a GPU
+ *   >>gpu tries         edits on a GPU, in batches
+ *   >>edit test         edits and maps in the self-test of a GPU
  *   >>config            what a config may say: defaults, ranges, rules
  *   >>inputs            models and features of a context, and its columns
  *   >>open              backends, and the steps from a config to a context
- *   >>public            the functions of the API
+ *   >>public            the functions of the API: contexts, frames, pairs
+ *   >>public edits      maps and edits
+ *   >>public scores     scores, pooling, names
  *   >>levels            names of vector code
  *   >>level operations  an instruction set, one row per operation
  *
@@ -2541,6 +2555,12 @@ typedef struct vmafgpu__model_use {
     int  more_columns;                 /* first of a bootstrap model's other outputs */
 } vmafgpu__model_use;
 
+/* A map that the caller wants of the next pair. */
+typedef struct vmafgpu__wanted_map {
+    float              *shares;            /* NULL: none */
+    vmafgpu_memory_kind memory;
+} vmafgpu__wanted_map;
+
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
     const vmafgpu_frame *distorted;    /* NULL: only motion is wanted */
@@ -2554,32 +2574,89 @@ typedef struct vmafgpu__job {
                                           words with samples in the low bits */
     int foreign;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
     int is_trusted;                    /* the reference was checked, whatever form it is in */
-    float *map;                        /* wanted with the pair's sums, see vmafgpu_map_next(); or NULL */
+    vmafgpu__wanted_map map;           /* with the pair's sums, see vmafgpu_map_next() */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
-/* What every backend implements. needs() says before which position all must be collected, so that this one can be submitted
- * or (is_lent) its planes lent; is_free() whether submit() would then not have to wait. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
- * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
- * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way, and gives the sums of each of its distorted
- * frames. lend() says where the planes of ours are that a position has; the first one sets `lending`. */
+/* How a backend describes itself; texts are never NULL. */
+typedef struct vmafgpu__description {
+    const char *backend;                 /* that scores now: "cpu" if a GPU has failed */
+    const char *device, *driver;
+    uint64_t    self_test_sum;
+    size_t      device_memory;
+    size_t      memory;                  /* host memory of units; the context's own is v->memory */
+} vmafgpu__description;
+
+/* What every backend implements. The members behind map_memory are NULL if a backend has nothing of the kind; callers check
+ * that. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
+    /* The position before which all must be collected, so this one can be submitted, or its planes lent (is_lent). */
     int64_t        (*needs)(vmafgpu *v, int64_t position, int is_lent);
+    /* The planes of ours that a position has. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
+    /* Whether submit() would not have to wait once needs() is met. */
     int            (*is_free)(vmafgpu *v, int64_t position);
+    /* Takes a pair, or reports what is wrong with it and takes nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
+    /* The sums of the oldest pair submitted and not collected, or its failure; VMAFGPU_AGAIN if it does not wait. */
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
+    /* Does one detached job at once, even if pairs are on their way: the sums of each of its distorted frames. */
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void           (*reset)(vmafgpu *v);
     void           (*close)(vmafgpu *v);
+    /* Maps may be in this kind of memory and in the kinds before it. */
+    vmafgpu_memory_kind map_memory;
+    /* How many positions have frames that are not needed any more. NULL: all that were submitted. */
+    int64_t        (*released)(const vmafgpu *v);
+    /* Waits until the frames of all collected pairs are released. */
+    void           (*settle)(vmafgpu *v);
+    /* Copies the frames that are needed although they are released, so that the caller may free them. */
+    void           (*keep)(vmafgpu *v);
+    /* Makes the caller's stream wait for all before a position. */
+    vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
+    /* Whether an address is in lent memory that v->lending does not know. */
+    int            (*owns)(const vmafgpu *v, const void *address);
+    /* Checks a frame in device memory but for its pitch. NULL: refuses all of them. */
+    vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame);
+    /* The device that scores the next pair, or -1. */
+    int            (*next_device)(vmafgpu *v);
+    /* Whether a GPU is being opened in the background. Asked after a failed open as well, like describe(). */
+    int            (*is_opening)(const vmafgpu *v);
+    /* Whether the device has failed: v->note has the reason. */
+    int            (*has_failed)(const vmafgpu *v);
+    void           (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
+
+/* What a GPU does for edits and maps, see >>gpu edits: the first part is called by >>gpu, the second one by >>edits. */
+struct vmafgpu__wanted;
+struct vmafgpu__slot;
+struct vmafgpu__carver;
+typedef struct vmafgpu__gpu_edits_table {
+    size_t         size;                 /* of struct vmafgpu__gpu_edits */
+    void         (*list_kernels)(vmafgpu *v, struct vmafgpu__wanted *list, int *count);
+    void         (*lay_out)(vmafgpu *v, size_t *device_used, size_t *pinned_used);
+    int          (*create)(vmafgpu *v);  /* events; 1 on success */
+    int          (*destroy)(vmafgpu *v); /* these events; the driver's error, or 0 */
+    void         (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
+    const char  *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch);
+
+    void         (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
+    vmafgpu_result (*open)(vmafgpu *v);
+    void         (*alone)(vmafgpu *v);   /* waits for the pairs on their way */
+    vmafgpu_result (*begun)(vmafgpu *v); /* the base was scored */
+    vmafgpu_result (*settle)(vmafgpu *v);
+    vmafgpu_result (*try_all)(vmafgpu *v);
+    vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
+    vmafgpu_result (*map)(vmafgpu *v, int size, vmafgpu_block *blocks);
+} vmafgpu__gpu_edits_table;
 
 typedef struct vmafgpu__cpu vmafgpu__cpu;
 typedef struct vmafgpu__gpu vmafgpu__gpu;
+typedef struct vmafgpu__gpu_edits vmafgpu__gpu_edits;
 typedef struct vmafgpu__fleet vmafgpu__fleet;
 typedef struct vmafgpu__threads vmafgpu__threads;
 typedef struct vmafgpu__cambi vmafgpu__cambi;
@@ -2639,8 +2716,8 @@ struct vmafgpu {
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
     vmafgpu__edits    *edits;                       /* NULL: config.edit_size and map_size are 0 */
-    float             *map;                         /* for the next pair's, or NULL */
-    vmafgpu_memory_kind map_memory;
+    const vmafgpu__gpu_edits_table *edits_on_gpu;   /* NULL: there are none, or the CPU makes them */
+    vmafgpu__wanted_map map;                        /* of the next pair */
     vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
     int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
@@ -23114,8 +23191,139 @@ VMAFGPU__COLD_END
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
     "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__is_always_free, vmafgpu__cpu_submit,
-    vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
+    vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close, VMAFGPU_MEMORY_PINNED,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
+
+VMAFGPU__COLD
+
+/* ================================================================================================
+ * >>frame checks                                 whether the caller's frames can be read: pointers, pitches, memory
+ * ================================================================================================ */
+
+/* Whether a frame is an image on the GPU, and what it is called. */
+static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
+    return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array" : NULL;
+}
+
+/* Refuses a frame in device memory. `what` is it unless it is an image. */
+static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame,
+                                                   const char *what, const char *why) {
+    const char *image = vmafgpu__image_name(frame);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which, image ? image : what, why);
+}
+
+/* Whether an address is in memory that is lent. */
+static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
+    return (v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size) ||
+           (v->backend->owns && v->backend->owns(v, address));
+}
+
+/* Checks the pitch of a plane: rows must not lie over one another, nor so far apart that no address reaches the last one. */
+static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, const char *which, int plane, ptrdiff_t pitch,
+                                           ptrdiff_t row, int rows) {
+    const ptrdiff_t most = PTRDIFF_MAX / rows;
+    if (pitch && pitch > -row && pitch < row)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but a row takes %lld", function,
+                             which, plane, (long long)pitch, (long long)row);
+    if (pitch > most || pitch < -most)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but %d rows can be %lld apart at most",
+                             function, which, plane, (long long)pitch, rows, (long long)most);
+    return VMAFGPU_OK;
+}
+
+/* Bytes of a row of data[0]. */
+static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
+#ifndef VMAFGPU_NO_PIXELS
+    if (frame->pixels)
+        return (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
+#endif
+    (void)frame;
+    return (ptrdiff_t)c->width * c->bytes_per_sample;
+}
+
+/* Checks whether all is stated that RGB needs. */
+static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const vmafgpu_colour *colour = &v->config.colour;
+    if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels", function, which,
+                             (int)frame->pixels);
+    if (frame->pixels && !colour->matrix)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated", function,
+                             which, vmafgpu__pixel_names[frame->pixels]);
+    if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated",
+                             function, which);
+    return VMAFGPU_OK;
+}
+
+/* Checks the pointers and pitch of one frame. */
+static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
+                                           const vmafgpu_frame *frame) {
+    if (!frame)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
+    if (!frame->data[0])
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
+    const vmafgpu_result result = vmafgpu__check_pixels(v, function, which, frame);
+    if (result != VMAFGPU_OK)
+        return result;
+    const char *image = vmafgpu__image_name(frame);
+    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
+                             (int)frame->memory);
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE) {
+        const vmafgpu_result fits = v->backend->check_device_frame
+                                        ? v->backend->check_device_frame(v, function, which, frame)
+                                        : vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory", "the backend is the CPU");
+        if (fits != VMAFGPU_OK || image)
+            return fits;
+    }
+    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
+}
+
+/* Checks the same of the chroma planes of a frame that is to be scored, where somebody looks at them. */
+static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
+                                            const vmafgpu_frame *frame) {
+    const int interleaved = v->config.layout != VMAFGPU_PLANAR;
+    const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
+    if (!looking || frame->pixels)
+        return VMAFGPU_OK;
+    for (int i = 1; i <= (interleaved ? 1 : 2); i++) {
+        const ptrdiff_t row =
+            (ptrdiff_t)vmafgpu__chroma_width(&v->config) * v->config.bytes_per_sample * (interleaved ? 2 : 1);
+        if (!frame->data[i])
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but %s looks at chroma", function,
+                                 which, i, looking->name);
+        const vmafgpu_result result = vmafgpu__image_name(frame) ? VMAFGPU_OK
+                                      : vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
+                                                             vmafgpu__chroma_height(&v->config));
+        if (result != VMAFGPU_OK)
+            return result;
+    }
+    return VMAFGPU_OK;
+}
+
+/* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
+static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
+                                          const vmafgpu_frame *distorted) {
+    const vmafgpu_frame *const frames[2] = { reference, distorted };
+    vmafgpu_frame lent[2];
+    for (int i = 0; i < 2; i++) {
+        if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_HOST || !vmafgpu__is_ours(v, frames[i]->data[0]))
+            continue;
+        const vmafgpu_result result = v->backend->lend(v, position, lent);
+        if (result != VMAFGPU_OK)
+            return result;
+        if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
+            memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: the %s frame is in lent memory, but is not the one that "
+                                 "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
+                                 v->subject, i ? "distorted" : "reference");
+    }
+    return VMAFGPU_OK;
+}
+
+VMAFGPU__COLD_END
 
 #ifndef VMAFGPU_NO_GPU
 
@@ -23924,68 +24132,10 @@ typedef struct vmafgpu__slot {
     int      made_count;
     int64_t  first;
     int      is_running;
-    float   *map;                          /* the caller's, for the pair of a batch of one; or NULL */
-    vmafgpu_memory_kind map_memory;
+    vmafgpu__wanted_map map;               /* of the pair of a batch of one */
     int      map_history;                  /* frames before that pair */
     float   *map_landing;                  /* pinned; of all blocks */
 } vmafgpu__slot;
-
-#ifndef VMAFGPU_NO_EDITS
-/* Edits on their way; each lane has a stream. In pinned memory are edits, samples and records. */
-enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
-typedef enum vmafgpu__edit_function {
-    VMAFGPU__EDIT_IMPORT,
-    VMAFGPU__EDIT_PATCH,
-    VMAFGPU__EDIT_CHANGE,
-    VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
-    VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
-    VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__MAP_VIF = (int)VMAFGPU__BASE_ADM + (int)VMAFGPU__ADM_INPUTS,
-    VMAFGPU__MAP_ADM = (int)VMAFGPU__MAP_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
-    VMAFGPU__MAP_SLOPES,
-    VMAFGPU__MAP_SHARES,
-    VMAFGPU__EDIT_FUNCTIONS
-} vmafgpu__edit_function;
-
-static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
-    "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
-    "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
-    "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
-    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3",
-    "vmafgpu_base_vif_0_8", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",
-    "vmafgpu_base_vif_2", "vmafgpu_base_vif_3",
-    "vmafgpu_base_adm_0_8", "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1", "vmafgpu_base_adm_2", "vmafgpu_base_adm_3",
-    "vmafgpu_map_vif_0_8", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_1",
-    "vmafgpu_map_vif_2", "vmafgpu_map_vif_3",
-    "vmafgpu_map_adm_0_8", "vmafgpu_map_adm_0_16", "vmafgpu_map_adm_1", "vmafgpu_map_adm_2", "vmafgpu_map_adm_3",
-    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_shares"
-};
-
-typedef struct vmafgpu__edit_lane {
-    uint64_t device[4];                    /* edits, samples, records, scratch */
-    unsigned char *pinned[3];
-    int      count;                        /* under way */
-    int     *which;                        /* of the caller's [VMAFGPU__EDITS_AT_ONCE] */
-} vmafgpu__edit_lane;
-
-typedef struct vmafgpu__gpu_edits {
-    void    *functions[VMAFGPU__EDIT_FUNCTIONS];
-    size_t   sample_room, scratch_room;    /* of a lane */
-    int      words;
-    uint64_t rows;                         /* sums of ADM's rows */
-    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
-    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
-    uint64_t smooth, coefs, table, vectors;
-    int      slot;                         /* that has the base, or the pair that is mapped */
-    uint64_t slopes, sums, blocks, shares;    /* of maps, for map_room blocks */
-    int      map_room;
-    void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
-    void    *scored;                       /* event: what it is made of is there; likewise */
-    vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
-} vmafgpu__gpu_edits;
-#endif
 
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
@@ -24038,9 +24188,7 @@ struct vmafgpu__gpu {
     int     next_slot;                     /* being filled */
     void   *caller_event;
     vmafgpu__kernels kernels;
-#ifndef VMAFGPU_NO_EDITS
-    vmafgpu__gpu_edits edits;
-#endif
+    vmafgpu__gpu_edits *edits;             /* behind the vendor's state; NULL: there are none */
 };
 
 /* ---- failure ---- */
@@ -24055,9 +24203,9 @@ static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     for (int i = 0; i < v->gpu->queue; i++) {
         vmafgpu__slot *slot = &v->gpu->slots[i];
-        if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
-            vmafgpu__make_shares_unknown(v, slot->map);
-        slot->map = NULL;
+        if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
+            vmafgpu__make_shares_unknown(v, slot->map.shares);
+        slot->map.shares = NULL;
     }
     v->gpu->is_dead = 1;
     vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s", why);
@@ -24375,6 +24523,10 @@ static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, int i, const void *fr
                                                    rows > 1 ? (size_t)pitch : width, width, (size_t)rows, 1, stream));
 }
 
+/* ================================================================================================
+ * >>gpu batches                                  kernels are found, and launched for the pairs of a slot
+ * ================================================================================================ */
+
 /* ---- the kernels of a batch ---- */
 
 static void vmafgpu__launch_work(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape,
@@ -24503,30 +24655,6 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-#ifndef VMAFGPU_NO_EDITS
-/* Those of edits. */
-static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
-    const int depth = v->config.bit_depth;
-    void **functions = v->gpu->edits.functions;
-    for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
-        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_SHARES;
-         vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
-        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    /* What edits change, the base's, and that by blocks. */
-    static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
-                     of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
-    for (int use = v->config.edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            const int vif = of_vif[use] + vmafgpu__vif_input(s, depth), adm = of_adm[use] + vmafgpu__adm_input(s, depth);
-            if (v->plan.vif_variants)
-                vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
-            if (v->plan.adm_variants)
-                vmafgpu__want(list, count, vmafgpu__edit_kernels[adm], &functions[adm]);
-        }
-}
-#endif
-
 /* All of them, for an image in which VIF has that form; their number. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
@@ -24549,9 +24677,8 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
                 vmafgpu__want(list, &count, name, &holding->functions[k]);
         }
     }
-#ifndef VMAFGPU_NO_EDITS
-    vmafgpu__list_edit_kernels(v, list, &count);
-#endif
+    if (g->edits)
+        v->edits_on_gpu->list_kernels(v, list, &count);
     return count;
 }
 
@@ -24727,10 +24854,6 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-#ifndef VMAFGPU_NO_EDITS
-static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot);   /* in >>edits, which has all its parts */
-#endif
-
 /* Puts the work of the slot's batch on its streams. `earlier`: what has
  * arrived with earlier batches is needed; the event of the latest. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
@@ -24761,10 +24884,8 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
     vmafgpu__launch_kernels(v, slot);
-#ifndef VMAFGPU_NO_EDITS
-    if (slot->map)
-        vmafgpu__launch_map(v, slot);
-#endif
+    if (slot->map.shares)
+        v->edits_on_gpu->launch_map(v, slot);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->done, slot->streams[0]));
     slot->is_running = 1;
@@ -24838,9 +24959,9 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     for (int i = 0; i < slot->batch.pairs; i++)
         vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
                               vmafgpu__words_at(g, (slot->first + i) % g->ring));
-    if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
-        memcpy(slot->map, slot->map_landing, sizeof *slot->map * (size_t)vmafgpu__map_count(&v->config));
-    slot->map = NULL;
+    if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
+        memcpy(slot->map.shares, slot->map_landing, sizeof *slot->map_landing * (size_t)vmafgpu__map_count(&v->config));
+    slot->map.shares = NULL;
     vmafgpu__unmake_surfaces(v, slot, 0);
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
@@ -24862,7 +24983,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     if (g->launched == g->submitted) {
         slot->first = g->submitted;
         slot->batch.pairs = 0;
-        slot->map = NULL;
+        slot->map.shares = NULL;
         vmafgpu__forget_frames(slot);
     }
     return slot;
@@ -24909,7 +25030,9 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     return result == VMAFGPU_OK ? vmafgpu__cpu_collect(v, VMAFGPU__WAIT, sums) : result;
 }
 
-/* ---- frames that come with a pair ---- */
+/* ================================================================================================
+ * >>gpu frames                                   the caller's frames come to planes on the device
+ * ================================================================================================ */
 
 typedef enum vmafgpu__staging {
     VMAFGPU__STAGE_NONE,       /* the GPU fetches it, or finds it, where it is */
@@ -25229,6 +25352,10 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
     return VMAFGPU_OK;
 }
 
+/* ================================================================================================
+ * >>gpu backend                                  what the backend table has of a GPU; its memory
+ * ================================================================================================ */
+
 /* ---- the backend ---- */
 
 static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
@@ -25277,12 +25404,11 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
             before[VMAFGPU__PAST_DISTORTED] = vmafgpu__find_earlier(v, slot, position - 1, 1);
         vmafgpu__add_pair(slot, &arrivals[0].target, &arrivals[1].target, before);
         slot->map = job->map;
-        slot->map_memory = v->map_memory;
         slot->map_history = job->history;
         if (slot->batch.pairs == g->batch)
             vmafgpu__launch_filling(v);
-    } else if (job->map && v->map_memory != VMAFGPU_MEMORY_DEVICE) {
-        vmafgpu__make_shares_unknown(v, job->map);
+    } else if (job->map.shares && job->map.memory != VMAFGPU_MEMORY_DEVICE) {
+        vmafgpu__make_shares_unknown(v, job->map.shares);
     }
     vmafgpu__gpu_leave(v);
     return VMAFGPU_OK;
@@ -25446,6 +25572,10 @@ static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     return done;
 }
 
+static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
+    return vmafgpu__gpu_released(v->gpu, v->gpu->history);
+}
+
 /* Whether such frames are kept with chroma: who keeps whole pairs has it checked once more. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
@@ -25505,6 +25635,46 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
     return error == 0 ? VMAFGPU_OK
                       : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_wait_on_stream: the driver refused the stream "
                                       "(%d)", error);
+}
+
+/* Why the GPU cannot read pixels, or an image, where they are; NULL: it can. */
+static const char *vmafgpu__gpu_lacks(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
+    const char *image = vmafgpu__image_name(frame);
+    if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
+        return "surfaces hold pixels of four components, or planes: see frame.pixels";
+    if (image && !v->gpu->vendor->has_surfaces)
+        return "with HIP frames are in linear memory: copy it there";
+    if (is_one_of_many && (image || frame->pixels))
+        return image ? "with several GPUs there are none" : "with several GPUs frames in RGB are in host or pinned memory";
+    if (image && !frame->pixels && !v->gpu->has_surfaces)
+        return "for planes of YUV config.gpu.frames must be surface, or config.colour stated";
+    if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
+        return "samples of 8 bits are bytes there: config.bytes_per_sample must be 1";
+    return NULL;
+}
+
+static vmafgpu_result vmafgpu__gpu_check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const char *why = vmafgpu__gpu_lacks(v, frame, 0);
+    return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
+}
+
+static int vmafgpu__gpu_next_device(vmafgpu *v) {
+    return v->gpu->device;
+}
+
+static int vmafgpu__gpu_has_failed(const vmafgpu *v) {
+    return v->gpu->is_dead;
+}
+
+static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *description) {
+    const vmafgpu__gpu *g = v->gpu;
+    if (!g)
+        return;
+    description->backend = g->is_dead ? vmafgpu__cpu_backend.name : g->vendor->name;
+    description->device = g->name;
+    description->driver = g->driver_name;
+    description->self_test_sum = g->tested;
+    description->device_memory = g->memory_size;
 }
 
 /* ---- kernels for the device ---- */
@@ -25605,99 +25775,6 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-#ifndef VMAFGPU_NO_EDITS
-/* Bytes of scratch of an edit of that size, and where its pictures lie in it. */
-static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
-    uint64_t size = 0;
-    int vif[2], band[2];
-    vif[0] = band[0] = width;
-    vif[1] = band[1] = height;
-    for (int s = 1; s < VMAFGPU__SCALES; s++) {
-        for (int i = 0; i < 2; i++) {
-            vif[i] = (vif[i] + 2 * vmafgpu__vif_reach(s)) / 2 + 1;
-            band[i] = band[i] / 2 + 2;
-        }
-        out->vif_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)vif[0] * 2, 4);
-        out->band_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)band[0] * (s == 1 ? 2 : 4), 4);
-        out->vif[s] = size;
-        size += (uint64_t)out->vif_pitch[s] * (uint64_t)vif[1];
-        out->band[s] = size;
-        size += (uint64_t)out->band_pitch[s] * (uint64_t)band[1];
-    }
-    return vmafgpu__round_up(size, 16);
-}
-
-/* Numbers in the table of a model's vectors. */
-static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
-    int rows = 0;
-    for (int i = 0; svm && i < svm->sv_count; i++)
-        rows = svm->sv_rows[i] >= rows ? svm->sv_rows[i] + 1 : rows;
-    return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
-}
-
-/* Room for so many of one size, but not much more than `most` bytes. */
-static size_t vmafgpu__edit_room(uint64_t one, uint64_t most) {
-    const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
-    return (size_t)(all < most ? all : one > most ? one : most);
-}
-
-/* Bytes of the records and changes of a batch. */
-static size_t vmafgpu__edit_records_size(int words, int count) {
-    return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
-}
-
-/* Lays out what edits and maps need, from these places on. */
-static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edits *x = &g->edits;
-    const vmafgpu_config *c = &v->config;
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
-    const size_t vectors = svm ? (size_t)svm->sv_count : 0;
-    const int mapped = vmafgpu__map_count(c);
-    const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
-    vmafgpu__edit_batch unused;
-    x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
-    for (int s = 0; s < VMAFGPU__SCALES && c->edit_size; s++) {
-        const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
-        const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
-        x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
-        x->cubes[s] = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__BANDS * bands *
-                                                                   (size_t)v->plan.adm_variants);
-    }
-    x->smooth = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__smooth));
-    x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
-    x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
-    x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
-    x->map_room = mapped > least ? mapped : least;
-    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
-    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_room);
-    x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
-    for (int i = 0; i < g->queue; i++) {
-        const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
-        g->slots[i].map_landing = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
-    }
-    if (!c->edit_size)
-        return;
-    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
-    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
-    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
-                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
-    x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_room);
-    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
-                                                           (size_t)v->plan.adm_variants);
-    for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
-        for (int i = 0; i < 4; i++)
-            x->lanes[k].device[i] = g->memory + vmafgpu__append(device_used, sizes[i]);
-        for (int i = 0; i < 3; i++) {
-            const size_t at = vmafgpu__append(pinned_used, sizes[i]);
-            x->lanes[k].pinned[i] = g->pinned ? g->pinned + at : NULL;
-        }
-    }
-    g->site.kept_rows = (unsigned char *)(uintptr_t)x->rows;
-}
-#endif
-
 /* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are
  * set. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
@@ -25750,10 +25827,8 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
         pinned_used += g->results_size;
     }
     g->site.kept_rows = NULL;
-#ifndef VMAFGPU_NO_EDITS
-    if (vmafgpu__has_edits(&v->config))
-        vmafgpu__edits_on_gpu(v, &device_used, &pinned_used);
-#endif
+    if (g->edits)
+        v->edits_on_gpu->lay_out(v, &device_used, &pinned_used);
     g->memory_size = device_used;
     g->pinned_size = pinned_used;
 }
@@ -25852,11 +25927,8 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     }
     if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
         return 0;
-#ifndef VMAFGPU_NO_EDITS
-    if (v->config.map_size && (!VMAFGPU__GPU_CALL(v, event_create, (&g->edits.mapped, NO_TIMING)) ||
-                               !VMAFGPU__GPU_CALL(v, event_create, (&g->edits.scored, NO_TIMING))))
+    if (g->edits && !v->edits_on_gpu->create(v))
         return 0;
-#endif
     if (!vmafgpu__prepare_kernels(v, reason, size))
         return 0;
     const size_t kept = v->config.gpu.frames >= VMAFGPU_MEMORY_DEVICE
@@ -25892,12 +25964,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     }
     if (is_inside && g->caller_event)
         error |= g->driver.event_destroy(g->caller_event);
-#ifndef VMAFGPU_NO_EDITS
-    if (is_inside && g->edits.mapped)
-        error |= g->driver.event_destroy(g->edits.mapped);
-    if (is_inside && g->edits.scored)
-        error |= g->driver.event_destroy(g->edits.scored);
-#endif
+    if (is_inside && g->edits)
+        error |= v->edits_on_gpu->destroy(v);
     if (is_inside && g->memory)
         error |= g->driver.memory_give(g->memory);
     if (is_inside && g->pinned)
@@ -25911,8 +25979,20 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* ---- self-test: some drivers compile wrongly, and some cards are broken ----
- *
+/* The backend's memory is struct gpu, the vendor's state and what edits have; its size. With a backend its pointers are set. */
+static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
+    const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
+    const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
+    if (g) {
+        g->state = (unsigned char *)g + state;
+        g->edits = v->edits_on_gpu ? (vmafgpu__gpu_edits *)(void *)((unsigned char *)g + edits) : NULL;
+    }
+    return edits + (v->edits_on_gpu ? v->edits_on_gpu->size : 0);
+}
+
+/* ================================================================================================
+ * >>gpu test                                     the self-test: some drivers compile wrongly, and some cards are broken
+ * ================================================================================================
  * Before a context is furnished, one like it, of a small picture, has the same kernels score that. The sums must be those of
  * the CPU. */
 
@@ -26097,33 +26177,40 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
-#ifndef VMAFGPU_NO_EDITS
-static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch);   /* in >>edits */
+/* All frames of the test as they lie in host memory. */
+static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t room, size_t pitch) {
+    const int count = t->gpu->history + 2;
+    for (int i = 0; i < count; i++) {
+        const int is_distorted = i == count - 1;
+        if (pitch)
+            vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch, vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch),
+                               host + (size_t)i * room + (is_distorted ? 6 : 0));
+#ifndef VMAFGPU_NO_PIXELS
+        else
+            vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * room);
 #endif
+    }
+}
+
+/* Adds bytes to the number that stands for the results of the test, by FNV-1a. */
+static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        g->tested = (g->tested ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
+}
 
 /* With everything there: scores on both; without a pitch of RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
                               size_t size) {
     vmafgpu__gpu *g = t->gpu;
-    const int count = g->history + 2;
-    const size_t frame_size = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch);
     const vmafgpu__value *values[2];
     vmafgpu_frame frames[2][4];            /* on the GPU, on the host */
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
     values[1] = t->values + t->value_count;
-    for (int i = 0; i < count; i++) {
-        const int is_distorted = i == count - 1;
-        if (pitch)
-            vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch, frame_size, host + (size_t)i * room + (is_distorted ? 6 : 0));
-#ifndef VMAFGPU_NO_PIXELS
-        else
-            vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * room);
-#endif
-    }
+    vmafgpu__draw_tests(t, host, room, pitch);
     vmafgpu__gpu_reset(t);
-    if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)count, g->slots[0].streams[0])) ||
+    if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)(g->history + 2), g->slots[0].streams[0])) ||
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
         return 0;
     t->measured = t->values;
@@ -26141,11 +26228,9 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
     wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the others have been right before */
     if (pitch) {
-        g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
-        for (size_t i = 0; i < sizeof sums[0]; i++)
-            g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
-        for (size_t i = 0; i < sizeof *values[0] * (size_t)t->value_count; i++)
-            g->tested = (g->tested ^ ((const unsigned char *)values[0])[i]) * 0x100000001b3u;
+        g->tested = 0xcbf29ce484222325u;
+        vmafgpu__add_tested(g, &sums[0], sizeof sums[0]);
+        vmafgpu__add_tested(g, values[0], sizeof *values[0] * (size_t)t->value_count);
     }
     if (!wrong && g->has_surfaces && (!pitch || vmafgpu__has_plane_surfaces(&t->config))) {
         memset(&sums[0], 0, sizeof sums[0]);
@@ -26154,16 +26239,14 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         if (g->is_dead)
             return 0;
     }
-#ifndef VMAFGPU_NO_EDITS
-    if (!wrong && pitch && vmafgpu__has_edits(&t->config))
-        wrong = vmafgpu__test_edits(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
+    if (!wrong && pitch && g->edits)
+        wrong = t->edits_on_gpu->test(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
     if (g->is_dead)
         return 0;
     if (!wrong && t->lacks_memory) {
         vmafgpu__sentence(reason, size, "no host memory for the self-test");
         return 0;
     }
-#endif
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
                           "or the card is at fault", wrong, g->name, g->driver_name);
@@ -26220,14 +26303,14 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
 }
 
 static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
-    const size_t gpu_size = (size_t)vmafgpu__round_up(sizeof(vmafgpu__gpu), VMAFGPU__ALIGNMENT) + v->gpu->vendor->state_size;
+    const size_t gpu_size = vmafgpu__gpu_parts(v, v->gpu->vendor, NULL);
     vmafgpu *t = (vmafgpu *)vmafgpu__take(v, sizeof *t);
     vmafgpu__gpu *g = t ? (vmafgpu__gpu *)vmafgpu__take(v, gpu_size) : NULL;
     int is_good = 0;
     if (g) {
         *t = *v;
         memcpy(g, v->gpu, gpu_size);
-        g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
+        (void)vmafgpu__gpu_parts(t, g->vendor, g);
         g->site.v = t;
         g->site.doubted = VMAFGPU__SSIM_DOUBTED;
         g->site.unsettled = VMAFGPU__SSIM_UNSETTLED;
@@ -26257,6 +26340,10 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__give(v, t);
     return is_good;
 }
+
+/* ================================================================================================
+ * >>gpu open                                     a GPU is found, tested and closed
+ * ================================================================================================ */
 
 /* Whether somebody still waits for a GPU that is opened in the background. */
 static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
@@ -26347,10 +26434,10 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
 /* On failure the note says why, and nothing is left. */
 static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendor) {
     char reason[VMAFGPU__ERROR_SIZE - 64] = "";
-    const size_t size = (size_t)vmafgpu__round_up(sizeof(vmafgpu__gpu), VMAFGPU__ALIGNMENT);
-    vmafgpu__gpu *g = (vmafgpu__gpu *)vmafgpu__take(v, size + vendor->state_size);
+    const size_t size = vmafgpu__gpu_parts(v, vendor, NULL);
+    vmafgpu__gpu *g = (vmafgpu__gpu *)vmafgpu__take(v, size);
     if (!g)
-        return vmafgpu__fail_memory(v, "the GPU backend", size + vendor->state_size);
+        return vmafgpu__fail_memory(v, "the GPU backend", size);
     v->gpu = g;
     v->note[0] = '\0';
     g->vendor = vendor;
@@ -26361,7 +26448,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         if (v->features[i]->measure || v->features[i]->gpu->is_planned(&v->plan))
             g->kernels.of[i].feature = v->features[i]->gpu;
     g->fed = -1;
-    g->state = (unsigned char *)g + size;
+    (void)vmafgpu__gpu_parts(v, vendor, g);
     int is_ready = vmafgpu__gpu_find(v, reason, sizeof reason);
     if (is_ready) {
         vmafgpu__gpu_enter(v);
@@ -26653,7 +26740,9 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
     "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
-    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close, VMAFGPU_MEMORY_DEVICE,
+    vmafgpu__gpu_done_with, NULL, vmafgpu__gpu_keep, vmafgpu__gpu_wait_on_stream, NULL, vmafgpu__gpu_check_frame,
+    vmafgpu__gpu_next_device, NULL, vmafgpu__gpu_has_failed, vmafgpu__gpu_describe
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -26918,7 +27007,9 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
     "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
-    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close, VMAFGPU_MEMORY_DEVICE,
+    vmafgpu__gpu_done_with, NULL, vmafgpu__gpu_keep, vmafgpu__gpu_wait_on_stream, NULL, vmafgpu__gpu_check_frame,
+    vmafgpu__gpu_next_device, NULL, vmafgpu__gpu_has_failed, vmafgpu__gpu_describe
 };
 
 /* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
@@ -27300,7 +27391,9 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     return before;
 }
 
-/* ---- the backend ---- */
+/* ================================================================================================
+ * >>fleet backend                                what the backend table has of several backends
+ * ================================================================================================ */
 
 /* A unit's sentence is ours. */
 static vmafgpu_result vmafgpu__unit_result(vmafgpu *v, const vmafgpu *t, vmafgpu_result result) {
@@ -27431,7 +27524,8 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__patience patie
 }
 
 /* Waits until what was handed over has arrived: its frames are borrowed like others. */
-static void vmafgpu__fleet_settle(vmafgpu__fleet *f) {
+static void vmafgpu__fleet_settle(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
     for (int i = 0; i < f->count; i++) {
         vmafgpu__unit *u = &f->units[i];
@@ -27441,7 +27535,8 @@ static void vmafgpu__fleet_settle(vmafgpu__fleet *f) {
 }
 
 /* How many positions are done with at all units. What a run leaves there no later one looks at. */
-static int64_t vmafgpu__fleet_released(vmafgpu__fleet *f) {
+static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
     for (int i = 0; i < f->count; i++) {
         const vmafgpu__gpu *g = f->units[i].context->gpu;
@@ -27457,10 +27552,81 @@ static int64_t vmafgpu__fleet_released(vmafgpu__fleet *f) {
     return least;
 }
 
+static void vmafgpu__fleet_keep(vmafgpu *v) {
+    for (int i = 0; i < v->fleet->count; i++) {
+        vmafgpu *t = v->fleet->units[i].context;
+        if (t->backend->keep)
+            t->backend->keep(t);
+    }
+}
+
+static int vmafgpu__fleet_owns(const vmafgpu *v, const void *address) {
+    for (int i = 0; i < v->fleet->count; i++)
+        if (vmafgpu__is_ours(v->fleet->units[i].context, address))
+            return 1;
+    return 0;
+}
+
+/* Whether pairs go to GPUs from the first one on. */
+static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
+    return f->units[0].context->gpu != NULL;
+}
+
+static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
+    (void)stream, (void)position;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
+                         vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "in_background");
+}
+
+/* The first GPU answers for all. */
+static vmafgpu_result vmafgpu__fleet_check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    if (!vmafgpu__fleet_has_gpu(v->fleet))
+        return vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory",
+                                            "the CPU scores until the GPU is open: config.gpu.frames must be device then");
+    const char *why = vmafgpu__gpu_lacks(v->fleet->units[0].context, frame, v->fleet->count > 1);
+    return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
+}
+
 /* The unit that the next position is for, or would be. */
 static vmafgpu__unit *vmafgpu__unit_of_next(vmafgpu__fleet *f, int64_t position) {
     const int is_dealt = f->newest && position < vmafgpu__deal_at(f, f->newest - 1)->end;
     return &f->units[is_dealt ? vmafgpu__deal_of(f, position)->unit : vmafgpu__next_unit(f)];
+}
+
+static int vmafgpu__fleet_next_device(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    const int64_t position = f->submitted + v->lending.count;
+    if (vmafgpu__fleet_has_gpu(f))
+        vmafgpu__deal_until(f, position);
+    const vmafgpu__gpu *g = vmafgpu__unit_of_next(f, position)->context->gpu;
+    return g ? g->device : -1;
+}
+
+static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
+    vmafgpu__opening *o = v->fleet ? &v->fleet->openings[0] : NULL;
+    return o && o->context && !vmafgpu__atomic_get(&o->is_over);
+}
+
+/* By the first GPU that works, or the first; the name is that of the backend that the next pair is for, unless a GPU that has
+ * failed would get it while others work. */
+static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
+    vmafgpu__fleet *f = v->fleet;
+    const vmafgpu__gpu *found = NULL;
+    if (!f)
+        return;
+    for (int i = 0; i < f->count; i++) {
+        const vmafgpu__unit *u = &f->units[i];
+        const vmafgpu__gpu *g = u->context->gpu;
+        description->memory += u->context->memory;
+        description->device_memory += g ? g->memory_size : 0;
+        if (g && (!found || (found->is_dead && vmafgpu__is_at_work(u))))
+            found = g;
+    }
+    const int is_next = f->count && vmafgpu__unit_of_next(f, f->submitted)->context->gpu;
+    description->backend = found && is_next && !found->is_dead ? found->vendor->name : vmafgpu__cpu_backend.name;
+    description->device = f->name;
+    description->driver = found ? found->driver_name : "";
+    description->self_test_sum = found ? found->tested : 0;
 }
 
 static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
@@ -27617,7 +27783,9 @@ static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
 
 static const vmafgpu__backend_table vmafgpu__fleet_backend = {
     "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_is_free, vmafgpu__fleet_submit,
-    vmafgpu__fleet_collect, vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
+    vmafgpu__fleet_collect, vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close, VMAFGPU_MEMORY_PINNED,
+    vmafgpu__fleet_released, vmafgpu__fleet_settle, vmafgpu__fleet_keep, vmafgpu__fleet_wait_on_stream, vmafgpu__fleet_owns,
+    vmafgpu__fleet_check_frame, vmafgpu__fleet_next_device, vmafgpu__fleet_is_opening, NULL, vmafgpu__fleet_describe
 };
 
 VMAFGPU__COLD_END
@@ -28013,11 +28181,7 @@ struct vmafgpu__edits {
     double            *values;
     int                count, next;                     /* next: the first that nobody has taken; atomic */
     uint32_t         (*or_words)(const uint8_t *words, int w);
-    int                on_gpu;
-    int                shown[VMAFGPU__SLOPES];          /* words of a GPU's record that are shown, or -1 */
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu__edit_lane *reading;                  /* whose edits are looked at; of a GPU */
-#endif
+    const vmafgpu__gpu_edits_table *on_gpu;             /* NULL: the CPU makes them */
     /* What is being mapped: rows of blocks instead of edits. */
     vmafgpu_block     *blocks;
     float             *shares;                          /* instead */
@@ -28298,7 +28462,9 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
     }
 }
 
-/* ---- from sums to figures ---- */
+/* ================================================================================================
+ * >>edit figures                                 what edits and blocks come to: from sums to predictions, gradients and maps
+ * ================================================================================================ */
 
 static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vmafgpu__sums *sums) {
     vmafgpu_edit_sums out;
@@ -28406,21 +28572,6 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
         out->adm_variant[out->adm_count] = e->variant;
         vmafgpu__smooth_adm_of(v, e, &out->adm[out->adm_count++]);
         return;
-    }
-}
-
-/* Where a GPU's records have what is shown. */
-static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
-    const vmafgpu__edits *x = v->edits;
-    const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        shown[VMAFGPU__SLOPE_VIF + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, x->vif->variant) : -1;
-        shown[VMAFGPU__SLOPE_NOISE + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, vif) : -1;
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            const int at = s * VMAFGPU__BANDS + b;
-            shown[VMAFGPU__SLOPE_ADM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b) : -1;
-            shown[VMAFGPU__SLOPE_AIM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b) : -1;
-        }
     }
 }
 
@@ -28685,6 +28836,10 @@ static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *bl
     return vmafgpu__run(v, vmafgpu__edit_map_task, v);
 }
 
+/* ================================================================================================
+ * >>edit calls                                   edits are checked, tried and become part of the base
+ * ================================================================================================ */
+
 /* ---- edits ---- */
 
 static ptrdiff_t vmafgpu__edit_pitch(const vmafgpu_config *c, const vmafgpu_edit *edit) {
@@ -28725,6 +28880,11 @@ static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int 
                              vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
     }
     return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, int index) {
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: a sample on the device does not fit %d bits", function, index,
+                         v->config.bit_depth);
 }
 
 /* The part of luma that a candidate has its own copy of. */
@@ -28788,566 +28948,6 @@ static void vmafgpu__edit_task(void *arg, int index) {
                                  x->values ? x->values + (size_t)i * (size_t)v->column_count : NULL);
     }
 }
-
-#ifndef VMAFGPU_NO_GPU
-/* ---- on a GPU ----
- *
- * The base is what the slot holds that has scored it: planes of ours, pictures of VIF and low-pass bands of ADM in its scratch.
- * Beside that the device has ADM's row sums and what each sample gives to VIF's sums. Edits are worked on in batches, one in
- * each lane, while the host fills or reads the other. Edits that become part of the base are written to its plane, which is
- * scored again: so the state is that of a fresh base. */
-
-/* Tiles for so many columns and rows: threads, shared memory, the grid but for its depth. */
-static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale, int columns,
-                                   int rows, int lanes) {
-    const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
-    const int highest = of_base ? VMAFGPU__BASE_VIF_HEIGHT : VMAFGPU__EDIT_VIF_HEIGHT;
-    const int width = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(columns, vmafgpu__divide_up(columns, widest)), 4);
-    const int height = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(rows, vmafgpu__divide_up(rows, highest)), 8);
-    const int stride = 4 * (vmafgpu__divide_up(width + VMAFGPU__EDIT_VIF_LEAD(scale) + reach, 4) | 1), planes = of_base ? 4 : 3;
-    const int samples = (height + 2 * reach) * stride, variances = (of_base ? 3 : 2) * height * (width + 1);
-    launch->tile_width = width;
-    launch->tile_height = height;
-    launch->stride = stride;
-    shape->grid[0] = (uint32_t)vmafgpu__divide_up(columns, width);
-    shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
-    const int images = of_base ? 0 : height / 2 * stride;
-    shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
-    /* About as many threads as the vertical filters have columns of eight. */
-    for (shape->threads = VMAFGPU__EDIT_VIF_THREADS; !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
-        shape->threads /= 2;
-}
-
-/* Lanes of edits with so many rows, those around them included: as few as can be, and of as few strips. */
-static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows, int lanes) {
-    static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
-                                                    VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__EDIT_ADM_WIDTH_3 };
-    const int word_columns = vmafgpu__adm_word_columns(input), warps = VMAFGPU__EDIT_ADM_THREADS / lanes;
-    launch->lanes = lanes;
-    launch->strips = vmafgpu__divide_up(rows, lanes - 2);
-    for (int fewer = lanes / 2; fewer >= VMAFGPU__EDIT_ADM_LANES; fewer /= 2) {
-        const int strips = vmafgpu__divide_up(rows, fewer - 2);
-        if (strips * fewer < launch->strips * launch->lanes) {
-            launch->lanes = fewer;
-            launch->strips = strips;
-        }
-    }
-    shape->grid[0] = (uint32_t)vmafgpu__divide_up(launch->edits.count * launch->strips * launch->lanes, VMAFGPU__EDIT_ADM_THREADS);
-    shape->threads = VMAFGPU__EDIT_ADM_THREADS;
-    shape->shared = (uint32_t)(warps * VMAFGPU__EDIT_ADM_TILE_WORDS(width[input], word_columns, lanes) * 4);
-}
-
-static vmafgpu_result vmafgpu__edits_dead(vmafgpu *v) {
-    v->has_base = 0;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "edits: %.400s", v->note);
-}
-
-static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lane *lane) {
-    return g->slots[0].streams[lane - g->edits.lanes];
-}
-
-/* A batch of edits of these sizes at most. */
-static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width, int height) {
-    vmafgpu__edit_batch out;
-    memset(&out, 0, sizeof out);
-    out.scratch_size = vmafgpu__edit_scratch_of(width, height, &out);
-    out.edits = (const vmafgpu__gpu_edit *)(uintptr_t)lane->device[0];
-    out.samples = (unsigned char *)(uintptr_t)lane->device[1];
-    out.records = (int64_t *)(uintptr_t)lane->device[2];
-    out.scratch = (unsigned char *)(uintptr_t)lane->device[3];
-    out.words = v->gpu->edits.words;
-    out.count = lane->count;
-    out.changes = (double *)(void *)(out.records + vmafgpu__edit_changes_at(out.words, out.count));
-    out.vif_variants = v->plan.vif_variants;
-    out.adm_variants = v->plan.adm_variants;
-    out.width = v->config.width;
-    out.height = v->config.height;
-    out.sample_bytes = v->gpu->sample_bytes;
-    return out;
-}
-
-/* Fills what VIF's scales have in common for the base and for edits. */
-static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
-    vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__slot *slot = &g->slots[g->edits.slot];
-    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
-    const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, 0 };
-    const vmafgpu__holding *holding = g->kernels.of;
-    vmafgpu__shape shape;
-    while (holding->feature != &vmafgpu__gpu_vif)
-        holding++;
-    memset(out, 0, sizeof *out);
-    out->vif.batch = slot->batch;
-    vmafgpu__vif_fill(&out->vif, &shape, &v->plan, variant, scale, VMAFGPU__VIF_PLAIN, block, 1, &layout,
-                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch),
-                      (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL, NULL,
-                      scale == 0 && v->plan.vif_skips_scale_0);
-    out->terms = (int32_t *)(uintptr_t)g->edits.terms[scale];
-    return shape;
-}
-
-/* Starts VIF's scale once all but tiles is known, of so many columns and rows. functions: of edits, of the base, of maps. */
-static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
-                                    vmafgpu__edit_vif_launch *launch, void *stream) {
-    const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
-    vmafgpu__edit_vif_tile(&shape, launch, of_base, scale, columns, rows, v->gpu->site.lanes);
-    if (!launch->vif.images_only || (launch->vif.first && !of_base))
-        vmafgpu__gpu_launch(v, v->gpu->edits.functions[functions + input], &shape, stream, launch);
-}
-
-/* The same for ADM. */
-static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
-    vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__slot *slot = &g->slots[g->edits.slot];
-    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
-    const vmafgpu__holding *holding = g->kernels.of;
-    vmafgpu__shape shape;
-    while (holding->feature != &vmafgpu__gpu_adm)
-        holding++;
-    memset(out, 0, sizeof *out);
-    out->adm.batch = slot->batch;
-    vmafgpu__adm_fill(&out->adm, &shape, &v->plan, variant, scale, &layout,
-                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch), g->site.lanes);
-    out->rows = (const int64_t *)(uintptr_t)(g->edits.rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
-    out->cubes = (int64_t *)(uintptr_t)(g->edits.cubes[scale] +
-                                        (uint64_t)variant * 2 * VMAFGPU__BANDS * (uint64_t)out->adm.geometry.w *
-                                            (uint64_t)out->adm.geometry.h * sizeof(int64_t));
-    out->variant = variant;
-    return shape;
-}
-
-/* A scale of VIF, or of ADM, of the base. map: where sums go, or NULL: all is stored. */
-static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
-    vmafgpu__edit_vif_launch launch;
-    const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
-    launch.edits.vif_variants = v->plan.vif_variants;
-    if (map)
-        launch.map = *map;
-    vmafgpu__edit_vif_start(v, map ? VMAFGPU__MAP_VIF : VMAFGPU__BASE_VIF, scale, launch.vif.width, launch.vif.height, shape, &launch,
-                            stream);
-}
-
-static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
-    const vmafgpu__gpu *g = v->gpu;
-    vmafgpu__edit_adm_launch launch;
-    vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, scale, &launch);
-    const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
-    const int input = vmafgpu__adm_input(scale, v->config.bit_depth), functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64);   /* narrow ones, of which there are more */
-    if (map)
-        launch.map = *map;
-    launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
-    launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
-    shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.count * launch.strips, VMAFGPU__ADM_THREADS / g->site.lanes);
-    shape.grid[2] = map ? 2 : 1;
-    vmafgpu__gpu_launch(v, g->edits.functions[functions + input], &shape, stream, &launch);
-}
-
-/* What predictions are made of. */
-static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
-    const vmafgpu__gpu_edits *x = &v->gpu->edits;
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
-    if (!svm)
-        return;
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
-}
-
-/* All of them, of a base. */
-static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
-    void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits.lanes[0]);
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        for (int i = 0; i < v->plan.vif_variants; i++)
-            vmafgpu__base_vif(v, i, s, NULL, stream);
-        for (int i = 0; i < v->plan.adm_variants; i++)
-            vmafgpu__base_adm(v, i, s, NULL, stream);
-    }
-    vmafgpu__bring_smooth(v, stream);
-    return VMAFGPU__GPU_CALL(v, stream_wait, (stream)) ? VMAFGPU_OK : VMAFGPU_ERROR_DEVICE;
-}
-
-/* ---- maps ---- */
-
-/* Blocks of that size, `first` and so many behind it. */
-static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
-    vmafgpu__map_blocks map;
-    memset(&map, 0, sizeof map);
-    map.sums = (int64_t *)(uintptr_t)v->gpu->edits.sums;
-    map.size = size;
-    map.across = vmafgpu__divide_up(v->config.width, size);
-    map.down = vmafgpu__divide_up(v->config.height, size);
-    map.first = first;
-    map.count = count;
-    return map;
-}
-
-static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
-    (void)VMAFGPU__GPU_CALL(v, fill, (v->gpu->edits.sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
-}
-
-/* Sums of the models' VIF from scale `first` to the one before `end`; and of their ADM. */
-static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
-    for (int s = first; s < end && v->edits->vif; s++)
-        vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
-}
-static void vmafgpu__map_adm(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
-    for (int s = 0; s < VMAFGPU__SCALES && v->edits->adm; s++)
-        vmafgpu__base_adm(v, v->edits->adm->variant, s, map, stream);
-}
-
-static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint64_t out, uint64_t shares, void *stream) {
-    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(map->count, VMAFGPU__MAP_THREADS), 1, 1 }, VMAFGPU__MAP_THREADS, 0 };
-    vmafgpu__map_launch launch;
-    launch.map = *map;
-    launch.slopes = (const double *)(uintptr_t)v->gpu->edits.slopes;
-    launch.out = (vmafgpu__map_block *)(uintptr_t)out;
-    launch.shares = (float *)(uintptr_t)shares;
-    vmafgpu__map_units(v, launch.unit);
-    vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
-}
-
-/* The map of the pair whose sums are made before. What maps need is there once; on all streams, as little of it waits. */
-static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edits *x = &g->edits;
-    const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map_memory == VMAFGPU_MEMORY_DEVICE;
-    const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
-    const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
-    const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_size, 0, blocks);
-    void *stream = slot->streams[0];
-    vmafgpu__map_settle_launch base;
-    vmafgpu__map_slope_launch of;
-    base.smooth = (vmafgpu__smooth *)(uintptr_t)x->smooth;
-    base.sums = slot->batch.sums;
-    base.history = slot->map_history;
-    base.unused = 0;
-    of.smooth = base.smooth;
-    of.coefs = (const double *)(uintptr_t)x->coefs;
-    of.table = (const double *)(uintptr_t)x->table;
-    of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
-    of.slopes = (double *)(uintptr_t)x->slopes;
-    x->slot = (int)(slot - g->slots);
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));   /* at first there is nothing to wait for */
-    vmafgpu__clear_map(v, &map, stream);
-    (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
-    for (int i = 1; i < VMAFGPU__STREAMS; i++)
-        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
-    vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
-    vmafgpu__map_adm(v, &map, slot->streams[1]);
-    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SETTLE], &settle, stream, &base);
-    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
-    vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
-    for (int i = 1; i < VMAFGPU__STREAMS; i++) {
-        (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
-        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
-    }
-    vmafgpu__map_finish(v, &map, 0, is_there ? (uint64_t)(uintptr_t)slot->map : x->shares, stream);
-    if (!is_there)
-        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_landing, x->shares, sizeof *slot->map * (size_t)blocks, stream));
-    (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
-}
-
-/* The base's, some blocks at a time. */
-static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
-    vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__gpu_edits *x = &g->edits;
-    const int all = vmafgpu__divide_up(v->config.width, size) * vmafgpu__divide_up(v->config.height, size);
-    void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
-    vmafgpu__gpu_enter(v);
-    (void)vmafgpu__edits_slopes(v, v->edits->slopes);
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
-    for (int first = 0, count; first < all && !g->is_dead; first += count) {
-        count = all - first < x->map_room ? all - first : x->map_room;
-        const vmafgpu__map_blocks map = vmafgpu__map_of(v, size, first, count);
-        vmafgpu__clear_map(v, &map, stream);
-        vmafgpu__map_vif(v, &map, 0, VMAFGPU__SCALES, stream);
-        vmafgpu__map_adm(v, &map, stream);
-        vmafgpu__map_finish(v, &map, x->blocks, 0, stream);
-        (void)VMAFGPU__GPU_CALL(v, copy_out, (blocks + first, x->blocks, sizeof *blocks * (size_t)count, stream));
-        (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
-    }
-    vmafgpu__gpu_leave(v);
-    vmafgpu__gpu_drain(v);
-    return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
-}
-
-/* ---- edits in batches ---- */
-
-/* Puts edits into a lane from number `next` on, as many as there is room for, and starts their transfer; the number of the
- * first that is not among them. `scores`: NULL, or which are refused. size: of the largest. */
-static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
-                                 const vmafgpu_edit_score *scores, int count, int next, int *size) {
-    const vmafgpu_config *c = &v->config;
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edit *out = (vmafgpu__gpu_edit *)(void *)lane->pinned[0];
-    vmafgpu__edit_batch unused;
-    size_t used = 0;
-    uint64_t scratch = 0;
-    int has_source = 0, has_samples = 0;
-    void *stream = vmafgpu__edit_stream(g, lane);
-    lane->count = size[0] = size[1] = 0;
-    for (; next < count && lane->count < VMAFGPU__EDITS_AT_ONCE; next++) {
-        const vmafgpu_edit *e = &edits[next];
-        const size_t row = (size_t)e->width * (size_t)g->sample_bytes, all = row * (size_t)e->height;
-        if (scores && scores[next].result != VMAFGPU_OK)
-            continue;
-        const int width = e->width > size[0] ? e->width : size[0], height = e->height > size[1] ? e->height : size[1];
-        if (width != size[0] || height != size[1])
-            scratch = vmafgpu__edit_scratch_of(width, height, &unused);
-        if (used + all > g->edits.sample_room || scratch * (uint64_t)(lane->count + 1) > g->edits.scratch_room)
-            break;
-        vmafgpu__gpu_edit *to = &out[lane->count];
-        size[0] = width;
-        size[1] = height;
-        to->x = e->x;
-        to->y = e->y;
-        to->width = e->width;
-        to->height = e->height;
-        to->place = used;
-        to->pitch = vmafgpu__edit_pitch(c, e);
-        to->source = e->memory == VMAFGPU_MEMORY_DEVICE ? e->data : NULL;
-        has_source |= to->source != NULL;
-        has_samples |= !to->source;
-        for (int y = 0; y < e->height && !to->source; y++)
-            (void)vmafgpu__import_samples(c, 0, (const uint8_t *)e->data + y * to->pitch, e->width,
-                                          lane->pinned[1] + used + (size_t)y * row);
-        lane->which[lane->count++] = next;
-        used = (size_t)vmafgpu__round_up(used + all, 16);
-    }
-    if (!lane->count)
-        return next;
-    const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
-    const size_t records = sizeof(int64_t) * (size_t)batch.words * (size_t)lane->count;
-    if (has_source && c->gpu.stream) {
-        (void)VMAFGPU__GPU_CALL(v, event_record, (g->caller_event, c->gpu.stream));
-        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->caller_event, 0));
-    }
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (lane->device[0], lane->pinned[0], sizeof *out * (size_t)lane->count, stream));
-    if (has_samples)
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (lane->device[1], lane->pinned[1], used, stream));
-    (void)VMAFGPU__GPU_CALL(v, fill, (lane->device[2], 0, records, stream));
-    if (has_source) {
-        const vmafgpu__shape shape = { { (uint32_t)lane->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
-        vmafgpu__edit_import_launch launch;
-        launch.edits = batch;
-        launch.source_bytes = c->bytes_per_sample;
-        launch.shift = vmafgpu__sample_shift(c);
-        launch.illegal = g->is_checked ? vmafgpu__illegal_bits(c, 0) & 0xffff : 0;
-        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
-    }
-    return next;
-}
-
-/* Starts what brings the records of a lane to the host. */
-static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
-    const size_t size = vmafgpu__edit_records_size(v->gpu->edits.words, lane->count);
-    (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
-}
-
-/* Starts the tries of a lane. size: of the largest. */
-static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
-    vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
-    void *stream = vmafgpu__edit_stream(g, lane);
-    for (int i = 0; i < v->plan.vif_variants; i++) {
-        int columns = size[0], rows = size[1];
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            const int reach = vmafgpu__vif_reach(s);
-            vmafgpu__edit_vif_launch launch;
-            vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
-            launch.edits = batch;
-            shape.grid[2] = (uint32_t)lane->count;
-            vmafgpu__edit_vif_start(v, VMAFGPU__EDIT_VIF, s, columns + 2 * reach + 3, rows + 2 * reach + 1, shape, &launch, stream);
-            columns = (columns + reach) / 2 + 1;
-            rows = (rows + reach) / 2 + 1;
-        }
-    }
-    for (int i = 0; i < v->plan.adm_variants; i++) {
-        int rows = size[1];
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            vmafgpu__edit_adm_launch launch;
-            vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
-            rows = rows / 2 + 2;
-            launch.edits = batch;
-            vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2, g->site.lanes);
-            vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)], &shape, stream,
-                                &launch);
-        }
-    }
-    if (v->model_count) {
-        const vmafgpu__shape shape = {
-            { (uint32_t)vmafgpu__divide_up(lane->count, VMAFGPU__EDIT_CHANGE_THREADS), 1, 1 }, VMAFGPU__EDIT_CHANGE_THREADS,
-            (uint32_t)vmafgpu__edit_change_shared(v->edits->smooth.inputs)
-        };
-        vmafgpu__edit_change_launch launch;
-        launch.edits = batch;
-        launch.smooth = (const vmafgpu__smooth *)(uintptr_t)g->edits.smooth;
-        launch.coefs = (const double *)(uintptr_t)g->edits.coefs;
-        launch.table = (const double *)(uintptr_t)g->edits.table;
-        launch.vectors = (const uint16_t *)(uintptr_t)g->edits.vectors;
-        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_CHANGE], &shape, stream, &launch);
-    }
-    vmafgpu__edits_fetch(v, lane);
-}
-
-static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *lane, int i) {
-    const int words = v->gpu->edits.words;
-    return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
-}
-
-static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, int index) {
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: a sample on the device does not fit %d bits", function, index,
-                         v->config.bit_depth);
-}
-
-/* What a lane's edits change, and the scores that are wanted, by config.threads. */
-static void vmafgpu__edit_read_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__edits *x = v->edits;
-    vmafgpu__editor *e = &x->editors[index];
-    const vmafgpu__edit_lane *lane = x->reading;
-    const int words = v->gpu->edits.words, vif = v->plan.vif_variants, adm = v->plan.adm_variants;
-    const int64_t *records = (const int64_t *)(const void *)lane->pinned[2];
-    int64_t sums[VMAFGPU__SLOPES];
-    int first, end;
-    vmafgpu__part(lane->count, index, v->config.threads, &first, &end);
-    for (int i = first; i < end; i++) {
-        const int64_t *record = records + (size_t)i * (size_t)words;
-        const int which = lane->which[i];
-        vmafgpu_edit_score *out = &x->scores[which];
-        if (vmafgpu__edit_is_illegal(v, lane, i)) {
-            memset(&out->sums, 0, sizeof out->sums);
-            out->result = VMAFGPU_ERROR_FRAME;
-            continue;
-        }
-        for (int k = 0; k < VMAFGPU__SLOPES; k++)
-            sums[k] = x->shown[k] >= 0 ? record[x->shown[k]] : 0;
-        memcpy(&out->sums, sums, sizeof out->sums);
-        memcpy(&out->change, records + vmafgpu__edit_changes_at(words, lane->count) + i, sizeof out->change);
-        out->change = v->model_count && out->change == out->change ? out->change : (double)NAN;
-        if (x->edits[which].no_score)
-            continue;
-        e->sums[0] = x->base;
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            vmafgpu__adm_sums *cubes = &e->sums[0].adm[s];
-            for (int k = 0; k < vif; k++)
-                e->sums[0].vif[s].numerator[k] += record[vmafgpu__edit_vif_word(vif, s, k)];
-            e->sums[0].vif[s].flat_noise += record[vmafgpu__edit_vif_word(vif, s, vif)];
-            for (int k = 0; k < adm; k++)
-                for (int b = 0; b < VMAFGPU__BANDS; b++) {
-                    cubes->numerator[k][b] += record[vmafgpu__edit_adm_word(vif, adm, s, k, 0, b)];
-                    cubes->impairment[k][b] += record[vmafgpu__edit_adm_word(vif, adm, s, k, 1, b)];
-                }
-        }
-        vmafgpu__edit_columns(v, &e->sums[0], e->row, e->model_scratch);
-        if (v->model_count)
-            out->score = e->row[v->models[0].column];
-        if (x->values)
-            memcpy(x->values + (size_t)which * (size_t)v->column_count, e->row, (size_t)v->column_count * sizeof *x->values);
-    }
-}
-
-/* Waits for a lane and reads what it has. */
-static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *lane) {
-    if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
-        return VMAFGPU_OK;
-    v->edits->reading = lane;
-    return vmafgpu__run(v, vmafgpu__edit_read_task, v);
-}
-
-/* Tries those that are not refused. */
-static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
-    vmafgpu__edits *x = v->edits;
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu_result result = VMAFGPU_OK;
-    int next = 0, turn = 0, size[2];
-    for (int i = 0; i < VMAFGPU__EDIT_LANES; i++)
-        g->edits.lanes[i].count = 0;
-    vmafgpu__gpu_enter(v);
-    for (int rest = VMAFGPU__EDIT_LANES; rest > 0 && !g->is_dead && result == VMAFGPU_OK; turn ^= 1) {
-        vmafgpu__edit_lane *lane = &g->edits.lanes[turn];
-        if (lane->count)
-            result = vmafgpu__edits_read(v, lane);
-        next = vmafgpu__edits_gather(v, lane, x->edits, x->scores, x->count, next, size);
-        if (lane->count)
-            vmafgpu__edits_launch(v, lane, size);
-        rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
-    }
-    for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)   /* what nobody will read uses the lanes' memory */
-        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits.lanes[i])));
-    vmafgpu__gpu_leave(v);
-    vmafgpu__gpu_drain(v);
-    return g->is_dead ? vmafgpu__edits_dead(v) : result;
-}
-
-/* Waits for all pairs on their way: they leave row sums, and maps, in memory that a base has, too. */
-static void vmafgpu__edits_alone(vmafgpu *v) {
-    const vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_enter(v);
-    vmafgpu__launch_filling(v);
-    while (!g->is_dead && g->retired < g->launched)
-        vmafgpu__retire(v, 1);
-    vmafgpu__gpu_leave(v);
-    vmafgpu__gpu_drain(v);
-}
-
-/* Looks at samples on the device. */
-static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
-    vmafgpu__edit_lane *lane = &v->gpu->edits.lanes[0];
-    int size[2], on_device = 0;
-    for (int i = 0; i < count; i++)
-        on_device |= edits[i].memory == VMAFGPU_MEMORY_DEVICE;
-    for (int next = 0; next < count && on_device && v->gpu->is_checked && !v->gpu->is_dead;) {
-        next = vmafgpu__edits_gather(v, lane, edits, NULL, count, next, size);
-        vmafgpu__edits_fetch(v, lane);
-        if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
-            break;
-        for (int i = 0; i < lane->count; i++)
-            if (vmafgpu__edit_is_illegal(v, lane, i))
-                return vmafgpu__edit_illegal(v, "vmafgpu_edit_commit", lane->which[i]);
-    }
-    return VMAFGPU_OK;
-}
-
-/* Writes edits to the base's plane and scores it. */
-static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu__slot *slot = &g->slots[g->edits.slot];
-    vmafgpu__edit_lane *lane = &g->edits.lanes[0];
-    vmafgpu__outcome outcome;
-    int size[2];
-    vmafgpu__gpu_enter(v);
-    const vmafgpu_result result = vmafgpu__edits_look(v, edits, count);
-    for (int next = 0; next < count && result == VMAFGPU_OK && !g->is_dead;) {
-        const vmafgpu__shape shape = {
-            { (uint32_t)vmafgpu__divide_up(v->config.width, VMAFGPU__EDIT_PATCH_SIDE),
-              (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__EDIT_PATCH_SIDE), 1 }, VMAFGPU__EDIT_PATCH_THREADS, 0
-        };
-        vmafgpu__edit_patch_launch launch;
-        next = vmafgpu__edits_gather(v, lane, edits, NULL, count, next, size);
-        launch.edits = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
-        launch.plane = (unsigned char *)(uintptr_t)slot->batch.pair[0].distorted;
-        launch.pitch = slot->batch.pair[0].distorted_pitch;
-        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_PATCH], &shape, vmafgpu__edit_stream(g, lane), &launch);
-        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
-    }
-    if (result == VMAFGPU_OK && !g->is_dead) {
-        vmafgpu__forget_frames(slot);   /* the plane is what edits have made of it */
-        vmafgpu__launch_batch(v, slot, NULL);
-        slot->is_running = 0;
-        if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
-            vmafgpu__read_outcome(g, slot, 0, &outcome, vmafgpu__words_at(g, g->ring));
-            memcpy(v->edits->base.vif, outcome.sums.vif, sizeof outcome.sums.vif);
-            memcpy(v->edits->base.adm, outcome.sums.adm, sizeof outcome.sums.adm);
-        }
-    }
-    vmafgpu__gpu_leave(v);
-    vmafgpu__gpu_drain(v);
-    return g->is_dead ? vmafgpu__edits_dead(v) : result;
-}
-#endif /* !VMAFGPU_NO_GPU */
 
 /* ---- open ---- */
 
@@ -29418,13 +29018,8 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
         e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
     }
-#ifndef VMAFGPU_NO_GPU
-    for (int i = 0; i < VMAFGPU__EDIT_LANES && v->gpu && !v->cpu; i++) {
-        int *which = (int *)vmafgpu__carve(c, sizeof *which * (size_t)VMAFGPU__EDITS_AT_ONCE);
-        if (c->base)
-            v->gpu->edits.lanes[i].which = which;
-    }
-#endif
+    if (v->edits_on_gpu)
+        v->edits_on_gpu->carve(v, c);
 }
 
 /* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
@@ -29463,24 +29058,12 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     carver.used = 0;
     vmafgpu__edits_layout(v, &carver, v->edits, NULL);
     vmafgpu__log_table(v->edits->log_table);
-    v->edits->on_gpu = !v->cpu;
+    v->edits->on_gpu = v->edits_on_gpu;
     v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     vmafgpu__smooth_plan(v);
-    vmafgpu__find_shown(v, v->edits->shown);
-#ifndef VMAFGPU_NO_GPU
-    if (v->gpu && v->config.map_size) {
-        void *stream = v->gpu->slots[0].streams[0];
-        vmafgpu__gpu_enter(v);
-        vmafgpu__bring_smooth(v, stream);
-        (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
-        vmafgpu__gpu_leave(v);
-        vmafgpu__gpu_drain(v);
-        return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
-    }
-#endif
-    return VMAFGPU_OK;
+    return v->edits->on_gpu ? v->edits->on_gpu->open(v) : VMAFGPU_OK;
 }
 
 /* ---- the base ---- */
@@ -29491,23 +29074,13 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__add_workers(v, v->cpu, &x->base);
     memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
     vmafgpu__edit_settle_smooth(v, x->editors[0].model_scratch);
-    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map) != VMAFGPU_OK)
+    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map.shares) != VMAFGPU_OK)
         vmafgpu__edit_map_task(v, 0);   /* a hook left parts out; the pair is taken all the same */
 }
 
 static vmafgpu_result vmafgpu__edits_settle(vmafgpu *v) {
-    vmafgpu_result result = VMAFGPU_OK;
     vmafgpu__edit_settle_smooth(v, v->edits->editors[0].model_scratch);
-#ifndef VMAFGPU_NO_GPU
-    if (v->edits->on_gpu) {
-        vmafgpu__gpu_enter(v);
-        result = vmafgpu__edits_settle_gpu(v);
-        vmafgpu__gpu_leave(v);
-        vmafgpu__gpu_drain(v);
-        result = v->gpu->is_dead ? vmafgpu__edits_dead(v) : result;
-    }
-#endif
-    return result;
+    return v->edits->on_gpu ? v->edits->on_gpu->settle(v) : VMAFGPU_OK;
 }
 
 /* Motion to the following frame. */
@@ -29534,10 +29107,8 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     memset(&job, 0, sizeof job);
     memset(&after, 0, sizeof after);
     job.detached = 1;
-#ifndef VMAFGPU_NO_GPU
     if (x->on_gpu)
-        vmafgpu__edits_alone(v);
-#endif
+        x->on_gpu->alone(v);
     if (following && v->plan.motion[0]) {
         job.reference = following;
         job.previous = reference;
@@ -29555,14 +29126,10 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     result = v->backend->single(v, &job, &x->base);
     if (!x->on_gpu)
         memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
+    if (result == VMAFGPU_OK && x->on_gpu)
+        result = x->on_gpu->begun(v);
     if (result != VMAFGPU_OK)
         return result;
-#ifndef VMAFGPU_NO_GPU
-    if (v->gpu && v->gpu->is_dead)
-        return vmafgpu__edits_dead(v);
-    if (v->gpu)
-        v->gpu->edits.slot = v->gpu->next_slot;
-#endif
     vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
     result = vmafgpu__edits_settle(v);
     v->has_base = result == VMAFGPU_OK;
@@ -29595,21 +29162,15 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->values = values;
     x->count = count;
     x->next = 0;
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu_result result = x->on_gpu ? vmafgpu__edits_try_gpu(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
-#else
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_task, v);
-#endif
+    const vmafgpu_result result = x->on_gpu ? x->on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
     /* Nobody knows how far they have come. */
     for (int i = 0; i < count && result != VMAFGPU_OK; i++)
         vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
     if (result != VMAFGPU_OK)
         return result;
-#ifndef VMAFGPU_NO_GPU
     for (int i = 0; i < refused; i++)
         if (scores[i].result != VMAFGPU_OK)
             return vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
-#endif
     if (refused == count)
         return VMAFGPU_OK;
     memcpy(v->error, sentence, sizeof sentence);
@@ -29628,20 +29189,819 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
         vmafgpu__edit_run(v, e, &edits[i], 1, 1);
         x->base = e->sums[0];
     }
-#ifndef VMAFGPU_NO_GPU
     if (x->on_gpu) {
-        const vmafgpu_result result = vmafgpu__edits_commit_gpu(v, edits, count);
+        const vmafgpu_result result = x->on_gpu->commit(v, edits, count);
         if (result != VMAFGPU_OK)
             return result;
     }
-#endif
     vmafgpu__edit_columns(v, &x->base, e->row, e->model_scratch);
     memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
     return vmafgpu__edits_settle(v);
 }
 
-#ifndef VMAFGPU_NO_GPU
-/* ---- the self-test ---- */
+#endif /* !VMAFGPU_NO_EDITS */
+
+#if !defined(VMAFGPU_NO_EDITS) && !defined(VMAFGPU_NO_GPU)
+
+/* ================================================================================================
+ * >>gpu edits                                    edits and maps on a GPU
+ * ================================================================================================
+ * The base is what the slot holds that has scored it: planes of ours, pictures of VIF and low-pass bands of ADM in its scratch.
+ * Beside that the device has ADM's row sums and what each sample gives to VIF's sums. Edits are worked on in batches, one in
+ * each lane, while the host fills or reads the other. Edits that become part of the base are written to its plane, which is
+ * scored again: so the state is that of a fresh base. */
+
+/* Edits on their way; each lane has a stream. In pinned memory are edits, samples and records. */
+enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
+typedef enum vmafgpu__edit_function {
+    VMAFGPU__EDIT_IMPORT,
+    VMAFGPU__EDIT_PATCH,
+    VMAFGPU__EDIT_CHANGE,
+    VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
+    VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__MAP_VIF = (int)VMAFGPU__BASE_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_ADM = (int)VMAFGPU__MAP_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_SLOPES,
+    VMAFGPU__MAP_SHARES,
+    VMAFGPU__EDIT_FUNCTIONS
+} vmafgpu__edit_function;
+
+static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
+    "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
+    "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
+    "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
+    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3",
+    "vmafgpu_base_vif_0_8", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",
+    "vmafgpu_base_vif_2", "vmafgpu_base_vif_3",
+    "vmafgpu_base_adm_0_8", "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1", "vmafgpu_base_adm_2", "vmafgpu_base_adm_3",
+    "vmafgpu_map_vif_0_8", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_1",
+    "vmafgpu_map_vif_2", "vmafgpu_map_vif_3",
+    "vmafgpu_map_adm_0_8", "vmafgpu_map_adm_0_16", "vmafgpu_map_adm_1", "vmafgpu_map_adm_2", "vmafgpu_map_adm_3",
+    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_shares"
+};
+
+typedef struct vmafgpu__edit_lane {
+    uint64_t device[4];                    /* edits, samples, records, scratch */
+    unsigned char *pinned[3];
+    int      count;                        /* under way */
+    int     *which;                        /* of the caller's [VMAFGPU__EDITS_AT_ONCE] */
+} vmafgpu__edit_lane;
+
+struct vmafgpu__gpu_edits {
+    void    *functions[VMAFGPU__EDIT_FUNCTIONS];
+    size_t   sample_room, scratch_room;    /* of a lane */
+    int      words;
+    uint64_t rows;                         /* sums of ADM's rows */
+    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
+    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
+    uint64_t smooth, coefs, table, vectors;
+    int      slot;                         /* that has the base, or the pair that is mapped */
+    uint64_t slopes, sums, blocks, shares;    /* of maps, for map_room blocks */
+    int      map_room;
+    void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
+    void    *scored;                       /* event: what it is made of is there; likewise */
+    vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
+    const vmafgpu__edit_lane *reading;     /* whose edits are looked at */
+    int      shown[VMAFGPU__SLOPES];       /* words of a record that are shown, or -1 */
+};
+
+/* Those of edits. */
+static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
+    const int depth = v->config.bit_depth;
+    void **functions = v->gpu->edits->functions;
+    for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_SHARES;
+         vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    /* What edits change, the base's, and that by blocks. */
+    static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
+                     of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
+    for (int use = v->config.edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int vif = of_vif[use] + vmafgpu__vif_input(s, depth), adm = of_adm[use] + vmafgpu__adm_input(s, depth);
+            if (v->plan.vif_variants)
+                vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
+            if (v->plan.adm_variants)
+                vmafgpu__want(list, count, vmafgpu__edit_kernels[adm], &functions[adm]);
+        }
+}
+
+/* Bytes of scratch of an edit of that size, and where its pictures lie in it. */
+static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
+    uint64_t size = 0;
+    int vif[2], band[2];
+    vif[0] = band[0] = width;
+    vif[1] = band[1] = height;
+    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+        for (int i = 0; i < 2; i++) {
+            vif[i] = (vif[i] + 2 * vmafgpu__vif_reach(s)) / 2 + 1;
+            band[i] = band[i] / 2 + 2;
+        }
+        out->vif_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)vif[0] * 2, 4);
+        out->band_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)band[0] * (s == 1 ? 2 : 4), 4);
+        out->vif[s] = size;
+        size += (uint64_t)out->vif_pitch[s] * (uint64_t)vif[1];
+        out->band[s] = size;
+        size += (uint64_t)out->band_pitch[s] * (uint64_t)band[1];
+    }
+    return vmafgpu__round_up(size, 16);
+}
+
+/* Numbers in the table of a model's vectors. */
+static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
+    int rows = 0;
+    for (int i = 0; svm && i < svm->sv_count; i++)
+        rows = svm->sv_rows[i] >= rows ? svm->sv_rows[i] + 1 : rows;
+    return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
+}
+
+/* Room for so many of one size, but not much more than `most` bytes. */
+static size_t vmafgpu__edit_room(uint64_t one, uint64_t most) {
+    const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
+    return (size_t)(all < most ? all : one > most ? one : most);
+}
+
+/* Bytes of the records and changes of a batch. */
+static size_t vmafgpu__edit_records_size(int words, int count) {
+    return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
+}
+
+/* Lays out what edits and maps need, from these places on. */
+static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = g->edits;
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
+    const size_t vectors = svm ? (size_t)svm->sv_count : 0;
+    const int mapped = vmafgpu__map_count(c);
+    const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
+    vmafgpu__edit_batch unused;
+    x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
+    for (int s = 0; s < VMAFGPU__SCALES && c->edit_size; s++) {
+        const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
+        const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
+        x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
+        x->cubes[s] = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__BANDS * bands *
+                                                                   (size_t)v->plan.adm_variants);
+    }
+    x->smooth = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__smooth));
+    x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
+    x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
+    x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
+    x->map_room = mapped > least ? mapped : least;
+    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
+    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_room);
+    x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
+    for (int i = 0; i < g->queue; i++) {
+        const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
+        g->slots[i].map_landing = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
+    }
+    if (!c->edit_size)
+        return;
+    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
+    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
+    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
+                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
+    x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_room);
+    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
+                                                           (size_t)v->plan.adm_variants);
+    for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
+        for (int i = 0; i < 4; i++)
+            x->lanes[k].device[i] = g->memory + vmafgpu__append(device_used, sizes[i]);
+        for (int i = 0; i < 3; i++) {
+            const size_t at = vmafgpu__append(pinned_used, sizes[i]);
+            x->lanes[k].pinned[i] = g->pinned ? g->pinned + at : NULL;
+        }
+    }
+    g->site.kept_rows = (unsigned char *)(uintptr_t)x->rows;
+}
+
+static int vmafgpu__gpu_edits_create(vmafgpu *v) {
+    enum { NO_TIMING = 2 };
+    return !v->config.map_size || (VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->mapped, NO_TIMING)) &&
+                                   VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->scored, NO_TIMING)));
+}
+
+static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    int error = 0;
+    if (g->edits->mapped)
+        error |= g->driver.event_destroy(g->edits->mapped);
+    if (g->edits->scored)
+        error |= g->driver.event_destroy(g->edits->scored);
+    return error;
+}
+
+/* ---- launches ---- */
+
+/* Tiles for so many columns and rows: threads, shared memory, the grid but for its depth. */
+static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale, int columns,
+                                   int rows, int lanes) {
+    const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
+    const int highest = of_base ? VMAFGPU__BASE_VIF_HEIGHT : VMAFGPU__EDIT_VIF_HEIGHT;
+    const int width = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(columns, vmafgpu__divide_up(columns, widest)), 4);
+    const int height = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(rows, vmafgpu__divide_up(rows, highest)), 8);
+    const int stride = 4 * (vmafgpu__divide_up(width + VMAFGPU__EDIT_VIF_LEAD(scale) + reach, 4) | 1), planes = of_base ? 4 : 3;
+    const int samples = (height + 2 * reach) * stride, variances = (of_base ? 3 : 2) * height * (width + 1);
+    launch->tile_width = width;
+    launch->tile_height = height;
+    launch->stride = stride;
+    shape->grid[0] = (uint32_t)vmafgpu__divide_up(columns, width);
+    shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
+    const int images = of_base ? 0 : height / 2 * stride;
+    shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
+    /* About as many threads as the vertical filters have columns of eight. */
+    for (shape->threads = VMAFGPU__EDIT_VIF_THREADS; !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
+        shape->threads /= 2;
+}
+
+/* Lanes of edits with so many rows, those around them included: as few as can be, and of as few strips. */
+static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows, int lanes) {
+    static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
+                                                    VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__EDIT_ADM_WIDTH_3 };
+    const int word_columns = vmafgpu__adm_word_columns(input), warps = VMAFGPU__EDIT_ADM_THREADS / lanes;
+    launch->lanes = lanes;
+    launch->strips = vmafgpu__divide_up(rows, lanes - 2);
+    for (int fewer = lanes / 2; fewer >= VMAFGPU__EDIT_ADM_LANES; fewer /= 2) {
+        const int strips = vmafgpu__divide_up(rows, fewer - 2);
+        if (strips * fewer < launch->strips * launch->lanes) {
+            launch->lanes = fewer;
+            launch->strips = strips;
+        }
+    }
+    shape->grid[0] = (uint32_t)vmafgpu__divide_up(launch->edits.count * launch->strips * launch->lanes, VMAFGPU__EDIT_ADM_THREADS);
+    shape->threads = VMAFGPU__EDIT_ADM_THREADS;
+    shape->shared = (uint32_t)(warps * VMAFGPU__EDIT_ADM_TILE_WORDS(width[input], word_columns, lanes) * 4);
+}
+
+static vmafgpu_result vmafgpu__edits_dead(vmafgpu *v) {
+    v->has_base = 0;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "edits: %.400s", v->note);
+}
+
+static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lane *lane) {
+    return g->slots[0].streams[lane - g->edits->lanes];
+}
+
+/* A batch of edits of these sizes at most. */
+static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width, int height) {
+    vmafgpu__edit_batch out;
+    memset(&out, 0, sizeof out);
+    out.scratch_size = vmafgpu__edit_scratch_of(width, height, &out);
+    out.edits = (const vmafgpu__gpu_edit *)(uintptr_t)lane->device[0];
+    out.samples = (unsigned char *)(uintptr_t)lane->device[1];
+    out.records = (int64_t *)(uintptr_t)lane->device[2];
+    out.scratch = (unsigned char *)(uintptr_t)lane->device[3];
+    out.words = v->gpu->edits->words;
+    out.count = lane->count;
+    out.changes = (double *)(void *)(out.records + vmafgpu__edit_changes_at(out.words, out.count));
+    out.vif_variants = v->plan.vif_variants;
+    out.adm_variants = v->plan.adm_variants;
+    out.width = v->config.width;
+    out.height = v->config.height;
+    out.sample_bytes = v->gpu->sample_bytes;
+    return out;
+}
+
+/* Fills what VIF's scales have in common for the base and for edits. */
+static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__slot *slot = &g->slots[g->edits->slot];
+    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
+    const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, 0 };
+    const vmafgpu__holding *holding = g->kernels.of;
+    vmafgpu__shape shape;
+    while (holding->feature != &vmafgpu__gpu_vif)
+        holding++;
+    memset(out, 0, sizeof *out);
+    out->vif.batch = slot->batch;
+    vmafgpu__vif_fill(&out->vif, &shape, &v->plan, variant, scale, VMAFGPU__VIF_PLAIN, block, 1, &layout,
+                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch),
+                      (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL, NULL,
+                      scale == 0 && v->plan.vif_skips_scale_0);
+    out->terms = (int32_t *)(uintptr_t)g->edits->terms[scale];
+    return shape;
+}
+
+/* Starts VIF's scale once all but tiles is known, of so many columns and rows. functions: of edits, of the base, of maps. */
+static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
+                                    vmafgpu__edit_vif_launch *launch, void *stream) {
+    const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
+    vmafgpu__edit_vif_tile(&shape, launch, of_base, scale, columns, rows, v->gpu->site.lanes);
+    if (!launch->vif.images_only || (launch->vif.first && !of_base))
+        vmafgpu__gpu_launch(v, v->gpu->edits->functions[functions + input], &shape, stream, launch);
+}
+
+/* The same for ADM. */
+static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__slot *slot = &g->slots[g->edits->slot];
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
+    const vmafgpu__holding *holding = g->kernels.of;
+    vmafgpu__shape shape;
+    while (holding->feature != &vmafgpu__gpu_adm)
+        holding++;
+    memset(out, 0, sizeof *out);
+    out->adm.batch = slot->batch;
+    vmafgpu__adm_fill(&out->adm, &shape, &v->plan, variant, scale, &layout,
+                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch), g->site.lanes);
+    out->rows = (const int64_t *)(uintptr_t)(g->edits->rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
+    out->cubes = (int64_t *)(uintptr_t)(g->edits->cubes[scale] +
+                                        (uint64_t)variant * 2 * VMAFGPU__BANDS * (uint64_t)out->adm.geometry.w *
+                                            (uint64_t)out->adm.geometry.h * sizeof(int64_t));
+    out->variant = variant;
+    return shape;
+}
+
+/* A scale of VIF, or of ADM, of the base. map: where sums go, or NULL: all is stored. */
+static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
+    vmafgpu__edit_vif_launch launch;
+    const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
+    launch.edits.vif_variants = v->plan.vif_variants;
+    if (map)
+        launch.map = *map;
+    vmafgpu__edit_vif_start(v, map ? VMAFGPU__MAP_VIF : VMAFGPU__BASE_VIF, scale, launch.vif.width, launch.vif.height, shape, &launch,
+                            stream);
+}
+
+static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
+    const vmafgpu__gpu *g = v->gpu;
+    vmafgpu__edit_adm_launch launch;
+    vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, scale, &launch);
+    const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
+    const int input = vmafgpu__adm_input(scale, v->config.bit_depth), functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
+    const int tile = vmafgpu__adm_tile_width(input, 64);   /* narrow ones, of which there are more */
+    if (map)
+        launch.map = *map;
+    launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
+    launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
+    shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.count * launch.strips, VMAFGPU__ADM_THREADS / g->site.lanes);
+    shape.grid[2] = map ? 2 : 1;
+    vmafgpu__gpu_launch(v, g->edits->functions[functions + input], &shape, stream, &launch);
+}
+
+/* What predictions are made of. */
+static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
+    if (!svm)
+        return;
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
+}
+
+/* All of them, of a base. */
+static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
+    void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits->lanes[0]);
+    vmafgpu__gpu_enter(v);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        for (int i = 0; i < v->plan.vif_variants; i++)
+            vmafgpu__base_vif(v, i, s, NULL, stream);
+        for (int i = 0; i < v->plan.adm_variants; i++)
+            vmafgpu__base_adm(v, i, s, NULL, stream);
+    }
+    vmafgpu__bring_smooth(v, stream);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* ---- maps ---- */
+
+/* Blocks of that size, `first` and so many behind it. */
+static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
+    vmafgpu__map_blocks map;
+    memset(&map, 0, sizeof map);
+    map.sums = (int64_t *)(uintptr_t)v->gpu->edits->sums;
+    map.size = size;
+    map.across = vmafgpu__divide_up(v->config.width, size);
+    map.down = vmafgpu__divide_up(v->config.height, size);
+    map.first = first;
+    map.count = count;
+    return map;
+}
+
+static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
+    (void)VMAFGPU__GPU_CALL(v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
+}
+
+/* Sums of the models' VIF from scale `first` to the one before `end`; and of their ADM. */
+static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
+    for (int s = first; s < end && v->edits->vif; s++)
+        vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
+}
+static void vmafgpu__map_adm(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
+    for (int s = 0; s < VMAFGPU__SCALES && v->edits->adm; s++)
+        vmafgpu__base_adm(v, v->edits->adm->variant, s, map, stream);
+}
+
+static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint64_t out, uint64_t shares, void *stream) {
+    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(map->count, VMAFGPU__MAP_THREADS), 1, 1 }, VMAFGPU__MAP_THREADS, 0 };
+    vmafgpu__map_launch launch;
+    launch.map = *map;
+    launch.slopes = (const double *)(uintptr_t)v->gpu->edits->slopes;
+    launch.out = (vmafgpu__map_block *)(uintptr_t)out;
+    launch.shares = (float *)(uintptr_t)shares;
+    vmafgpu__map_units(v, launch.unit);
+    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
+}
+
+/* The map of the pair whose sums are made before. What maps need is there once; on all streams, as little of it waits. */
+static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = g->edits;
+    const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
+    const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
+    const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
+    const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_size, 0, blocks);
+    void *stream = slot->streams[0];
+    vmafgpu__map_settle_launch base;
+    vmafgpu__map_slope_launch of;
+    base.smooth = (vmafgpu__smooth *)(uintptr_t)x->smooth;
+    base.sums = slot->batch.sums;
+    base.history = slot->map_history;
+    base.unused = 0;
+    of.smooth = base.smooth;
+    of.coefs = (const double *)(uintptr_t)x->coefs;
+    of.table = (const double *)(uintptr_t)x->table;
+    of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
+    of.slopes = (double *)(uintptr_t)x->slopes;
+    x->slot = (int)(slot - g->slots);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));   /* at first there is nothing to wait for */
+    vmafgpu__clear_map(v, &map, stream);
+    (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
+    vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
+    vmafgpu__map_adm(v, &map, slot->streams[1]);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SETTLE], &settle, stream, &base);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
+    vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
+    for (int i = 1; i < VMAFGPU__STREAMS; i++) {
+        (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
+    }
+    vmafgpu__map_finish(v, &map, 0, is_there ? (uint64_t)(uintptr_t)slot->map.shares : x->shares, stream);
+    if (!is_there)
+        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_landing, x->shares, sizeof *slot->map_landing * (size_t)blocks, stream));
+    (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
+}
+
+/* The base's, some blocks at a time. */
+static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__gpu_edits *x = g->edits;
+    const int all = vmafgpu__divide_up(v->config.width, size) * vmafgpu__divide_up(v->config.height, size);
+    void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
+    vmafgpu__gpu_enter(v);
+    (void)vmafgpu__edits_slopes(v, v->edits->slopes);
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
+    for (int first = 0, count; first < all && !g->is_dead; first += count) {
+        count = all - first < x->map_room ? all - first : x->map_room;
+        const vmafgpu__map_blocks map = vmafgpu__map_of(v, size, first, count);
+        vmafgpu__clear_map(v, &map, stream);
+        vmafgpu__map_vif(v, &map, 0, VMAFGPU__SCALES, stream);
+        vmafgpu__map_adm(v, &map, stream);
+        vmafgpu__map_finish(v, &map, x->blocks, 0, stream);
+        (void)VMAFGPU__GPU_CALL(v, copy_out, (blocks + first, x->blocks, sizeof *blocks * (size_t)count, stream));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    }
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* Where a GPU's records have what is shown. */
+static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
+    const vmafgpu__edits *x = v->edits;
+    const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        shown[VMAFGPU__SLOPE_VIF + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, x->vif->variant) : -1;
+        shown[VMAFGPU__SLOPE_NOISE + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, vif) : -1;
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const int at = s * VMAFGPU__BANDS + b;
+            shown[VMAFGPU__SLOPE_ADM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b) : -1;
+            shown[VMAFGPU__SLOPE_AIM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b) : -1;
+        }
+    }
+}
+
+static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
+    for (int i = 0; i < VMAFGPU__EDIT_LANES; i++) {
+        int *which = (int *)vmafgpu__carve(c, sizeof *which * (size_t)VMAFGPU__EDITS_AT_ONCE);
+        if (c->base)
+            v->gpu->edits->lanes[i].which = which;
+    }
+}
+
+/* What maps of pairs need before the first one. */
+static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
+    void *stream = v->gpu->slots[0].streams[0];
+    vmafgpu__find_shown(v, v->gpu->edits->shown);
+    if (!v->config.map_size)
+        return VMAFGPU_OK;
+    vmafgpu__gpu_enter(v);
+    vmafgpu__bring_smooth(v, stream);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* ================================================================================================
+ * >>gpu tries                                    edits on a GPU, in batches
+ * ================================================================================================ */
+
+/* Starts the copy of samples on the device to where edits have theirs. */
+static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
+    const vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
+    vmafgpu__edit_import_launch launch;
+    launch.edits = *batch;
+    launch.source_bytes = v->config.bytes_per_sample;
+    launch.shift = vmafgpu__sample_shift(&v->config);
+    launch.illegal = g->is_checked ? vmafgpu__illegal_bits(&v->config, 0) & 0xffff : 0;
+    vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
+}
+
+/* Puts edits into a lane from number `next` on, as many as there is room for, and starts their transfer; the number of the
+ * first that is not among them. `scores`: NULL, or which are refused. size: of the largest. */
+static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
+                                 const vmafgpu_edit_score *scores, int count, int next, int *size) {
+    const vmafgpu_config *c = &v->config;
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edit *out = (vmafgpu__gpu_edit *)(void *)lane->pinned[0];
+    vmafgpu__edit_batch unused;
+    size_t used = 0;
+    uint64_t scratch = 0;
+    int has_source = 0, has_samples = 0;
+    void *stream = vmafgpu__edit_stream(g, lane);
+    lane->count = size[0] = size[1] = 0;
+    for (; next < count && lane->count < VMAFGPU__EDITS_AT_ONCE; next++) {
+        const vmafgpu_edit *e = &edits[next];
+        const size_t row = (size_t)e->width * (size_t)g->sample_bytes, all = row * (size_t)e->height;
+        if (scores && scores[next].result != VMAFGPU_OK)
+            continue;
+        const int width = e->width > size[0] ? e->width : size[0], height = e->height > size[1] ? e->height : size[1];
+        if (width != size[0] || height != size[1])
+            scratch = vmafgpu__edit_scratch_of(width, height, &unused);
+        if (used + all > g->edits->sample_room || scratch * (uint64_t)(lane->count + 1) > g->edits->scratch_room)
+            break;
+        vmafgpu__gpu_edit *to = &out[lane->count];
+        size[0] = width;
+        size[1] = height;
+        to->x = e->x;
+        to->y = e->y;
+        to->width = e->width;
+        to->height = e->height;
+        to->place = used;
+        to->pitch = vmafgpu__edit_pitch(c, e);
+        to->source = e->memory == VMAFGPU_MEMORY_DEVICE ? e->data : NULL;
+        has_source |= to->source != NULL;
+        has_samples |= !to->source;
+        for (int y = 0; y < e->height && !to->source; y++)
+            (void)vmafgpu__import_samples(c, 0, (const uint8_t *)e->data + y * to->pitch, e->width,
+                                          lane->pinned[1] + used + (size_t)y * row);
+        lane->which[lane->count++] = next;
+        used = (size_t)vmafgpu__round_up(used + all, 16);
+    }
+    if (!lane->count)
+        return next;
+    const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
+    const size_t records = sizeof(int64_t) * (size_t)batch.words * (size_t)lane->count;
+    if (has_source && c->gpu.stream) {
+        (void)VMAFGPU__GPU_CALL(v, event_record, (g->caller_event, c->gpu.stream));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->caller_event, 0));
+    }
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (lane->device[0], lane->pinned[0], sizeof *out * (size_t)lane->count, stream));
+    if (has_samples)
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (lane->device[1], lane->pinned[1], used, stream));
+    (void)VMAFGPU__GPU_CALL(v, fill, (lane->device[2], 0, records, stream));
+    if (has_source)
+        vmafgpu__edits_import(v, &batch, stream);
+    return next;
+}
+
+/* Starts what brings the records of a lane to the host. */
+static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
+    const size_t size = vmafgpu__edit_records_size(v->gpu->edits->words, lane->count);
+    (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
+}
+
+/* Starts the tries of a lane. size: of the largest. */
+static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
+    void *stream = vmafgpu__edit_stream(g, lane);
+    for (int i = 0; i < v->plan.vif_variants; i++) {
+        int columns = size[0], rows = size[1];
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int reach = vmafgpu__vif_reach(s);
+            vmafgpu__edit_vif_launch launch;
+            vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
+            launch.edits = batch;
+            shape.grid[2] = (uint32_t)lane->count;
+            vmafgpu__edit_vif_start(v, VMAFGPU__EDIT_VIF, s, columns + 2 * reach + 3, rows + 2 * reach + 1, shape, &launch, stream);
+            columns = (columns + reach) / 2 + 1;
+            rows = (rows + reach) / 2 + 1;
+        }
+    }
+    for (int i = 0; i < v->plan.adm_variants; i++) {
+        int rows = size[1];
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__edit_adm_launch launch;
+            vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
+            rows = rows / 2 + 2;
+            launch.edits = batch;
+            vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2, g->site.lanes);
+            vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)], &shape, stream,
+                                &launch);
+        }
+    }
+    if (v->model_count) {
+        const vmafgpu__shape shape = {
+            { (uint32_t)vmafgpu__divide_up(lane->count, VMAFGPU__EDIT_CHANGE_THREADS), 1, 1 }, VMAFGPU__EDIT_CHANGE_THREADS,
+            (uint32_t)vmafgpu__edit_change_shared(v->edits->smooth.inputs)
+        };
+        vmafgpu__edit_change_launch launch;
+        launch.edits = batch;
+        launch.smooth = (const vmafgpu__smooth *)(uintptr_t)g->edits->smooth;
+        launch.coefs = (const double *)(uintptr_t)g->edits->coefs;
+        launch.table = (const double *)(uintptr_t)g->edits->table;
+        launch.vectors = (const uint16_t *)(uintptr_t)g->edits->vectors;
+        vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_CHANGE], &shape, stream, &launch);
+    }
+    vmafgpu__edits_fetch(v, lane);
+}
+
+static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *lane, int i) {
+    const int words = v->gpu->edits->words;
+    return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
+}
+
+/* What a lane's edits change, and the scores that are wanted, by config.threads. */
+static void vmafgpu__edit_read_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__editor *e = &x->editors[index];
+    const vmafgpu__edit_lane *lane = v->gpu->edits->reading;
+    const int *shown = v->gpu->edits->shown;
+    const int words = v->gpu->edits->words, vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+    const int64_t *records = (const int64_t *)(const void *)lane->pinned[2];
+    int64_t sums[VMAFGPU__SLOPES];
+    int first, end;
+    vmafgpu__part(lane->count, index, v->config.threads, &first, &end);
+    for (int i = first; i < end; i++) {
+        const int64_t *record = records + (size_t)i * (size_t)words;
+        const int which = lane->which[i];
+        vmafgpu_edit_score *out = &x->scores[which];
+        if (vmafgpu__edit_is_illegal(v, lane, i)) {
+            memset(&out->sums, 0, sizeof out->sums);
+            out->result = VMAFGPU_ERROR_FRAME;
+            continue;
+        }
+        for (int k = 0; k < VMAFGPU__SLOPES; k++)
+            sums[k] = shown[k] >= 0 ? record[shown[k]] : 0;
+        memcpy(&out->sums, sums, sizeof out->sums);
+        memcpy(&out->change, records + vmafgpu__edit_changes_at(words, lane->count) + i, sizeof out->change);
+        out->change = v->model_count && out->change == out->change ? out->change : (double)NAN;
+        if (x->edits[which].no_score)
+            continue;
+        e->sums[0] = x->base;
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__adm_sums *cubes = &e->sums[0].adm[s];
+            for (int k = 0; k < vif; k++)
+                e->sums[0].vif[s].numerator[k] += record[vmafgpu__edit_vif_word(vif, s, k)];
+            e->sums[0].vif[s].flat_noise += record[vmafgpu__edit_vif_word(vif, s, vif)];
+            for (int k = 0; k < adm; k++)
+                for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                    cubes->numerator[k][b] += record[vmafgpu__edit_adm_word(vif, adm, s, k, 0, b)];
+                    cubes->impairment[k][b] += record[vmafgpu__edit_adm_word(vif, adm, s, k, 1, b)];
+                }
+        }
+        vmafgpu__edit_columns(v, &e->sums[0], e->row, e->model_scratch);
+        if (v->model_count)
+            out->score = e->row[v->models[0].column];
+        if (x->values)
+            memcpy(x->values + (size_t)which * (size_t)v->column_count, e->row, (size_t)v->column_count * sizeof *x->values);
+    }
+}
+
+/* Waits for a lane and reads what it has. */
+static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *lane) {
+    if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
+        return VMAFGPU_OK;
+    v->gpu->edits->reading = lane;
+    return vmafgpu__run(v, vmafgpu__edit_read_task, v);
+}
+
+/* Tries those that are not refused. */
+static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu_result result = VMAFGPU_OK;
+    int next = 0, turn = 0, size[2];
+    for (int i = 0; i < VMAFGPU__EDIT_LANES; i++)
+        g->edits->lanes[i].count = 0;
+    vmafgpu__gpu_enter(v);
+    for (int rest = VMAFGPU__EDIT_LANES; rest > 0 && !g->is_dead && result == VMAFGPU_OK; turn ^= 1) {
+        vmafgpu__edit_lane *lane = &g->edits->lanes[turn];
+        if (lane->count)
+            result = vmafgpu__edits_read(v, lane);
+        next = vmafgpu__edits_gather(v, lane, x->edits, x->scores, x->count, next, size);
+        if (lane->count)
+            vmafgpu__edits_launch(v, lane, size);
+        rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
+    }
+    for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)   /* what nobody will read uses the lanes' memory */
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return g->is_dead ? vmafgpu__edits_dead(v) : result;
+}
+
+/* Waits for all pairs on their way: they leave row sums, and maps, in memory that a base has, too. */
+static void vmafgpu__edits_alone(vmafgpu *v) {
+    const vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_enter(v);
+    vmafgpu__launch_filling(v);
+    while (!g->is_dead && g->retired < g->launched)
+        vmafgpu__retire(v, 1);
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+}
+
+static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
+    v->gpu->edits->slot = v->gpu->next_slot;
+    return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* Looks at samples on the device. */
+static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
+    vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
+    int size[2], on_device = 0;
+    for (int i = 0; i < count; i++)
+        on_device |= edits[i].memory == VMAFGPU_MEMORY_DEVICE;
+    for (int next = 0; next < count && on_device && v->gpu->is_checked && !v->gpu->is_dead;) {
+        next = vmafgpu__edits_gather(v, lane, edits, NULL, count, next, size);
+        vmafgpu__edits_fetch(v, lane);
+        if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
+            break;
+        for (int i = 0; i < lane->count; i++)
+            if (vmafgpu__edit_is_illegal(v, lane, i))
+                return vmafgpu__edit_illegal(v, "vmafgpu_edit_commit", lane->which[i]);
+    }
+    return VMAFGPU_OK;
+}
+
+/* Writes edits to the base's plane and scores it. */
+static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__slot *slot = &g->slots[g->edits->slot];
+    vmafgpu__edit_lane *lane = &g->edits->lanes[0];
+    vmafgpu__outcome outcome;
+    int size[2];
+    vmafgpu__gpu_enter(v);
+    const vmafgpu_result result = vmafgpu__edits_look(v, edits, count);
+    for (int next = 0; next < count && result == VMAFGPU_OK && !g->is_dead;) {
+        const vmafgpu__shape shape = {
+            { (uint32_t)vmafgpu__divide_up(v->config.width, VMAFGPU__EDIT_PATCH_SIDE),
+              (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__EDIT_PATCH_SIDE), 1 }, VMAFGPU__EDIT_PATCH_THREADS, 0
+        };
+        vmafgpu__edit_patch_launch launch;
+        next = vmafgpu__edits_gather(v, lane, edits, NULL, count, next, size);
+        launch.edits = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
+        launch.plane = (unsigned char *)(uintptr_t)slot->batch.pair[0].distorted;
+        launch.pitch = slot->batch.pair[0].distorted_pitch;
+        vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_PATCH], &shape, vmafgpu__edit_stream(g, lane), &launch);
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
+    }
+    if (result == VMAFGPU_OK && !g->is_dead) {
+        vmafgpu__forget_frames(slot);   /* the plane is what edits have made of it */
+        vmafgpu__launch_batch(v, slot, NULL);
+        slot->is_running = 0;
+        if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
+            vmafgpu__read_outcome(g, slot, 0, &outcome, vmafgpu__words_at(g, g->ring));
+            memcpy(v->edits->base.vif, outcome.sums.vif, sizeof outcome.sums.vif);
+            memcpy(v->edits->base.adm, outcome.sums.adm, sizeof outcome.sums.adm);
+        }
+    }
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return g->is_dead ? vmafgpu__edits_dead(v) : result;
+}
+
+/* ================================================================================================
+ * >>edit test                                    edits and maps in the self-test of a GPU
+ * ================================================================================================ */
 
 /* What a base says of an edit and of its blocks. */
 enum { VMAFGPU__TEST_BLOCK = 13 };
@@ -29676,7 +30036,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     if (!on_gpu)
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
-        t->gpu->edits.slot = t->gpu->next_slot;
+        t->gpu->edits->slot = t->gpu->next_slot;
     if (result == VMAFGPU_OK && (size || !on_gpu))   /* maps alone settle it on the device */
         result = vmafgpu__edits_settle(t);
     memset(&edit, 0, sizeof edit);
@@ -29698,9 +30058,9 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         vmafgpu__smooth_settle(&t->edits->smooth, &t->edits->base, 0);
         return vmafgpu__edits_map(t, t->config.map_size, NULL, out->shares);
     }
-    vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits.slot];
+    vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
     slot->map_history = 0;
-    slot->map_memory = VMAFGPU_MEMORY_HOST;
+    slot->map.memory = VMAFGPU_MEMORY_HOST;
     vmafgpu__launch_map(t, slot);
     (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
     memcpy(out->shares, slot->map_landing, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
@@ -29749,6 +30109,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         v->edits = NULL;
         v->cpu = i ? other->cpu : NULL;
         v->gpu = i ? NULL : t->gpu;
+        v->edits_on_gpu = i ? NULL : t->edits_on_gpu;
         v->backend = i ? &vmafgpu__cpu_backend : t->backend;
         result[i] = vmafgpu__ask_edits(v, (i ? host : device) + at, room, pitch, &tested[i]);
         vmafgpu__give(v, v->edits);
@@ -29762,15 +30123,20 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         wrong = NULL;   /* no memory to tell, which vmafgpu__test_sums() says */
     const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks, sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
-    for (int k = 0; k < 3; k++)
-        for (size_t i = 0; memory && other && i < sizes[k]; i++)
-            t->gpu->tested = (t->gpu->tested ^ ((const unsigned char *)from[k])[i]) * 0x100000001b3u;
+    for (int k = 0; k < 3 && memory && other; k++)
+        vmafgpu__add_tested(t->gpu, from[k], sizes[k]);
     vmafgpu__give(t, memory);
     vmafgpu__give(t, other);
     return wrong;
 }
-#endif /* !VMAFGPU_NO_GPU */
-#endif /* !VMAFGPU_NO_EDITS */
+
+static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
+    sizeof(vmafgpu__gpu_edits), vmafgpu__list_edit_kernels, vmafgpu__gpu_edits_lay_out, vmafgpu__gpu_edits_create,
+    vmafgpu__gpu_edits_destroy, vmafgpu__launch_map, vmafgpu__test_edits, vmafgpu__gpu_edits_carve, vmafgpu__gpu_edits_open,
+    vmafgpu__edits_alone, vmafgpu__gpu_edits_begun, vmafgpu__edits_settle_gpu, vmafgpu__edits_try_gpu, vmafgpu__edits_commit_gpu,
+    vmafgpu__edits_map_gpu
+};
+#endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
 
 /* ================================================================================================
  * >>config                                       what a config may say: defaults, ranges, rules
@@ -30405,6 +30771,9 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     if (result != VMAFGPU_AGAIN)
         return result;
     const vmafgpu_config before = v->config;
+#ifndef VMAFGPU_NO_EDITS
+    v->edits_on_gpu = vmafgpu__has_edits(c) ? &vmafgpu__edits_on_gpu : NULL;
+#endif
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
@@ -30442,6 +30811,7 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is %s, but config.backend is cpu",
                              c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "surface" : "device");
     }
+    v->edits_on_gpu = NULL;
     v->backend = &vmafgpu__cpu_backend;
     return v->backend->open(v);
 }
@@ -30487,7 +30857,8 @@ static void vmafgpu__none_end(vmafgpu *v) {
 static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_needs,
                                                             vmafgpu__none_lend, vmafgpu__is_always_free,
                                                             vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
-                                                            vmafgpu__none_end, vmafgpu__none_end };
+                                                            vmafgpu__none_end, vmafgpu__none_end, VMAFGPU_MEMORY_HOST,
+                                                            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 
 /* What is asked for, whatever the size. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,
@@ -30617,14 +30988,10 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 
 /* How many pairs' frames are. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
-#ifndef VMAFGPU_NO_GPU
-    if ((v->gpu || v->fleet) && !v->flushed) {
-        const int64_t released = v->gpu ? vmafgpu__gpu_released(v->gpu, v->gpu->history) : vmafgpu__fleet_released(v->fleet);
-        const int64_t pairs = released - v->seeded;
-        return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
-    }
-#endif
-    return v->pushed;
+    if (!v->backend->released || v->flushed)
+        return v->pushed;
+    const int64_t pairs = v->backend->released(v) - v->seeded;
+    return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
 }
 
 /* Says so where it is news. */
@@ -30784,7 +31151,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
 
 static vmafgpu_result vmafgpu__reset(vmafgpu *v) {
     v->lending.count = 0;
-    v->map = NULL;
+    v->map.shares = NULL;
     v->backend->reset(v);
     vmafgpu__clear_clip(v);
     v->error[0] = 0;
@@ -30841,159 +31208,6 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
 }
 
-/* Checks the pitch of a plane: rows must not lie over one another, nor so far apart that no address reaches the last one. */
-static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, const char *which, int plane, ptrdiff_t pitch,
-                                           ptrdiff_t row, int rows) {
-    const ptrdiff_t most = PTRDIFF_MAX / rows;
-    if (pitch && pitch > -row && pitch < row)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but a row takes %lld", function,
-                             which, plane, (long long)pitch, (long long)row);
-    if (pitch > most || pitch < -most)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but %d rows can be %lld apart at most",
-                             function, which, plane, (long long)pitch, rows, (long long)most);
-    return VMAFGPU_OK;
-}
-
-/* Whether pairs go to GPUs from the first one on. */
-static int vmafgpu__has_gpu(const vmafgpu *v) {
-#ifndef VMAFGPU_NO_GPU
-    if (v->fleet)
-        return v->fleet->units[0].context->gpu != NULL;
-#endif
-    return v->gpu != NULL;
-}
-
-/* Bytes of a row of data[0]. */
-static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
-#ifndef VMAFGPU_NO_PIXELS
-    if (frame->pixels)
-        return (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
-#endif
-    (void)frame;
-    return (ptrdiff_t)c->width * c->bytes_per_sample;
-}
-
-/* Checks whether all is stated that RGB needs. */
-static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
-    const vmafgpu_colour *colour = &v->config.colour;
-    if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels", function, which,
-                             (int)frame->pixels);
-    if (frame->pixels && !colour->matrix)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated", function,
-                             which, vmafgpu__pixel_names[frame->pixels]);
-    if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated",
-                             function, which);
-    return VMAFGPU_OK;
-}
-
-/* Whether a frame is an image on the GPU, and what it is called. */
-static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
-    return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array" : NULL;
-}
-
-/* Checks whether the GPU can read pixels, or an image, where they are. */
-static vmafgpu_result vmafgpu__check_device_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
-    const char *what = NULL, *image = vmafgpu__image_name(frame);
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu *t = v->fleet ? v->fleet->units[0].context : v;
-    if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
-        what = "surfaces hold pixels of four components, or planes: see frame.pixels";
-    else if (image && !t->gpu->vendor->has_surfaces)
-        what = "with HIP frames are in linear memory: copy it there";
-    else if (v->fleet && v->fleet->count > 1)
-        what = image ? "with several GPUs there are none" : "with several GPUs frames in RGB are in host or pinned memory";
-    else if (image && !frame->pixels && !t->gpu->has_surfaces)
-        what = "for planes of YUV config.gpu.frames must be surface, or config.colour stated";
-    else if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
-        what = "samples of 8 bits are bytes there: config.bytes_per_sample must be 1";
-#endif
-    return what ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
-                                image ? image : vmafgpu__pixel_names[frame->pixels], what)
-                : VMAFGPU_OK;
-}
-
-/* Checks the pointers and pitch of one frame. */
-static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
-                                           const vmafgpu_frame *frame) {
-    if (!frame)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
-    if (!frame->data[0])
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
-    const vmafgpu_result result = vmafgpu__check_pixels(v, function, which, frame);
-    if (result != VMAFGPU_OK)
-        return result;
-    const char *image = vmafgpu__image_name(frame);
-    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
-                             (int)frame->memory);
-    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
-                             image ? image : "in device memory",
-                             v->config.gpu.in_background && v->fleet
-                                 ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
-                                 : "the backend is the CPU");
-    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && (frame->pixels || image)) {
-        const vmafgpu_result fits = vmafgpu__check_device_pixels(v, function, which, frame);
-        if (fits != VMAFGPU_OK || image)
-            return fits;
-    }
-    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
-}
-
-/* Checks the same of the chroma planes of a frame that is to be scored, where somebody looks at them. */
-static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
-                                            const vmafgpu_frame *frame) {
-    const int interleaved = v->config.layout != VMAFGPU_PLANAR;
-    const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
-    if (!looking || frame->pixels)
-        return VMAFGPU_OK;
-    for (int i = 1; i <= (interleaved ? 1 : 2); i++) {
-        const ptrdiff_t row =
-            (ptrdiff_t)vmafgpu__chroma_width(&v->config) * v->config.bytes_per_sample * (interleaved ? 2 : 1);
-        if (!frame->data[i])
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but %s looks at chroma", function,
-                                 which, i, looking->name);
-        const vmafgpu_result result = vmafgpu__image_name(frame) ? VMAFGPU_OK
-                                      : vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
-                                                             vmafgpu__chroma_height(&v->config));
-        if (result != VMAFGPU_OK)
-            return result;
-    }
-    return VMAFGPU_OK;
-}
-
-/* Whether an address is in memory that is lent. */
-static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
-#ifndef VMAFGPU_NO_GPU
-    for (int i = 0; v->fleet && i < v->fleet->count; i++)
-        if (vmafgpu__is_ours(v->fleet->units[i].context, address))
-            return 1;
-#endif
-    return v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size;
-}
-
-/* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
-static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
-                                          const vmafgpu_frame *distorted) {
-    const vmafgpu_frame *const frames[2] = { reference, distorted };
-    vmafgpu_frame lent[2];
-    for (int i = 0; i < 2; i++) {
-        if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_HOST || !vmafgpu__is_ours(v, frames[i]->data[0]))
-            continue;
-        const vmafgpu_result result = v->backend->lend(v, position, lent);
-        if (result != VMAFGPU_OK)
-            return result;
-        if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
-            memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: the %s frame is in lent memory, but is not the one that "
-                                 "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
-                                 v->subject, i ? "distorted" : "reference");
-    }
-    return VMAFGPU_OK;
-}
-
 /* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. Unless `waits`
  * it may be that it cannot be taken yet: VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
@@ -31008,7 +31222,8 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.distorted = distorted;
     job.count = distorted != NULL;
     job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
-    job.map = count == &v->pushed && !job.between ? v->map : NULL;
+    if (count == &v->pushed && !job.between)
+        job.map = v->map;
     job.position = position;
     job.history = position < 2 ? (int)position : 2;
     const int64_t before = v->backend->needs(v, position, 0);
@@ -31109,10 +31324,10 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     if (result != VMAFGPU_OK)
         return result;
 #ifndef VMAFGPU_NO_EDITS
-    if (v->map && wanted && !v->edits->on_gpu)
+    if (v->map.shares && wanted && !v->edits->on_gpu)
         vmafgpu__map_pair(v, vmafgpu__row(v, row));
 #endif
-    v->map = wanted ? NULL : v->map;
+    v->map.shares = wanted ? NULL : v->map.shares;
     return result;
 }
 
@@ -31249,11 +31464,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) 
 
 /* All that was collected is done with its frames, besides. */
 static void vmafgpu__settle(vmafgpu *v) {
-#ifndef VMAFGPU_NO_GPU
-    if (v->fleet)
-        vmafgpu__fleet_settle(v->fleet);
-#endif
-    (void)v;
+    if (v->backend->settle)
+        v->backend->settle(v);
 }
 
 static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
@@ -31333,24 +31545,26 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
                   vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
 }
 
+/* ================================================================================================
+ * >>public edits                                 the functions of the API: maps and edits
+ * ================================================================================================ */
+
 /* ---- maps ---- */
 
 static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_kind memory) {
     const char *function = "vmafgpu_map_next";
     if (!v->config.map_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_size is 0, so there are no maps", function);
-    const int most = v->gpu ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_PINNED;
+    const int most = (int)v->backend->map_memory;
     if ((int)memory < (int)VMAFGPU_MEMORY_HOST || (int)memory > most)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host%s, not %d", function,
-                             v->gpu ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
+                             most == (int)VMAFGPU_MEMORY_DEVICE ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
     if ((uintptr_t)map % sizeof *map)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not at a multiple of %d bytes", function, (int)sizeof *map);
-#ifndef VMAFGPU_NO_GPU
-    if (v->gpu && v->gpu->is_dead)
+    if (v->backend->has_failed && v->backend->has_failed(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
-#endif
-    v->map_memory = memory;
-    v->map = map;
+    v->map.memory = memory;
+    v->map.shares = map;
     return VMAFGPU_OK;
 }
 
@@ -31450,10 +31664,8 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
     *down = vmafgpu__divide_up(v->config.height, size);
-#ifndef VMAFGPU_NO_GPU
     if (blocks && v->edits->on_gpu)
-        return vmafgpu__edits_map_gpu(v, size, blocks);
-#endif
+        return v->edits->on_gpu->map(v, size, blocks);
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
@@ -31513,7 +31725,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_
 
 #endif /* VMAFGPU_NO_EDITS */
 
-/* ---- scores ---- */
+/* ================================================================================================
+ * >>public scores                                the functions of the API: scores, pooling, names
+ * ================================================================================================ */
 
 static vmafgpu_result vmafgpu__score_at(vmafgpu *v, int64_t index, vmafgpu_score *score) {
     if (!score)
@@ -31782,15 +31996,9 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
         return result;
     vmafgpu__collect(v, position, VMAFGPU__GLANCE);
     vmafgpu__settle(v);
-#ifndef VMAFGPU_NO_GPU
-    if (v->flushed)   /* all frames are reusable, so the caller may have freed them, and no later pair needs them */
-        return VMAFGPU_OK;
-    for (int i = 0; v->fleet && i < v->fleet->count; i++)
-        if (v->fleet->units[i].context->gpu)
-            vmafgpu__gpu_keep(v->fleet->units[i].context);
-    if (v->gpu)
-        vmafgpu__gpu_keep(v);
-#endif
+    /* Of a flushed clip all frames are reusable, so the caller may have freed them, and no later pair needs them. */
+    if (v->backend->keep && !v->flushed)
+        v->backend->keep(v);
     return VMAFGPU_OK;
 }
 
@@ -31801,45 +32009,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
 static vmafgpu_result vmafgpu__wait_on_stream(vmafgpu *v, void *stream, int64_t pairs) {
     int64_t position = 0;
     const vmafgpu_result result = vmafgpu__position_behind(v, "vmafgpu_wait_on_stream", pairs, &position);
-#ifndef VMAFGPU_NO_GPU
-    if (result == VMAFGPU_OK && v->fleet)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
-                             vmafgpu__has_gpu(v) ? "devices" : "in_background");
-    if (result == VMAFGPU_OK && v->gpu)
-        return vmafgpu__gpu_wait_on_stream(v, stream, position);
-#endif
-    (void)stream;
-    return result;
+    return result == VMAFGPU_OK && v->backend->wait_on_stream ? v->backend->wait_on_stream(v, stream, position) : result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
     VMAFGPU__CALL(context, "vmafgpu_wait_on_stream", 0, vmafgpu__wait_on_stream(context, stream, pairs));
 }
 
-#ifndef VMAFGPU_NO_GPU
-/* The first GPU, one that works if there is one; of a fleet that has none yet NULL. */
-static const vmafgpu__gpu *vmafgpu__first_gpu(const vmafgpu *v) {
-    const vmafgpu__gpu *found = v ? v->gpu : NULL;
-    for (int i = 0; v && v->fleet && i < v->fleet->count; i++) {
-        const vmafgpu__unit *u = &v->fleet->units[i];
-        if (u->context->gpu && (!found || (found->is_dead && vmafgpu__is_at_work(u))))
-            found = u->context->gpu;
-    }
-    return found;
+static vmafgpu__description vmafgpu__describe(const vmafgpu *v) {
+    vmafgpu__description description = { "", "", "", 0, 0, 0 };
+    if (v && v->backend && v->backend->describe)
+        v->backend->describe(v, &description);
+    else if (v && v->backend)
+        description.backend = v->backend->name;
+    return description;
 }
-#endif
 
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
-    if (!context || !context->is_open)
-        return "";
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
-    if (context->fleet)   /* who is next, but for a GPU that failed while others work */
-        g = vmafgpu__unit_of_next(context->fleet, context->fleet->submitted)->context->gpu ? g : NULL;
-    if (g || context->fleet)
-        return g && !g->is_dead ? g->vendor->name : vmafgpu__cpu_backend.name;
-#endif
-    return context->backend->name;
+    return context && context->is_open ? vmafgpu__describe(context).backend : "";
 }
 
 VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
@@ -31847,70 +32034,31 @@ VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
 }
 
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context) {
-#ifndef VMAFGPU_NO_GPU
-    return context && context->fleet && context->fleet->openings[0].context &&
-           !vmafgpu__atomic_get(&context->fleet->openings[0].is_over);
-#else
-    return (void)context, 0;
-#endif
+    return context && context->backend && context->backend->is_opening && context->backend->is_opening(context);
 }
 
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context) {
-    int device = -1;
     if (vmafgpu__enter(context, "vmafgpu_next_device", 0) != VMAFGPU_OK)
-        return device;
-#ifndef VMAFGPU_NO_GPU
-    vmafgpu__fleet *f = context->fleet;
-    if (f && vmafgpu__has_gpu(context))
-        vmafgpu__deal_until(f, f->submitted + context->lending.count);
-    const vmafgpu__gpu *g = f ? vmafgpu__unit_of_next(f, f->submitted + context->lending.count)->context->gpu : context->gpu;
-    device = g ? g->device : device;
-#endif
+        return -1;
+    const int device = context->backend->next_device ? context->backend->next_device(context) : -1;
     vmafgpu__leave(context);
     return device;
 }
 
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
-#ifndef VMAFGPU_NO_GPU
-    if (context && context->fleet)
-        return context->fleet->name;
-    if (context && context->gpu)
-        return context->gpu->name;
-#endif
-    (void)context;
-    return "";
+    return vmafgpu__describe(context).device;
 }
 
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context) {
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
-    if (g)
-        return g->driver_name;
-#endif
-    (void)context;
-    return "";
+    return vmafgpu__describe(context).driver;
 }
 
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context) {
-#ifndef VMAFGPU_NO_GPU
-    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
-    if (g)
-        return g->tested;
-#endif
-    (void)context;
-    return 0;
+    return vmafgpu__describe(context).self_test_sum;
 }
 
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {
-    size_t size = 0;
-#ifndef VMAFGPU_NO_GPU
-    for (int i = 0; context && context->fleet && i < context->fleet->count; i++)
-        size += vmafgpu_device_memory(context->fleet->units[i].context);
-    if (context && context->gpu)
-        size += context->gpu->memory_size;
-#endif
-    (void)context;
-    return size;
+    return vmafgpu__describe(context).device_memory;
 }
 
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
@@ -31918,12 +32066,7 @@ VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
 }
 
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context) {
-    size_t size = context ? context->memory : 0;
-#ifndef VMAFGPU_NO_GPU
-    for (int i = 0; context && context->fleet && i < context->fleet->count; i++)
-        size += vmafgpu_memory(context->fleet->units[i].context);
-#endif
-    return size;
+    return context ? context->memory + vmafgpu__describe(context).memory : 0;
 }
 
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context) {

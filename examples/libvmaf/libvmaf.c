@@ -25,7 +25,7 @@
 
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_STATIC
-#include "../vmafgpu.h"
+#include "../../vmafgpu.h"
 
 #if defined(_WIN32)
 #  define VMAF_API __declspec(dllexport)
@@ -33,7 +33,8 @@
 #  define VMAF_API __attribute__((visibility("default"))) extern
 #endif
 #include "libvmaf.h"
-#include "report.h"
+#define REPORT_API static
+#include "../tool/report.c"
 
 #include <errno.h>
 #include <limits.h>

@@ -13,7 +13,7 @@ vmaf_folder  := $(if $(WINDOWS)$(filter $(PREFIX)/lib,$(LIBDIR)),,-DVMAFGPU_KERN
 
 libvmaf: $(vmaf_library) $(BUILD)/libvmaf.a
 
-$(BUILD)/libvmaf.o: examples/libvmaf.c examples/libvmaf.h examples/report.h vmafgpu.h models/model_embed.h
+$(BUILD)/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c examples/tool/report.h vmafgpu.h models/model_embed.h
 	@mkdir -p $(BUILD)
 	$(CC) -std=c99 -Wall -Wextra $(if $(WINDOWS),,-fPIC) -fvisibility=hidden $(vmaf_folder) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -c -o $@ $<
 
@@ -36,11 +36,11 @@ install-libvmaf: libvmaf
 	install -m 755 $(vmaf_library) '$(DESTDIR)$(if $(WINDOWS),$(PREFIX)/bin,$(LIBDIR))'
 	$(if $(WINDOWS),install -m 644 $(BUILD)/libvmaf.dll.a '$(DESTDIR)$(LIBDIR)',ln -sf libvmaf.so.3 '$(DESTDIR)$(LIBDIR)/libvmaf.so')
 	install -m 644 $(BUILD)/libvmaf.a '$(DESTDIR)$(LIBDIR)'
-	install -m 644 examples/libvmaf.h '$(vmaf_include)'
-	install -m 644 examples/package/libvmaf_version.h '$(vmaf_include)/version.h'
+	install -m 644 examples/libvmaf/libvmaf.h '$(vmaf_include)'
+	install -m 644 examples/libvmaf/libvmaf_version.h '$(vmaf_include)/version.h'
 	for file in $(vmaf_headers); do echo '#include "libvmaf.h"' > '$(vmaf_include)/'$$file && \
 	    chmod 644 '$(vmaf_include)/'$$file || exit 1; done
-	sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g' examples/package/libvmaf.pc > '$(DESTDIR)$(LIBDIR)/pkgconfig/libvmaf.pc'
+	sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g' examples/libvmaf/libvmaf.pc > '$(DESTDIR)$(LIBDIR)/pkgconfig/libvmaf.pc'
 	chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/libvmaf.pc'
 	for file in $(vmaf_kernels); do [ ! -f $(BUILD)/$$file ] || { mkdir -p '$(DESTDIR)$(PREFIX)/lib/vmafgpu' && \
 	    install -m 644 $(BUILD)/$$file '$(DESTDIR)$(PREFIX)/lib/vmafgpu'; } || exit 1; done

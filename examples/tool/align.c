@@ -1,23 +1,7 @@
-/* align.h: which frame of the reference each frame of a distorted video is, by what the pictures look like.
- *
- * Of every frame the mean luma of 20 by 12 cells is kept, its signature; the distance of two is their mean squared
- * difference. A path through the distances, one frame of the reference for each distorted frame, has an offset that
- * stays, and changes where frames were dropped or repeated; of all paths the one with the least distances and changes
- * is found (dynamic programming). All of it is integer arithmetic but for one gain, so every machine finds the same.
- *
- * Then the path is doubted: where another offset would do as well, because nothing moves or because what moves comes
- * back, that is said, not guessed.
- *
- *     alignment a;
- *     if (align_find(&a, reference, frames, distorted, frames, first, most) && !a.unsure) ... a.match[j] ...
- *     align_free(&a);
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef ALIGN_H
-#define ALIGN_H
+/* align.c: see align.h. */
+#include "system.h"
 
-#include "video.h"
+#include "align.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -25,42 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN_ACROSS = 20, ALIGN_DOWN = 12, ALIGN_CELLS = ALIGN_ACROSS * ALIGN_DOWN };
-
-/* Means of luma, 65536 being just above white. */
-typedef struct align_signature {
-    uint16_t cells[ALIGN_CELLS];
-} align_signature;
-
-/* How samples lie in memory. */
-typedef struct align_picture {
-    const unsigned char *luma;
-    ptrdiff_t            pitch;
-    int                  width, height;
-    int                  bytes_per_sample;
-    int                  shift; /* left, to 16 bits */
-} align_picture;
-
-/* Frames first..last of the distorted video, for which something is said. */
-typedef struct align_range {
-    int64_t first, last;
-    int     low, high;  /* of unsure ranges: offsets that would do; of events: low is how many frames */
-} align_range;
-
-typedef struct alignment {
-    int64_t     *match;     /* for each distorted frame the reference's, or -1 */
-    int64_t      matched;   /* pairs: frames that have one, repeated ones once */
-    int          offset;    /* what most frames have: reference's index minus distorted's */
-    int64_t      dropped;   /* frames of the reference that are left out between others */
-    int64_t      repeated;  /* distorted frames that show what the one before shows: their match is -1 */
-    align_range *events;    /* each drop (low > 0: so many) or repeat (low < 0) and where it may be */
-    int          event_count;
-    align_range *doubts;    /* where other offsets would do */
-    int          doubt_count;
-    int          unsure;    /* doubts, or too little to say anything */
-} alignment;
-
-static inline uint64_t align_row_sum(const unsigned char *row, int bytes, int begin, int end) {
+static uint64_t align_row_sum(const unsigned char *row, int bytes, int begin, int end) {
     uint64_t sum = 0;
     if (bytes == 1) {
         for (int x = begin; x < end; x++) {
@@ -74,8 +23,7 @@ static inline uint64_t align_row_sum(const unsigned char *row, int bytes, int be
     return sum;
 }
 
-/* step: only every so many rows are looked at. */
-static inline void align_sign(align_signature *out, const align_picture *p, int step) {
+void align_sign(align_signature *out, const align_picture *p, int step) {
     for (int cy = 0; cy < ALIGN_DOWN; cy++) {
         int top = cy * p->height / ALIGN_DOWN, bottom = (cy + 1) * p->height / ALIGN_DOWN, rows = 0;
         uint64_t sums[ALIGN_ACROSS] = {0};
@@ -95,15 +43,13 @@ static inline void align_sign(align_signature *out, const align_picture *p, int 
     }
 }
 
-static inline align_picture align_picture_of(const video *v, const vmafgpu_frame *frame) {
+align_picture align_picture_of(const video *v, const vmafgpu_frame *frame) {
     align_picture p = {(const unsigned char *)frame->data[0], frame->pitch[0], v->width, v->height, v->bytes_per_sample,
                        v->layout == VMAFGPU_SEMIPLANAR_HIGH ? 0 : 16 - v->bit_depth};
     return p;
 }
 
-/* The signatures of frames first, first + 1, .. of a video that was opened and not read: `most` at most, and how many there
- * are. To be freed; NULL: no memory. What is wrong with the video ends it and shows where it is scored. */
-static inline align_signature *align_sign_video(video *v, int64_t first, int64_t most, int step, int64_t *count) {
+align_signature *align_sign_video(video *v, int64_t first, int64_t most, int step, int64_t *count) {
     size_t room = 64;
     align_signature *list = (align_signature *)malloc(sizeof *list * room);
     *count = 0;
@@ -128,8 +74,7 @@ static inline align_signature *align_sign_video(video *v, int64_t first, int64_t
 }
 
 #ifdef VIDEO_MAP
-/* The same from a few rows of each cell alone, which are all that is read of the file. */
-static inline align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t *count) {
+align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t *count) {
     enum { ROWS = 5 * ALIGN_DOWN };
     size_t row = (size_t)v->width * (size_t)v->bytes_per_sample;
     align_signature *list = (align_signature *)malloc(sizeof *list * (size_t)most);
@@ -167,7 +112,7 @@ typedef struct align_problem {
 
 #define ALIGN_NONE 0xffffffffu
 
-static inline uint32_t align_distance(const align_signature *a, const align_signature *b) {
+uint32_t align_distance(const align_signature *a, const align_signature *b) {
     uint64_t sum = 0;
     for (int i = 0; i < ALIGN_CELLS; i++) {
         int64_t difference = (int64_t)a->cells[i] - (int64_t)b->cells[i];
@@ -177,7 +122,7 @@ static inline uint32_t align_distance(const align_signature *a, const align_sign
     return sum < ALIGN_NONE ? (uint32_t)sum : ALIGN_NONE - 1;
 }
 
-static inline void align_measure(align_problem *p, const align_signature *distorted) {
+static void align_measure(align_problem *p, const align_signature *distorted) {
     for (int64_t j = 0; j < p->distorted_count; j++) {
         uint32_t *row = p->distances + j * p->offsets, least = ALIGN_NONE;
         for (int o = 0; o < p->offsets; o++) {
@@ -189,13 +134,13 @@ static inline void align_measure(align_problem *p, const align_signature *distor
     }
 }
 
-static inline int align_compare(const void *a, const void *b) {
+static int align_compare(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
 /* The median of what is least, or ALIGN_NONE. */
-static inline uint32_t align_median_least(const align_problem *p) {
+static uint32_t align_median_least(const align_problem *p) {
     uint32_t *sorted = (uint32_t *)malloc(sizeof *sorted * (size_t)(p->distorted_count + 1)), median = ALIGN_NONE;
     if (sorted) {
         memcpy(sorted, p->least, sizeof *sorted * (size_t)p->distorted_count);
@@ -206,7 +151,7 @@ static inline uint32_t align_median_least(const align_problem *p) {
     return median;
 }
 
-static inline void align_moments(const align_signature *s, int64_t count, double *mean, double *deviation) {
+static void align_moments(const align_signature *s, int64_t count, double *mean, double *deviation) {
     double sum = 0, squares = 0, cells = (double)count * ALIGN_CELLS;
     for (int64_t j = 0; j < count; j++) {
         for (int i = 0; i < ALIGN_CELLS; i++) {
@@ -219,7 +164,7 @@ static inline void align_moments(const align_signature *s, int64_t count, double
 }
 
 /* Another range or contrast: lets the distorted video have the reference's mean and deviation. */
-static inline align_signature *align_equalise(const align_problem *p) {
+static align_signature *align_equalise(const align_problem *p) {
     double mean[2], deviation[2];
     align_signature *out = (align_signature *)malloc(sizeof *out * (size_t)(p->distorted_count + 1));
     align_moments(p->reference, p->reference_count, &mean[0], &deviation[0]);
@@ -236,7 +181,7 @@ static inline align_signature *align_equalise(const align_problem *p) {
 }
 
 /* Measures with the distorted video as it is and equalised, and keeps what fits better. 0: no memory. */
-static inline int align_measure_best(align_problem *p) {
+static int align_measure_best(align_problem *p) {
     align_measure(p, p->distorted);
     uint32_t plain = align_median_least(p), better;
     if (plain < 2) {
@@ -259,18 +204,18 @@ static inline int align_measure_best(align_problem *p) {
 
 /* What a change of the offset costs at a frame: what the frames beside it differ from their counterparts by. A change
  * that noise alone suggests gains less: the noise's part along one of many directions. */
-static inline int64_t align_change_cost(const align_problem *p, int64_t j) {
+static int64_t align_change_cost(const align_problem *p, int64_t j) {
     uint32_t a = p->least[j], b = j > 0 ? p->least[j - 1] : a, most = a > b && a != ALIGN_NONE ? a : b;
     return most == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)most + 2;
 }
 
-static inline int64_t align_cost(const align_problem *p, int64_t j, int o) {
+static int64_t align_cost(const align_problem *p, int64_t j, int o) {
     uint32_t distance = p->distances[j * p->offsets + o];
     return distance == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)distance;
 }
 
 /* Writes each frame's offset, as an index. 0: no memory. */
-static inline int align_path(const align_problem *p, int *path) {
+static int align_path(const align_problem *p, int *path) {
     int offsets = p->offsets;
     int64_t frames = p->distorted_count;
     uint16_t *from = (uint16_t *)malloc(sizeof *from * (size_t)frames * (size_t)offsets);
@@ -317,7 +262,7 @@ static inline int align_path(const align_problem *p, int *path) {
 
 /* ---- doubts ---- */
 
-static inline int align_add(align_range **list, int *count, align_range range) {
+static int align_add(align_range **list, int *count, align_range range) {
     if ((*count & (*count - 1)) == 0) {
         align_range *larger = (align_range *)realloc(*list, sizeof *larger * (size_t)(*count ? 2 * *count : 1));
         if (!larger) {
@@ -331,7 +276,7 @@ static inline int align_add(align_range **list, int *count, align_range range) {
 
 /* By how much the frames first..last are nearer to their counterparts with offset `right` than with `wrong`, as far as
  * there are such; and in *noise how far they are from them. */
-static inline int64_t align_gain(const align_problem *p, int64_t first, int64_t last, int right, int wrong, int64_t *noise) {
+static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, int right, int wrong, int64_t *noise) {
     int64_t gain = 0, sum = 0, count = 0;
     for (int64_t j = first; j <= last; j++) {
         uint32_t a = p->distances[j * p->offsets + right], b = p->distances[j * p->offsets + wrong];
@@ -346,7 +291,7 @@ static inline int64_t align_gain(const align_problem *p, int64_t first, int64_t 
 }
 
 /* Would another offset do for a stretch with one offset? The right one is nearer by far more than noise could make it. */
-static inline int align_doubt_stretch(const align_problem *p, alignment *a, int64_t first, int64_t last, int offset) {
+static int align_doubt_stretch(const align_problem *p, alignment *a, int64_t first, int64_t last, int offset) {
     int low = offset, high = offset;
     for (int o = 0; o < p->offsets; o++) {
         int64_t noise, gain;
@@ -370,7 +315,7 @@ static inline int align_doubt_stretch(const align_problem *p, alignment *a, int6
 }
 
 /* A change of the offset before frame `at`: where else could it be? */
-static inline align_range align_locate(const align_problem *p, int64_t at, int64_t begin, int64_t end, int before, int after) {
+static align_range align_locate(const align_problem *p, int64_t at, int64_t begin, int64_t end, int before, int after) {
     align_range range = {at, at, after - before, 0};
     int64_t noise;
     while (range.last < end && align_gain(p, at, range.last, after, before, &noise) <= 3 * noise + 3) {
@@ -383,7 +328,7 @@ static inline align_range align_locate(const align_problem *p, int64_t at, int64
 }
 
 /* A frame at an end of what corresponds, beside frames without counterpart, that fits far worse than the one beside it. */
-static inline int align_doubt_end(const align_problem *p, alignment *a, const int *path, int64_t j, int64_t inside, int64_t outside) {
+static int align_doubt_end(const align_problem *p, alignment *a, const int *path, int64_t j, int64_t inside, int64_t outside) {
     if (j < 0 || inside < 0 || inside >= p->distorted_count || outside < 0 || outside >= p->distorted_count) {
         return 1;
     }
@@ -392,7 +337,7 @@ static inline int align_doubt_end(const align_problem *p, alignment *a, const in
     return here / 2 <= beside + 1 || align_add(&a->doubts, &a->doubt_count, range);
 }
 
-static inline int align_doubt_ends(const align_problem *p, alignment *a, const int *path) {
+static int align_doubt_ends(const align_problem *p, alignment *a, const int *path) {
     int64_t first = 0, last = p->distorted_count - 1;
     while (first < p->distorted_count && a->match[first] < 0) {
         first++;
@@ -406,7 +351,7 @@ static inline int align_doubt_ends(const align_problem *p, alignment *a, const i
 
 /* Single frames that are nearer to a neighbour of their counterpart, each by more than nothing: one that was
  * repeated or dropped in what hardly moves. */
-static inline int align_doubt_frames(const align_problem *p, alignment *a, const int *path) {
+static int align_doubt_frames(const align_problem *p, alignment *a, const int *path) {
     for (int64_t j = 0; j < p->distorted_count; j++) {
         uint32_t here = p->distances[j * p->offsets + path[j]];
         for (int side = -1; side <= 1 && here != ALIGN_NONE; side += 2) {
@@ -429,7 +374,7 @@ static inline int align_doubt_frames(const align_problem *p, alignment *a, const
 }
 
 /* Says what the path is: matches, events, doubts. */
-static inline int align_describe(const align_problem *p, alignment *a, const int *path) {
+static int align_describe(const align_problem *p, alignment *a, const int *path) {
     int64_t frames = p->distorted_count, begin = 0, longest = 0, last = -1, previous = -1;
     for (int64_t j = 0; j < frames; j++) {
         int64_t k = j + p->first + path[j];
@@ -470,17 +415,15 @@ static inline int align_describe(const align_problem *p, alignment *a, const int
     return 1;
 }
 
-static inline void align_free(alignment *a) {
+void align_free(alignment *a) {
     free(a->match);
     free(a->events);
     free(a->doubts);
     memset(a, 0, sizeof *a);
 }
 
-/* What `a` finds, for offsets from `first` to `first` + `count` - 1, 65535 of them at most. 0: no memory. align_free() is due
- * whatever the result. */
-static inline int align_find(alignment *a, const align_signature *reference, int64_t reference_count, const align_signature *distorted,
-                      int64_t distorted_count, int first, int count) {
+int align_find(alignment *a, const align_signature *reference, int64_t reference_count, const align_signature *distorted,
+               int64_t distorted_count, int first, int count) {
     align_problem p = {reference, distorted, reference_count, distorted_count, first, count, NULL, NULL, 0};
     size_t frames = (size_t)distorted_count;
     memset(a, 0, sizeof *a);
@@ -511,7 +454,7 @@ static inline int align_find(alignment *a, const align_signature *reference, int
 /* ---- a first look ---- */
 
 /* Whatever the brightness. */
-static inline double align_shape_distance(const align_signature *a, const align_signature *b) {
+static double align_shape_distance(const align_signature *a, const align_signature *b) {
     int64_t sum = 0, squares = 0;
     for (int i = 0; i < ALIGN_CELLS; i++) {
         int64_t difference = (int64_t)a->cells[i] - (int64_t)b->cells[i];
@@ -521,9 +464,8 @@ static inline double align_shape_distance(const align_signature *a, const align_
     return ((double)squares - (double)sum * (double)sum / ALIGN_CELLS) / ALIGN_CELLS;
 }
 
-/* By what constant offset the frames fit far better than by `usual`; `usual` itself where there is no such. */
-static inline int align_look(const align_signature *reference, int64_t reference_count, const align_signature *distorted,
-                      int64_t distorted_count, int usual, int most) {
+int align_look(const align_signature *reference, int64_t reference_count, const align_signature *distorted,
+               int64_t distorted_count, int usual, int most) {
     enum { LEAST_FRAMES = 6 };
     double best_mean = -1, usual_mean = -1, usual_least = 0;
     int best = usual;
@@ -546,5 +488,3 @@ static inline int align_look(const align_signature *reference, int64_t reference
     usual_least = 3 * best_mean + 400; /* (20/256 of a step of 8 bits)^2 */
     return best_mean >= 0 && usual_mean > usual_least ? best : usual;
 }
-
-#endif /* ALIGN_H */

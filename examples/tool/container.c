@@ -1,22 +1,11 @@
-/* container.h: recognises files that need a decoder first, and writes words for a shell.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef CONTAINER_H
-#define CONTAINER_H
+/* container.c: see container.h. */
+#include "container.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 /* How many bytes of a file container_of() looks at. */
 enum { CONTAINER_HEAD = 512 };
-
-typedef struct container_format {
-    const char *name;       /* as in "is NAME" */
-    const char *extensions; /* with a space before and behind each */
-    int         is_picture; /* ffmpeg decodes it to RGB, or may do so */
-} container_format;
 
 enum {
     CONTAINER_MP4, CONTAINER_MATROSKA, CONTAINER_AVI, CONTAINER_TS, CONTAINER_PS, CONTAINER_FLV, CONTAINER_IVF, CONTAINER_OGG,
@@ -74,7 +63,7 @@ static const container_signature container_signatures[] = {
     {CONTAINER_BMP, 0, 0, 2, "BM"},
 };
 
-static inline const container_format *container_by_content(const unsigned char *head, size_t size, int must_be_certain) {
+static const container_format *container_by_content(const unsigned char *head, size_t size, int must_be_certain) {
     for (size_t i = 0; i < sizeof container_signatures / sizeof container_signatures[0]; i++) {
         const container_signature *s = &container_signatures[i];
         if ((s->is_certain || !must_be_certain) && s->at + s->length <= size && memcmp(head + s->at, s->bytes, s->length) == 0) {
@@ -91,7 +80,7 @@ static inline const container_format *container_by_content(const unsigned char *
     return NULL;
 }
 
-static inline const container_format *container_by_name(const char *path) {
+static const container_format *container_by_name(const char *path) {
     const char *dot = strrchr(path, '.');
     char word[16] = " ";
     size_t length = dot ? strlen(dot + 1) : 0;
@@ -111,9 +100,7 @@ static inline const container_format *container_by_name(const char *path) {
     return NULL;
 }
 
-/* The format of a file that is not y4m; NULL if it is not known. If the file should be raw video only certain signs count.
- * *by_name: only the name says so. */
-static inline const container_format *container_of(const char *path, int is_raw, int *by_name) {
+const container_format *container_of(const char *path, int is_raw, int *by_name) {
     unsigned char head[CONTAINER_HEAD];
     FILE *file = fopen(path, "rb");
     *by_name = 0;
@@ -131,8 +118,7 @@ static inline const container_format *container_of(const char *path, int is_raw,
 
 /* ---- words for a shell ---- */
 
-/* Appends `text`; what does not fit is left out. Returns the length after it. */
-static inline size_t shell_put(char *out, size_t size, size_t used, const char *text) {
+size_t shell_put(char *out, size_t size, size_t used, const char *text) {
     while (*text && used + 1 < size) {
         out[used++] = *text++;
     }
@@ -142,8 +128,7 @@ static inline size_t shell_put(char *out, size_t size, size_t used, const char *
     return used;
 }
 
-/* Appends a word, in quotes if it needs some. */
-static inline size_t shell_put_word(char *out, size_t size, size_t used, const char *word) {
+size_t shell_put_word(char *out, size_t size, size_t used, const char *word) {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%";
     if (*word && word[strspn(word, plain)] == '\0') {
         return shell_put(out, size, used, word);
@@ -161,5 +146,3 @@ static inline size_t shell_put_word(char *out, size_t size, size_t used, const c
     return shell_put(out, size, used, "'");
 #endif
 }
-
-#endif /* CONTAINER_H */

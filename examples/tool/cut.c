@@ -1,22 +1,10 @@
-/* cut.h: which frames of a video, and which part of them: --from, --to and --crop.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef CUT_H
-#define CUT_H
+/* cut.c: see cut.h. */
+#include "cut.h"
 
-#include "video.h"
-
+#include <stddef.h>
 #include <stdint.h>
 
-/* A frame's number, or a time in microseconds. */
-typedef struct cut_point {
-    int     is_given, is_time;
-    int64_t value;
-} cut_point;
-
-/* Digits up to `most`; -1: none, or too many. */
-static inline int64_t cut_digits(const char **text, int64_t most) {
+int64_t cut_digits(const char **text, int64_t most) {
     int64_t value = 0;
     const char *at = *text;
     for (; **text >= '0' && **text <= '9'; ++*text) {
@@ -28,8 +16,7 @@ static inline int64_t cut_digits(const char **text, int64_t most) {
     return *text > at ? value : -1;
 }
 
-/* "120" is a frame; "12.5s", "1:02.5" and "1:00:02" are times. */
-static inline int cut_parse(cut_point *p, const char *text) {
+int cut_parse(cut_point *p, const char *text) {
     int64_t part = cut_digits(&text, 4000000000), seconds = part;
     int colons = 0;
     p->is_given = 1;
@@ -59,8 +46,7 @@ static inline int cut_parse(cut_point *p, const char *text) {
     return *text == '\0';
 }
 
-/* The first frame at or after it. */
-static inline int64_t cut_frame(const cut_point *p, int rate_num, int rate_den) {
+int64_t cut_frame(const cut_point *p, int rate_num, int rate_den) {
     if (!p->is_time) {
         return p->value;
     }
@@ -68,13 +54,7 @@ static inline int64_t cut_frame(const cut_point *p, int rate_num, int rate_den) 
     return whole * rate_num + (rest * rate_num + unit - 1) / unit;
 }
 
-typedef struct cut_window {
-    int is_given, is_centred;
-    int width, height, x, y;
-} cut_window;
-
-/* WIDTH:HEIGHT or WIDTH:HEIGHT:X:Y. */
-static inline int cut_parse_window(cut_window *w, const char *text) {
+int cut_parse_window(cut_window *w, const char *text) {
     int *const fields[] = {&w->width, &w->height, &w->x, &w->y};
     int count = 0;
     for (; count < 4; count++) {
@@ -95,12 +75,11 @@ static inline int cut_parse_window(cut_window *w, const char *text) {
 }
 
 /* How far chroma samples lie apart. */
-static inline int cut_grid(const video *v, int step) {
+static int cut_grid(const video *v, int step) {
     return v->chroma_bytes > 0 && step > 1 ? step : 1;
 }
 
-/* Puts a centred window into the middle, on a chroma sample. */
-static inline void cut_centre(cut_window *w, const video *v) {
+void cut_centre(cut_window *w, const video *v) {
     if (w->is_centred) {
         int gx = cut_grid(v, v->sampling.chroma_x), gy = cut_grid(v, v->sampling.chroma_y);
         w->x = w->width <= v->width ? (v->width - w->width) / 2 / gx * gx : 0;
@@ -108,13 +87,11 @@ static inline void cut_centre(cut_window *w, const video *v) {
     }
 }
 
-/* Does it lie on chroma samples of this video? */
-static inline int cut_is_on_grid(const cut_window *w, const video *v) {
+int cut_is_on_grid(const cut_window *w, const video *v) {
     return w->x % cut_grid(v, v->sampling.chroma_x) == 0 && w->y % cut_grid(v, v->sampling.chroma_y) == 0;
 }
 
-/* The part of a frame of `v` (or of one with its format) that is in the window. */
-static inline vmafgpu_frame cut_picture(const cut_window *w, const video *v, vmafgpu_frame frame) {
+vmafgpu_frame cut_picture(const cut_window *w, const video *v, vmafgpu_frame frame) {
     int planar = v->layout == VMAFGPU_PLANAR;
     for (int plane = 0; plane < 3; plane++) {
         int gx = plane ? cut_grid(v, v->sampling.chroma_x) : 1, gy = plane ? cut_grid(v, v->sampling.chroma_y) : 1;
@@ -125,5 +102,3 @@ static inline vmafgpu_frame cut_picture(const cut_window *w, const video *v, vma
     }
     return frame;
 }
-
-#endif /* CUT_H */

@@ -1,75 +1,15 @@
-/* html.h: a report to look at: one file of HTML without anything from elsewhere, with the figures in it as JSON, curves as
- * numbers of 32 bits in base64, pictures as PNG. What draws it stands in html_page.h.
- *
- * A curve of many frames is stored as the least and the largest of so many of them each, so that the file stays below 5 MB.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef HTML_H
-#define HTML_H
-
+/* html.c: see html.h. */
+#include "html.h"
 #include "html_page.h"
-#include "png.h"
-#include "scores.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
-
-enum {
-    HTML_CURVES = 2 << 20, /* bytes of all curves, before base64 */
-    HTML_BINS = 50,
-    HTML_BARS = 1500,
-    HTML_SHOTS = 4000,
-    HTML_WORST = 6
-};
-
-typedef struct html_frame {
-    int64_t   row;
-    double    score;
-    png_bytes pictures[3]; /* reference, distorted, difference; empty: there are none */
-} html_frame;
-
-typedef struct html_shot {
-    int64_t first, end;
-} html_shot;
-
-typedef struct html_video {
-    const char *name;
-    scores      figures;
-    html_frame  worst[HTML_WORST];
-    int         worst_count;
-} html_video;
-
-typedef struct html_input {
-    const char *what, *name;
-    uint64_t    size, hash;
-    int         has_hash;
-} html_input;
-
-typedef struct html_page {
-    FILE              *out;
-    const char        *version, *libvmaf, *command, *backend, *reference;
-    double             fps;
-    int                width, height, rate_num, rate_den; /* rate 0: unknown */
-    int64_t            step;        /* frames from one row to the next */
-    int                columns;
-    const char *const *names;
-    const int         *score_columns;
-    int                score_count;
-    const char *const *models;
-    int                model_count;
-    html_video        *videos;
-    int                video_count;
-    const html_shot   *shots;
-    int64_t            shot_count;
-    const html_input  *inputs;
-    int                input_count;
-    const char *const *notes;
-    int                note_count;
-} html_page;
+#include <stdlib.h>
+#include <string.h>
 
 /* As a string of JSON inside HTML. */
-static inline void html_text(FILE *out, const char *text) {
+static void html_text(FILE *out, const char *text) {
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         int length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
@@ -88,7 +28,7 @@ static inline void html_text(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-static inline void html_number(FILE *out, double value) {
+static void html_number(FILE *out, double value) {
     if (value - value == 0) {
         fprintf(out, "%.17g", value);
     } else {
@@ -96,7 +36,7 @@ static inline void html_number(FILE *out, double value) {
     }
 }
 
-static inline void html_base64(FILE *out, const unsigned char *data, size_t size) {
+static void html_base64(FILE *out, const unsigned char *data, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     fputc('"', out);
     for (size_t i = 0; i < size; i += 3) {
@@ -110,7 +50,7 @@ static inline void html_base64(FILE *out, const unsigned char *data, size_t size
     fputc('"', out);
 }
 
-static inline void html_store_float(unsigned char *to, double value) {
+static void html_store_float(unsigned char *to, double value) {
     float number = (float)value;
     uint32_t bits;
     memcpy(&bits, &number, sizeof bits);
@@ -120,7 +60,7 @@ static inline void html_store_float(unsigned char *to, double value) {
 }
 
 /* The least (side 0) or largest of each `every` rows. */
-static inline void html_curve(FILE *out, const scores *s, int column, int64_t every, int side) {
+static void html_curve(FILE *out, const scores *s, int column, int64_t every, int side) {
     int64_t count = (s->rows + every - 1) / every;
     unsigned char *bytes = (unsigned char *)malloc((size_t)count * 4 + 1);
     for (int64_t i = 0; bytes && i < count; i++) {
@@ -133,14 +73,14 @@ static inline void html_curve(FILE *out, const scores *s, int column, int64_t ev
 }
 
 /* How many rows a point of a curve stands for; the one that is shown first has half of the room. */
-static inline int64_t html_every(const html_page *p, const scores *s, int column, int first) {
+static int64_t html_every(const html_page *p, const scores *s, int column, int first) {
     int64_t room = HTML_CURVES / 8 / p->video_count; /* pairs of numbers */
     room = column == first ? room / 2 : room / 2 / (p->columns > 1 ? p->columns - 1 : 1);
     room = room > 0 ? room : 1;
     return s->rows <= 2 * room ? 1 : (s->rows + room - 1) / room;
 }
 
-static inline void html_series(const html_page *p, const scores *s, int first) {
+static void html_series(const html_page *p, const scores *s, int first) {
     fputs("\"series\":[", p->out);
     for (int c = 0; c < p->columns; c++) {
         int64_t every = html_every(p, s, c, first);
@@ -155,7 +95,7 @@ static inline void html_series(const html_page *p, const scores *s, int first) {
     fputs("]", p->out);
 }
 
-static inline void html_pooled(const html_page *p, const scores *s) {
+static void html_pooled(const html_page *p, const scores *s) {
     static const struct {
         const char *name;
         double      percent;
@@ -183,7 +123,7 @@ static inline void html_pooled(const html_page *p, const scores *s) {
     fputs("]", p->out);
 }
 
-static inline int64_t html_count_above(const scores *s, int column, double mark) {
+static int64_t html_count_above(const scores *s, int column, double mark) {
     int64_t count = 0;
     for (int64_t i = 0; i < s->rows; i++) {
         count += s->has_row[i] && scores_value(s, i, column) >= mark;
@@ -192,7 +132,7 @@ static inline int64_t html_count_above(const scores *s, int column, double mark)
 }
 
 /* Whole clips of all videos have one range, so that they can be compared. */
-static inline void html_range(const html_page *p, int column, double *low, double *high) {
+static void html_range(const html_page *p, int column, double *low, double *high) {
     *low = *high = 0;
     for (int i = 0; i < p->video_count; i++) {
         scores_total t = scores_pool(&p->videos[i].figures, column, 0, p->videos[i].figures.rows);
@@ -206,7 +146,7 @@ static inline void html_range(const html_page *p, int column, double *low, doubl
     *high = *high > *low ? *high : *low + 1;
 }
 
-static inline void html_histogram(const html_page *p, const scores *s, int column) {
+static void html_histogram(const html_page *p, const scores *s, int column) {
     int64_t counts[HTML_BINS] = {0};
     double low, high;
     html_range(p, column, &low, &high);
@@ -228,7 +168,7 @@ static inline void html_histogram(const html_page *p, const scores *s, int colum
 }
 
 /* Means of seconds or, where nobody knows how long they are, of 25 rows; of longer times where there are too many. */
-static inline void html_bars(const html_page *p, const scores *s, int column) {
+static void html_bars(const html_page *p, const scores *s, int column) {
     static const struct {
         const char *name;
         int         seconds;
@@ -259,7 +199,7 @@ static inline void html_bars(const html_page *p, const scores *s, int column) {
     free(bytes);
 }
 
-static inline void html_shots(const html_page *p, const scores *s, int column) {
+static void html_shots(const html_page *p, const scores *s, int column) {
     fputs("\"shots\":[", p->out);
     for (int64_t i = 0; i < p->shot_count && p->shot_count <= HTML_SHOTS; i++) {
         int64_t end = p->shots[i].end < s->rows ? p->shots[i].end : s->rows;
@@ -270,8 +210,7 @@ static inline void html_shots(const html_page *p, const scores *s, int column) {
     fputs("]", p->out);
 }
 
-/* The worst rows of a column, none of which is near another one. */
-static inline int html_find_worst(const scores *s, int column, int most, int64_t apart, html_frame *out) {
+int html_find_worst(const scores *s, int column, int most, int64_t apart, html_frame *out) {
     int count = 0;
     for (; count < most; count++) {
         int64_t worst = -1;
@@ -294,7 +233,7 @@ static inline int html_find_worst(const scores *s, int column, int most, int64_t
     return count;
 }
 
-static inline void html_worst(const html_page *p, const html_video *v) {
+static void html_worst(const html_page *p, const html_video *v) {
     fputs("\"worst\":[", p->out);
     for (int i = 0; i < v->worst_count; i++) {
         const html_frame *f = &v->worst[i];
@@ -310,7 +249,7 @@ static inline void html_worst(const html_page *p, const html_video *v) {
     fputs("]", p->out);
 }
 
-static inline void html_texts(FILE *out, const char *key, const char *const *texts, int count) {
+static void html_texts(FILE *out, const char *key, const char *const *texts, int count) {
     fprintf(out, "\"%s\":[", key);
     for (int i = 0; i < count; i++) {
         fputs(i ? "," : "", out);
@@ -319,7 +258,7 @@ static inline void html_texts(FILE *out, const char *key, const char *const *tex
     fputs("],\n", out);
 }
 
-static inline void html_video_json(const html_page *p, const html_video *v, int first) {
+static void html_video_json(const html_page *p, const html_video *v, int first) {
     static const int marks[] = {95, 90, 80, 70, 60};
     const scores *s = &v->figures;
     scores_total t = scores_pool(s, first, 0, s->rows);
@@ -346,7 +285,7 @@ static inline void html_video_json(const html_page *p, const html_video *v, int 
     fputs("}", p->out);
 }
 
-static inline void html_write(const html_page *p) {
+void html_write(const html_page *p) {
     FILE *out = p->out;
     for (size_t i = 0; i < sizeof html_page_head / sizeof html_page_head[0]; i++) {
         fputs(html_page_head[i], out);
@@ -396,9 +335,7 @@ static inline void html_write(const html_page *p) {
 
 /* ---- cuts ---- */
 
-/* Shots from how far each row's picture is from the one before, distances[0] being nothing: a cut is far more than what
- * moves around it. To be freed; NULL: no memory. */
-static inline html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count) {
+html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count) {
     enum { AROUND = 8 };
     html_shot *shots = (html_shot *)malloc(sizeof *shots * (size_t)(rows + 1));
     int64_t first = 0;
@@ -418,5 +355,3 @@ static inline html_shot *html_find_shots(const float *distances, int64_t rows, i
     }
     return shots;
 }
-
-#endif /* HTML_H */

@@ -10,20 +10,12 @@
  *
  * Build:
  *
- *     cc -O2 examples/vmafgpu.c -o vmafgpu -lm -lpthread
+ *     cc -O2 examples/tool/[a-z]*.c -o vmafgpu -lm -lpthread
  */
-#if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
-#  define _XOPEN_SOURCE 700 /* isatty, fileno, clock_gettime, mmap, realpath, sigaction */
-#endif
-#ifndef _WIN32
-#  define VIDEO_MAP
-#  ifndef VMAFGPU_NO_THREADS
-#    define READ_AHEAD /* of pipes, and of files where a GPU scores, with POSIX threads */
-#  endif
-#endif
+#include "system.h"
 
 #define VMAFGPU_IMPLEMENTATION
-#include "../vmafgpu.h"
+#include "../../vmafgpu.h"
 #include "align.h"
 #include "container.h"
 #include "cut.h"

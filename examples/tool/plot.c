@@ -1,17 +1,13 @@
-/* plot.h: the curve of a column in a terminal, in characters of Braille, two columns of dots by four rows each.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef PLOT_H
-#define PLOT_H
+/* plot.c: see plot.h. */
+#include "plot.h"
 
-#include "scores.h"
-
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { PLOT_ROWS = 12, PLOT_MOST = 240, PLOT_MARGIN = 9 };
 
-static inline void plot_curve(FILE *out, const scores *s, int column, const char *name, int64_t step, int width) {
+void plot_curve(FILE *out, const scores *s, int column, const char *name, int64_t step, int width) {
     static unsigned char cells[PLOT_ROWS][PLOT_MOST];
     static const unsigned char dots[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     int across = width - PLOT_MARGIN - 1, down = 4 * PLOT_ROWS, before = -1;
@@ -64,5 +60,3 @@ static inline void plot_curve(FILE *out, const scores *s, int column, const char
     }
     fprintf(out, "\n%*s0%*lld\n", PLOT_MARGIN, "", across - 1, (long long)((s->rows - 1) * step));
 }
-
-#endif /* PLOT_H */

@@ -1,25 +1,11 @@
-/* png.h: small pictures as PNG: lines filtered, bytes in Huffman codes, no matches. Half the size of the samples or so.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef PNG_H
-#define PNG_H
+/* png.c: see png.h. */
+#include "png.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that grow. A lack of memory shows in `failed`. */
-typedef struct png_bytes {
-    unsigned char *data;
-    size_t         size, room;
-    int            failed;
-    uint32_t       bits;  /* that are not a whole byte yet */
-    int            bit_count;
-} png_bytes;
-
-static inline void png_put(png_bytes *b, const void *data, size_t size) {
+static void png_put(png_bytes *b, const void *data, size_t size) {
     if (b->size + size > b->room) {
         size_t room = 2 * b->room + size + 256;
         unsigned char *larger = b->failed ? NULL : (unsigned char *)realloc(b->data, room);
@@ -34,12 +20,12 @@ static inline void png_put(png_bytes *b, const void *data, size_t size) {
     b->size += size;
 }
 
-static inline void png_put32(png_bytes *b, uint32_t value) {
+static void png_put32(png_bytes *b, uint32_t value) {
     unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16), (unsigned char)(value >> 8), (unsigned char)value};
     png_put(b, bytes, 4);
 }
 
-static inline void png_put_bits(png_bytes *b, uint32_t value, int count) {
+static void png_put_bits(png_bytes *b, uint32_t value, int count) {
     b->bits |= value << b->bit_count;
     b->bit_count += count;
     while (b->bit_count >= 8) {
@@ -50,7 +36,7 @@ static inline void png_put_bits(png_bytes *b, uint32_t value, int count) {
     }
 }
 
-static inline uint32_t png_crc(const unsigned char *data, size_t size) {
+uint32_t png_crc(const unsigned char *data, size_t size) {
     uint32_t crc = 0xffffffffu;
     for (size_t i = 0; i < size; i++) {
         crc ^= data[i];
@@ -61,7 +47,7 @@ static inline uint32_t png_crc(const unsigned char *data, size_t size) {
     return ~crc;
 }
 
-static inline void png_chunk(png_bytes *out, const char *type, const unsigned char *data, size_t size) {
+static void png_chunk(png_bytes *out, const char *type, const unsigned char *data, size_t size) {
     png_put32(out, (uint32_t)size);
     size_t begin = out->size;
     png_put(out, type, 4);
@@ -72,7 +58,7 @@ static inline void png_chunk(png_bytes *out, const char *type, const unsigned ch
 enum { PNG_SYMBOLS = 257, PNG_LONGEST = 15 };
 
 /* Lengths of a prefix code, of PNG_LONGEST bits at most: Huffman's, of frequencies that are made more alike until it is so. */
-static inline void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
+static void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
     for (int shift = 0;; shift++) {
         uint32_t weights[2 * PNG_SYMBOLS];
         int parents[2 * PNG_SYMBOLS], nodes = PNG_SYMBOLS, longest = 0;
@@ -114,7 +100,7 @@ static inline void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
 }
 
 /* The canonical code, its bits in the order in which they are sent. */
-static inline void png_codes(const uint8_t *lengths, int symbols, uint32_t *codes) {
+static void png_codes(const uint8_t *lengths, int symbols, uint32_t *codes) {
     uint32_t code = 0;
     for (int length = 1; length <= PNG_LONGEST; length++) {
         for (int i = 0; i < symbols; i++) {
@@ -131,7 +117,7 @@ static inline void png_codes(const uint8_t *lengths, int symbols, uint32_t *code
 }
 
 /* zlib's format with one block. */
-static inline void png_deflate(png_bytes *out, const unsigned char *data, size_t size) {
+static void png_deflate(png_bytes *out, const unsigned char *data, size_t size) {
     static const int order[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
     uint32_t counts[PNG_SYMBOLS] = {0}, codes[PNG_SYMBOLS] = {0}, length_codes[16], a = 1, b = 0;
     uint8_t lengths[PNG_SYMBOLS], flat[16];
@@ -167,13 +153,13 @@ static inline void png_deflate(png_bytes *out, const unsigned char *data, size_t
     png_put32(out, b << 16 | a);
 }
 
-static inline int png_paeth(int a, int b, int c) {
+static int png_paeth(int a, int b, int c) {
     int p = a + b - c, pa = abs(p - a), pb = abs(p - b), pc = abs(p - c);
     return pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
 }
 
 /* Each line with the filter that leaves the least. */
-static inline void png_filter(unsigned char *out, const unsigned char *line, const unsigned char *above, int bytes, int pixel) {
+static void png_filter(unsigned char *out, const unsigned char *line, const unsigned char *above, int bytes, int pixel) {
     unsigned best = ~0u;
     int best_filter = 0;
     for (int pass = 0; pass < 6; pass++) {
@@ -193,8 +179,7 @@ static inline void png_filter(unsigned char *out, const unsigned char *line, con
     }
 }
 
-/* Appends the file. pixel: bytes of one, 1 is grey, 3 is red, green, blue. */
-static inline void png_write(png_bytes *out, const unsigned char *pixels, int width, int height, int pixel) {
+void png_write(png_bytes *out, const unsigned char *pixels, int width, int height, int pixel) {
     size_t row = (size_t)width * (size_t)pixel;
     unsigned char *lines = (unsigned char *)malloc((row + 1) * (size_t)height), header[13] = {0};
     png_bytes data = {NULL, 0, 0, 0, 0, 0};
@@ -221,5 +206,3 @@ static inline void png_write(png_bytes *out, const unsigned char *pixels, int wi
     free(data.data);
     free(lines);
 }
-
-#endif /* PNG_H */

@@ -1,35 +1,10 @@
-/* rawsize.h: does raw video look like pictures of the size and format that somebody states?
- *
- * In a picture a sample is like the one below, which is a row further on in the file. The mean difference of samples that are so
- * far apart shows how long the rows are. Only part of one frame is looked at.
- *
- *     rawsize_samples s;
- *     if (rawsize_load(&s, bytes, size, bytes_per_sample, most)) width = rawsize_other_width(&s, stated_width);
- *     rawsize_free(&s);
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef RAWSIZE_H
-#define RAWSIZE_H
+/* rawsize.c: see rawsize.h. */
+#include "rawsize.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-enum {
-    RAWSIZE_MOST = 1 << 19, /* samples that are looked at */
-    RAWSIZE_LEAST_WIDTH = 16,
-    RAWSIZE_MOST_WIDTH = 16384
-};
-
-typedef struct rawsize_samples {
-    uint16_t *values;
-    size_t    count;
-    double    level; /* a step of 8 bits */
-} rawsize_samples;
-
-/* most: the largest value of a sample, white. 0 if there is no memory. */
-static inline int rawsize_load(rawsize_samples *s, const unsigned char *bytes, size_t size, int bytes_per_sample, int most) {
+int rawsize_load(rawsize_samples *s, const unsigned char *bytes, size_t size, int bytes_per_sample, int most) {
     s->count = size / (size_t)bytes_per_sample;
     s->level = (most + 1) / 256.0;
     s->values = (uint16_t *)malloc(sizeof *s->values * (s->count + 1));
@@ -39,13 +14,13 @@ static inline int rawsize_load(rawsize_samples *s, const unsigned char *bytes, s
     return s->values != NULL;
 }
 
-static inline void rawsize_free(rawsize_samples *s) {
+void rawsize_free(rawsize_samples *s) {
     free(s->values);
     s->values = NULL;
 }
 
 /* The mean difference of samples `lag` apart, in steps of 8 bits, from `trials` places all over. */
-static inline double rawsize_difference(const rawsize_samples *s, size_t lag, int trials) {
+static double rawsize_difference(const rawsize_samples *s, size_t lag, int trials) {
     uint64_t sum = 0;
     uint32_t place = 1;
     if (lag >= s->count) {
@@ -63,7 +38,7 @@ static inline double rawsize_difference(const rawsize_samples *s, size_t lag, in
 /* The same for two kinds of pairs: pairs that rows of `width` samples leave in one row (or keep as many rows
  * apart), and pairs that go one row further. Where rows are `lag` long both kinds are alike. In pictures that are `width` wide they
  * are not, even if they repeat themselves, or have straight lines. */
-static inline void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, int trials, double means[2]) {
+static void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, int trials, double means[2]) {
     const size_t shift = lag % width, rows = s->count > lag + 2 * width ? (s->count - lag) / width - 1 : 0;
     means[0] = means[1] = 1e9;
     if (rows == 0) {
@@ -88,7 +63,7 @@ static inline void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t wi
 
 /* Whether the difference is less than with any lag up to three samples more or less: that it is small is not enough, for
  * neighbours in a smooth picture differ little, too. */
-static inline int rawsize_is_minimum(const rawsize_samples *s, size_t lag) {
+static int rawsize_is_minimum(const rawsize_samples *s, size_t lag) {
     const double here = rawsize_difference(s, lag, 1 << 13);
     int is_minimum = 1;
     for (size_t beside = 1; beside <= 3; beside++) {
@@ -98,7 +73,7 @@ static inline int rawsize_is_minimum(const rawsize_samples *s, size_t lag) {
 }
 
 /* A row of `width` samples may be several rows of a picture. Returns the width of that picture, or 0. */
-static inline int rawsize_divided(const rawsize_samples *s, int width, double stated) {
+static int rawsize_divided(const rawsize_samples *s, int width, double stated) {
     double best = 0.85 * stated;
     int found = 0;
     for (int parts = 2; parts <= 4; parts++) {
@@ -119,7 +94,7 @@ static inline int rawsize_divided(const rawsize_samples *s, int width, double st
 
 /* Whether rows are like the next ones if these are shifted, as those of interlaced pictures may be. `stated`: their difference
  * without a shift. */
-static inline int rawsize_is_shifted(const rawsize_samples *s, size_t width, double stated) {
+static int rawsize_is_shifted(const rawsize_samples *s, size_t width, double stated) {
     const size_t pairs = s->count / width / 2;
     for (size_t lag = width - width / 4; lag <= width + width / 4 && pairs > 2; lag++) {
         for (size_t parity = 0; parity < 2 && lag != width; parity++) {
@@ -143,7 +118,7 @@ static inline int rawsize_is_shifted(const rawsize_samples *s, size_t width, dou
 
 /* A row of `width` samples may be the `parts`-th part of a row: then all but one of so many rows go on in the next one. Pictures
  * in which every other row is alike do not look like that. */
-static inline int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, double beside) {
+static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, double beside) {
     double jumps[4] = {0, 0, 0, 0};
     size_t rows = s->count / width / (size_t)parts, count = 0;
     int whole = 0, broken = 0;
@@ -162,7 +137,7 @@ static inline int rawsize_is_part(const rawsize_samples *s, size_t width, int pa
 
 /* The lag of the least difference, of those that are not `left_out`; 0 if other ones, not near to multiples of it, are nearly as
  * good: then the picture repeats itself, and nothing tells how long its rows are. */
-static inline size_t rawsize_search(const rawsize_samples *s, size_t most, size_t left_out) {
+static size_t rawsize_search(const rawsize_samples *s, size_t most, size_t left_out) {
     static uint32_t sums[RAWSIZE_MOST_WIDTH + 1];
     size_t best = 0;
     uint32_t place = 1;
@@ -188,8 +163,7 @@ static inline size_t rawsize_search(const rawsize_samples *s, size_t most, size_
     return best;
 }
 
-/* The width that explains the samples far better than `width` does; 0 if there is none. The samples begin with a row. */
-static inline int rawsize_other_width(const rawsize_samples *s, int width) {
+int rawsize_other_width(const rawsize_samples *s, int width) {
     const size_t stated_lag = (size_t)width, most = s->count / 4 < RAWSIZE_MOST_WIDTH ? s->count / 4 : RAWSIZE_MOST_WIDTH;
     const double stated = rawsize_difference(s, stated_lag, 1 << 13), beside = rawsize_difference(s, 1, 1 << 13);
     if (stated < 2 || stated_lag > most || most < 2 * RAWSIZE_LEAST_WIDTH) {
@@ -221,9 +195,7 @@ static inline int rawsize_other_width(const rawsize_samples *s, int width) {
     return is_clear ? (int)best : is_divisible ? rawsize_divided(s, width, stated) : 0;
 }
 
-/* Whether samples of 8 bits are the halves of words: every other one is small, but not always the same, and those between have many
- * values (9 to 12 bits), or every other one is like its neighbours, and those between are as different as can be, or all the same. */
-static inline int rawsize_is_words(const rawsize_samples *s) {
+int rawsize_is_words(const rawsize_samples *s) {
     unsigned char is_there[2][256] = {{0}};
     int values[2] = {0, 0}, largest = 0;
     double differences[2] = {0, 0};
@@ -242,9 +214,7 @@ static inline int rawsize_is_words(const rawsize_samples *s) {
     return (largest < 16 && values[1] > 1 && values[0] > 31) || (values[0] == 1 && values[1] > 31) || (differences[1] < 16 && differences[0] > 60);
 }
 
-/* Whether samples of 16 bits are two samples of 8 bits each: then both halves of a word are about as alike as halves of neighbours, and
- * not equal. */
-static inline int rawsize_is_bytes(const rawsize_samples *s) {
+int rawsize_is_bytes(const rawsize_samples *s) {
     uint64_t within = 0, across = 0;
     int low = 255, high = 0;
     for (size_t i = 0; i + 1 < s->count; i++) {
@@ -257,9 +227,6 @@ static inline int rawsize_is_bytes(const rawsize_samples *s) {
     return high - low >= 48 && within < 16 * s->count && 2 * within > across && 2 * across > within && within > s->count / 2;
 }
 
-/* Whether every other sample belongs to another plane. */
-static inline int rawsize_is_interleaved(const rawsize_samples *s) {
+int rawsize_is_interleaved(const rawsize_samples *s) {
     return rawsize_difference(s, 1, 1 << 13) > 4 * rawsize_difference(s, 2, 1 << 13) + 4;
 }
-
-#endif /* RAWSIZE_H */

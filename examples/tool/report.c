@@ -1,43 +1,10 @@
-/* report.h: libvmaf's report files, byte for byte, from whoever has the figures: the tool and the library.
- *
- * To be included by one file of a program. Everything is static.
- */
-#ifndef REPORT_H
-#define REPORT_H
+/* report.c: see report.h. */
+#include "report.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-enum {
-    REPORT_DIGITS_LEGACY = -1, /* as libvmaf prints numbers */
-    REPORT_DIGITS_MAX = -2     /* every digit that a double needs */
-};
-
-typedef enum report_format { REPORT_XML, REPORT_JSON, REPORT_CSV, REPORT_SUB, REPORT_FORMATS } report_format;
-
-/* Functions that say whether there is such a thing write it to `value` only if there is. */
-typedef struct report {
-    FILE       *out;
-    const char *version;
-    const char *backend;  /* NULL: it is not named, as in libvmaf */
-    double      fps;
-    int         width, height;
-    int         digits;   /* after the point, or REPORT_DIGITS_... */
-    int         columns, poolings, aggregates;
-    int64_t     frames;   /* indices are below that; ... */
-    int64_t     step;     /* ...and multiples of this */
-    int64_t     (*next)(void *user, int64_t frame); /* first index from `frame` on that may have values; NULL: each may */
-    void       *user;     /* what the functions get */
-    int         (*column_at)(void *user, int place); /* NULL: columns are written in their own order */
-    const char *(*column_name)(void *user, int column);
-    int         (*value)(void *user, int64_t frame, int column, double *value);
-    const char *(*pooling_name)(void *user, int pooling);
-    int         (*pooled)(void *user, int column, int pooling, double *value);
-    const char *(*aggregate_name)(void *user, int aggregate);
-    double      (*aggregate)(void *user, int aggregate);
-} report;
 
 /* libvmaf prints six decimals, unless the fraction begins with six zeros or more: then sixteen. Its test multiplies
  * the fraction by ten until it reaches 1, and so must this one: a comparison with 1e-6 would round elsewhere. */
@@ -55,7 +22,7 @@ static int report_legacy_decimals(double number) {
     return shifts <= 6 ? 6 : 16;
 }
 
-static void report_put_number(FILE *out, int digits, double number) {
+REPORT_API void report_put_number(FILE *out, int digits, double number) {
     if (digits == REPORT_DIGITS_MAX) {
         fprintf(out, "%.17g", number);
     } else {
@@ -317,10 +284,8 @@ static void report_write_sub(const report *r) {
     }
 }
 
-static void report_write(const report *r, report_format format) {
+REPORT_API void report_write(const report *r, report_format format) {
     static void (*const writers[REPORT_FORMATS])(const report *) = {report_write_xml, report_write_json, report_write_csv,
                                                                     report_write_sub};
     writers[format](r);
 }
-
-#endif /* REPORT_H */

@@ -1,44 +1,14 @@
-/* rows.h: scored rows in a file that grows while they come: what --state goes on from, what --segment leaves and --join reads.
- *
- * Lines of JSON. The first is an object that says what the rows are of; each row is an array of one text, the bits of its doubles in
- * hexadecimal, and its CRC-32; the last one says that all rows are there. A line that is cut off or damaged, and what is behind it,
- * was never written: whoever goes on from the file computes those rows again.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef ROWS_H
-#define ROWS_H
-
+/* rows.c: see rows.h. */
+#include "rows.h"
 #include "png.h"
-#include "scores.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum { ROWS_VIDEOS = 16, ROWS_SCORES = 16, ROWS_COLUMNS = 4096, ROWS_HEADER = 1 << 20 };
-
-typedef struct rows_file {
-    uint64_t run;                    /* a hash of everything that the figures depend on */
-    uint64_t files;                  /* of the files' dates; 0: nobody asks */
-    int64_t  segment, segments;      /* counted from 1 */
-    int64_t  first, step, total;     /* its first pair; from row to row; pairs of the whole clip, below 0: unknown */
-    int      width, height;
-    int      videos, columns, shown; /* shown: columns of reports */
-    int      score_count, scores[ROWS_SCORES];
-    int      names_backend;
-    char     backend[32];
-    char   **names;                  /* of the columns */
-    int     *single;                 /* the order of columns in reports of one pair, see vmafgpu_report_column() */
-    scores   tables[ROWS_VIDEOS];
-    int      is_whole;               /* the last line is there: */
-    int64_t  pairs;                  /* of these rows; */
-    int      is_intact;              /* 0: a video was damaged */
-    double   seconds;                /* that scoring took */
-    long     end;                    /* bytes that are good */
-    char     error[256];
-} rows_file;
-
-static inline int rows_fail(rows_file *r, const char *format, ...) {
+static int rows_fail(rows_file *r, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(r->error, sizeof r->error, format, arguments);
@@ -46,7 +16,7 @@ static inline int rows_fail(rows_file *r, const char *format, ...) {
     return 0;
 }
 
-static inline void rows_free(rows_file *r) {
+void rows_free(rows_file *r) {
     for (int i = 0; r->names && i < r->columns; i++) {
         free(r->names[i]);
     }
@@ -61,13 +31,13 @@ static inline void rows_free(rows_file *r) {
 /* ---- lines ---- */
 
 /* A line that ends in the CRC-32 of what is before. */
-static inline void rows_put_line(FILE *out, const char *text, size_t length) {
+static void rows_put_line(FILE *out, const char *text, size_t length) {
     fwrite(text, 1, length, out);
     fprintf(out, ",\"%08x\"]\n", (unsigned)png_crc((const unsigned char *)text, length));
 }
 
 /* How long the text before a line's CRC is; 0: it is not right. The line has its line feed. */
-static inline size_t rows_check_line(const char *line, size_t length) {
+static size_t rows_check_line(const char *line, size_t length) {
     char sum[16];
     if (length < 13 || line[length - 1] != '\n') {
         return 0;
@@ -77,19 +47,19 @@ static inline size_t rows_check_line(const char *line, size_t length) {
     return memcmp(line + length, sum, 13) == 0 ? length : 0;
 }
 
-static inline void rows_put_bits(char *to, uint64_t bits) {
+static void rows_put_bits(char *to, uint64_t bits) {
     static const char digits[] = "0123456789abcdef";
     for (int i = 0; i < 16; i++) {
         to[i] = digits[bits >> (60 - 4 * i) & 15];
     }
 }
 
-static inline int rows_digit(char c) {
+static int rows_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* 0: there are no 16 digits. */
-static inline int rows_get_bits(const char *from, uint64_t *bits) {
+static int rows_get_bits(const char *from, uint64_t *bits) {
     *bits = 0;
     for (int i = 0; i < 16; i++) {
         int digit = rows_digit(from[i]);
@@ -102,12 +72,11 @@ static inline int rows_get_bits(const char *from, uint64_t *bits) {
 }
 
 /* Bytes of a row's text: of each video a digit, 1 if the frame has a score, and its doubles. */
-static inline size_t rows_text_size(const rows_file *r) {
+static size_t rows_text_size(const rows_file *r) {
     return (size_t)r->videos * (1 + 16 * (size_t)r->columns);
 }
 
-/* Writes the row that the tables have at `row`. 0: no memory; a full disk shows in ferror(). */
-static inline int rows_put(FILE *out, const rows_file *r, int64_t row) {
+int rows_put(FILE *out, const rows_file *r, int64_t row) {
     char *line = (char *)malloc(rows_text_size(r) + 4), *at = line;
     if (!line) {
         return 0;
@@ -129,15 +98,14 @@ static inline int rows_put(FILE *out, const rows_file *r, int64_t row) {
     return 1;
 }
 
-static inline void rows_put_end(FILE *out, const rows_file *r) {
+void rows_put_end(FILE *out, const rows_file *r) {
     char line[128];
     int length = snprintf(line, sizeof line, "[{\"pairs\":%lld,\"intact\":%d,\"seconds\":%.17g}", (long long)r->pairs, r->is_intact,
                           r->seconds);
     rows_put_line(out, line, (size_t)length);
 }
 
-/* Names hold no quotes and no backslashes. */
-static inline int rows_put_header(FILE *out, const rows_file *r) {
+int rows_put_header(FILE *out, const rows_file *r) {
     size_t room = 1024, used;
     for (int c = 0; c < r->columns; c++) {
         room += strlen(r->names[c]) + 16;
@@ -173,26 +141,26 @@ static inline int rows_put_header(FILE *out, const rows_file *r) {
 /* ---- reading ---- */
 
 /* Where the value of a key is, or NULL. Keys are ours: none is in a text. */
-static inline const char *rows_find(const char *line, const char *key) {
+static const char *rows_find(const char *line, const char *key) {
     char quoted[40];
     snprintf(quoted, sizeof quoted, "\"%s\":", key);
     const char *at = strstr(line, quoted);
     return at ? at + strlen(quoted) : NULL;
 }
 
-static inline int64_t rows_number(const char *line, const char *key) {
+static int64_t rows_number(const char *line, const char *key) {
     const char *at = rows_find(line, key);
     return at ? strtoll(at, NULL, 10) : -1;
 }
 
-static inline uint64_t rows_hash(const char *line, const char *key) {
+static uint64_t rows_hash(const char *line, const char *key) {
     const char *at = rows_find(line, key);
     uint64_t bits = 0;
     return at && *at == '"' && rows_get_bits(at + 1, &bits) ? bits : 0;
 }
 
 /* 0: it is no order of all columns. */
-static inline int rows_read_order(rows_file *r, const char *at) {
+static int rows_read_order(rows_file *r, const char *at) {
     r->single = (int *)calloc((size_t)r->columns, sizeof *r->single);
     for (int c = 0; c < r->columns && r->single; c++) {
         char *end;
@@ -206,7 +174,7 @@ static inline int rows_read_order(rows_file *r, const char *at) {
     return r->single != NULL;
 }
 
-static inline int rows_read_header(rows_file *r, const char *line) {
+static int rows_read_header(rows_file *r, const char *line) {
     if (rows_number(line, "vmafgpu_rows") != 2) {
         return rows_fail(r, "is no state and no segment of this program");
     }
@@ -262,7 +230,7 @@ static inline int rows_read_header(rows_file *r, const char *line) {
     return r->names != NULL || rows_fail(r, "needs more memory than there is");
 }
 
-static inline int rows_read_row(rows_file *r, const char *line, size_t length, double *values) {
+static int rows_read_row(rows_file *r, const char *line, size_t length, double *values) {
     if (length != rows_text_size(r) + 3 || line[1] != '"') {
         return 0;
     }
@@ -283,8 +251,7 @@ static inline int rows_read_row(rows_file *r, const char *line, size_t length, d
     return 1;
 }
 
-/* Reads as many rows as are good. 0, with a sentence's end in `error`: it is no such file. rows_free() is due whatever the result. */
-static inline int rows_read(rows_file *r, FILE *in) {
+int rows_read(rows_file *r, FILE *in) {
     size_t room = ROWS_HEADER, length;
     char *line = (char *)malloc(room);
     double *values = NULL;
@@ -323,5 +290,3 @@ static inline int rows_read(rows_file *r, FILE *in) {
     free(line);
     return ok && (lines > 0 || rows_fail(r, "is no state and no segment of this program"));
 }
-
-#endif /* ROWS_H */

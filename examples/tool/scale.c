@@ -1,43 +1,13 @@
-/* scale.h: scales planes of 8 to 16 bits, in integers alone: every machine and compiler makes the same samples.
- *
- * Two passes, first along rows, then along columns. A sample of the result at i lies at (i + 1/2) * from / to - 1/2; the
- * samples around it count by the kernel of their distance t, which is divided by from / to where the picture gets smaller:
- *     bicubic   7 t^3 - 12 t^2 + 5 (t < 1), -3 t^3 + 15 t^2 - 24 t + 12 (t < 2): B = 0, C = 0.6, as ffmpeg's
- *     lanczos   sin(pi t) sin(pi t / 3) / t^2 (t < 3)
- * t is cut off to a multiple of 2^-26; t, its powers and sines are fixed-point numbers, cut off after each product. Samples outside
- * repeat the edge. The weights are made integers that sum to 2^14, rounded half up, the largest one taking what is missing.
- * Nothing is rounded between the passes; the end is (sum + 2^27) / 2^28, cut off and clipped. Planes are scaled one by one, chroma as luma,
- * as if its samples lay in the middle of those of luma that share it.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef SCALE_H
-#define SCALE_H
+/* scale.c: see scale.h. */
+#include "scale.h"
 
-#include "video.h"
-
+#include <stddef.h>
 #include <stdint.h>
-
-typedef enum scale_kernel { SCALE_NONE, SCALE_BICUBIC, SCALE_LANCZOS } scale_kernel;
-
-enum { SCALE_T = 26, SCALE_SINE = 30, SCALE_WEIGHT = 14 };
-
-/* For each sample of the result the first one that counts, and the weights of it and those behind it. */
-typedef struct scale_axis {
-    int      from, to, taps;
-    int     *first;
-    int32_t *weights;
-} scale_axis;
-
-/* A plane as it lies in memory; of interleaved ones the samples are two apart. */
-typedef struct scale_plane {
-    unsigned char *data;
-    ptrdiff_t      pitch;
-    int            bytes, step, shift; /* of a sample; samples from one to the next; bits below the sample */
-} scale_plane;
+#include <stdlib.h>
+#include <string.h>
 
 /* sin(pi u) for u in 0 .. 1/2, both with SCALE_SINE bits behind the point. */
-static inline int64_t scale_sine_quarter(int64_t u) {
+static int64_t scale_sine_quarter(int64_t u) {
     const int64_t pi = 3373259426; /* floor(pi * 2^30) */
     int64_t x = (u * pi) >> SCALE_SINE, square = (x * x) >> SCALE_SINE, term = x, sum = x;
     for (int n = 2; n <= 14; n += 2) {
@@ -48,14 +18,13 @@ static inline int64_t scale_sine_quarter(int64_t u) {
 }
 
 /* sin(pi u) for u >= 0. */
-static inline int64_t scale_sine(int64_t u) {
+static int64_t scale_sine(int64_t u) {
     const int64_t one = (int64_t)1 << SCALE_SINE;
     int64_t rest = u % one, sine = scale_sine_quarter(rest > one / 2 ? one - rest : rest);
     return u / one % 2 ? -sine : sine;
 }
 
-/* The kernel at t, up to a factor. */
-static inline int64_t scale_weight(scale_kernel kernel, int64_t t) {
+int64_t scale_weight(scale_kernel kernel, int64_t t) {
     const int64_t one = (int64_t)1 << SCALE_T, pi = 3373259426;
     int64_t square = (t * t) >> SCALE_T, cube = (square * t) >> SCALE_T;
     if (kernel == SCALE_BICUBIC) {
@@ -69,14 +38,14 @@ static inline int64_t scale_weight(scale_kernel kernel, int64_t t) {
     return ((a >> 2) * (b >> 2)) >> SCALE_SINE;
 }
 
-static inline void scale_axis_close(scale_axis *a) {
+void scale_axis_close(scale_axis *a) {
     free(a->first);
     free(a->weights);
     memset(a, 0, sizeof *a);
 }
 
 /* Weights that are integers and sum to 2^14. */
-static inline void scale_normalise(const int64_t *exact, int taps, int32_t *weights) {
+static void scale_normalise(const int64_t *exact, int taps, int32_t *weights) {
     int64_t total = 0, sum = 0;
     int largest = 0;
     for (int k = 0; k < taps; k++) {
@@ -92,8 +61,7 @@ static inline void scale_normalise(const int64_t *exact, int taps, int32_t *weig
     weights[largest] += (int32_t)(((int64_t)1 << SCALE_WEIGHT) - sum);
 }
 
-/* 0: no memory. */
-static inline int scale_axis_open(scale_axis *a, scale_kernel kernel, int from, int to) {
+int scale_axis_open(scale_axis *a, scale_kernel kernel, int from, int to) {
     int64_t large = from > to ? from : to, reach = kernel == SCALE_BICUBIC ? 2 : 3;
     int wide = (int)(2 * reach * large / to) + 2; /* that may count */
     int64_t *exact = (int64_t *)malloc(sizeof *exact * (size_t)wide);
@@ -129,7 +97,7 @@ static inline int scale_axis_open(scale_axis *a, scale_kernel kernel, int from, 
     return 1;
 }
 
-static inline void scale_load(const scale_plane *p, int y, int width, int32_t *out) {
+static void scale_load(const scale_plane *p, int y, int width, int32_t *out) {
     const unsigned char *row = p->data + y * p->pitch;
     for (int x = 0; x < width; x++) {
         const unsigned char *sample = row + (ptrdiff_t)x * p->step * p->bytes;
@@ -137,7 +105,7 @@ static inline void scale_load(const scale_plane *p, int y, int width, int32_t *o
     }
 }
 
-static inline void scale_store(const scale_plane *p, int y, int width, const int64_t *sums, int peak) {
+static void scale_store(const scale_plane *p, int y, int width, const int64_t *sums, int peak) {
     unsigned char *row = p->data + y * p->pitch;
     for (int x = 0; x < width; x++) {
         int64_t value = sums[x] + ((int64_t)1 << (2 * SCALE_WEIGHT - 1));
@@ -151,13 +119,12 @@ static inline void scale_store(const scale_plane *p, int y, int width, const int
     }
 }
 
-/* Bytes that scale_run() works in. */
-static inline size_t scale_scratch(const scale_axis *x, const scale_axis *y) {
+size_t scale_scratch(const scale_axis *x, const scale_axis *y) {
     return sizeof(int64_t) * (size_t)x->to + sizeof(int32_t) * ((size_t)x->from + (size_t)x->to * (size_t)y->taps);
 }
 
-static inline void scale_run(const scale_axis *x, const scale_axis *y, const scale_plane *in, const scale_plane *out, int peak,
-                      void *scratch) {
+void scale_run(const scale_axis *x, const scale_axis *y, const scale_plane *in, const scale_plane *out, int peak,
+               void *scratch) {
     int64_t *sums = (int64_t *)scratch;
     int32_t *line = (int32_t *)(void *)(sums + x->to), *ring = line + x->from;
     int done = 0; /* rows that went through the first pass; the last y->taps of them are there */
@@ -188,15 +155,7 @@ static inline void scale_run(const scale_axis *x, const scale_axis *y, const sca
 
 /* ---- frames of a video ---- */
 
-typedef struct scaler {
-    int            width, height;
-    scale_axis     x[2], y[2]; /* of luma, of chroma */
-    unsigned char *planes;
-    void          *scratch;
-    vmafgpu_frame  frame;      /* what was scaled last */
-} scaler;
-
-static inline void scaler_close(scaler *s) {
+void scaler_close(scaler *s) {
     for (int i = 0; i < 2; i++) {
         scale_axis_close(&s->x[i]);
         scale_axis_close(&s->y[i]);
@@ -206,8 +165,7 @@ static inline void scaler_close(scaler *s) {
     memset(s, 0, sizeof *s);
 }
 
-/* For frames of `v`. 0: no memory. scaler_close() is due whatever the result. */
-static inline int scaler_open(scaler *s, scale_kernel kernel, const video *v, int width, int height) {
+int scaler_open(scaler *s, scale_kernel kernel, const video *v, int width, int height) {
     int planes = v->chroma_bytes > 0 ? 2 : 1;
     int widths[2] = {width, 0}, heights[2] = {height, 0};
     size_t word = (size_t)v->bytes_per_sample, scratch = 0;
@@ -247,8 +205,7 @@ static inline int scaler_open(scaler *s, scale_kernel kernel, const video *v, in
     return 1;
 }
 
-/* The frame, scaled; it stays until the next one. */
-static inline vmafgpu_frame scaler_frame(scaler *s, const video *v, const vmafgpu_frame *frame) {
+vmafgpu_frame scaler_frame(scaler *s, const video *v, const vmafgpu_frame *frame) {
     int shift = v->layout == VMAFGPU_SEMIPLANAR_HIGH ? 8 * v->bytes_per_sample - v->bit_depth : 0;
     int planar = v->layout == VMAFGPU_PLANAR;
     for (int i = 0; i < (v->chroma_bytes > 0 ? 3 : 1); i++) {
@@ -263,5 +220,3 @@ static inline vmafgpu_frame scaler_frame(scaler *s, const video *v, const vmafgp
     }
     return s->frame;
 }
-
-#endif /* SCALE_H */

@@ -1,30 +1,17 @@
-/* scores.h: the figures of a clip in memory, whoever scored them, and what the library pools of them, to the same bits.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef SCORES_H
-#define SCORES_H
+/* scores.c: see scores.h. */
+#include "scores.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct scores {
-    int      columns;
-    int64_t  rows, room;
-    double  *values;  /* row after row */
-    uint8_t *has_row; /* 0: that frame has no score */
-} scores;
-
-static inline void scores_free(scores *s) {
+void scores_free(scores *s) {
     free(s->values);
     free(s->has_row);
     memset(s, 0, sizeof *s);
 }
 
-/* values may be NULL where there is no row. 0: no memory. */
-static inline int scores_append(scores *s, const double *values, int has_row) {
+int scores_append(scores *s, const double *values, int has_row) {
     if (s->rows == s->room) {
         int64_t room = s->room ? 2 * s->room : 256;
         double *larger = (double *)realloc(s->values, sizeof *larger * (size_t)room * (size_t)(s->columns ? s->columns : 1));
@@ -45,17 +32,11 @@ static inline int scores_append(scores *s, const double *values, int has_row) {
     return 1;
 }
 
-static inline double scores_value(const scores *s, int64_t row, int column) {
+double scores_value(const scores *s, int64_t row, int column) {
     return s->values[row * s->columns + column];
 }
 
-typedef struct scores_total {
-    int64_t count;
-    double  mean, harmonic_mean, min, max;
-} scores_total;
-
-/* Of the rows from `first` to before `end`; in their order, since sums are rounded. */
-static inline scores_total scores_pool(const scores *s, int column, int64_t first, int64_t end) {
+scores_total scores_pool(const scores *s, int column, int64_t first, int64_t end) {
     scores_total t = {0, 0, 0, 0, 0};
     double sum = 0, inverse_sum = 0;
     for (int64_t i = first; i < end; i++) {
@@ -73,13 +54,12 @@ static inline scores_total scores_pool(const scores *s, int column, int64_t firs
     return t;
 }
 
-static inline int scores_compare(const void *a, const void *b) {
+static int scores_compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* A column in rising order, *count of them. To be freed; NULL: no memory. */
-static inline double *scores_sorted(const scores *s, int column, int64_t *count) {
+double *scores_sorted(const scores *s, int column, int64_t *count) {
     double *sorted = (double *)malloc(sizeof *sorted * (size_t)(s->rows + 1));
     *count = 0;
     for (int64_t i = 0; sorted && i < s->rows; i++) {
@@ -93,11 +73,8 @@ static inline double *scores_sorted(const scores *s, int column, int64_t *count)
     return sorted;
 }
 
-/* Linear between ranks; there is at least one value. */
-static inline double scores_percentile(const double *sorted, int64_t count, double p) {
+double scores_percentile(const double *sorted, int64_t count, double p) {
     double rank = p / 100 * (double)(count - 1);
     int64_t below = (int64_t)rank, above = below + 1 < count ? below + 1 : below;
     return sorted[below] + (sorted[above] - sorted[below]) * (rank - (double)below);
 }
-
-#endif /* SCORES_H */

@@ -1,22 +1,12 @@
-/* thumbnail.h: small pictures of frames, and of what two differ by, as PNG.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef THUMBNAIL_H
-#define THUMBNAIL_H
+/* thumbnail.c: see thumbnail.h. */
+#include "thumbnail.h"
 
-#include "png.h"
-#include "video.h"
-
-/* A frame of a video, or of one with its format and another size. */
-typedef struct thumbnail_source {
-    const video         *v;
-    const vmafgpu_frame *frame;
-    int                  width, height;
-} thumbnail_source;
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 /* A sample in units of 1/256 of a step of 8 bits. plane: 0 luma, 1 and 2 chroma. */
-static inline int thumbnail_sample(const thumbnail_source *s, int plane, int x, int y) {
+static int thumbnail_sample(const thumbnail_source *s, int plane, int x, int y) {
     const video *v = s->v;
     int is_pair = plane > 0 && v->layout != VMAFGPU_PLANAR, stored = is_pair ? 1 : plane, bytes = v->bytes_per_sample;
     const unsigned char *p = (const unsigned char *)s->frame->data[stored] + y * s->frame->pitch[stored] +
@@ -29,7 +19,7 @@ static inline int thumbnail_sample(const thumbnail_source *s, int plane, int x, 
 }
 
 /* The mean of a plane over the part of the picture that a pixel of the small one covers, in steps of 8 bits. */
-static inline double thumbnail_mean(const thumbnail_source *s, int plane, int x, int y, int width, int height) {
+static double thumbnail_mean(const thumbnail_source *s, int plane, int x, int y, int width, int height) {
     int across = plane ? s->v->sampling.chroma_x : 1, down = plane ? s->v->sampling.chroma_y : 1;
     int full_width = (s->width + across - 1) / across, full_height = (s->height + down - 1) / down;
     int left = (int)((int64_t)x * full_width / width), right = (int)((int64_t)(x + 1) * full_width / width);
@@ -45,18 +35,17 @@ static inline double thumbnail_mean(const thumbnail_source *s, int plane, int x,
     return (double)sum / 256 / (double)((int64_t)(right - left) * (bottom - top));
 }
 
-static inline int thumbnail_height(const thumbnail_source *s, int *width) {
+static int thumbnail_height(const thumbnail_source *s, int *width) {
     *width = *width < s->width ? *width : s->width;
     int height = (int)((int64_t)s->height * *width / s->width);
     return height > 0 ? height : 1;
 }
 
-static inline unsigned char thumbnail_byte(double value) {
+static unsigned char thumbnail_byte(double value) {
     return (unsigned char)(value < 0 ? 0 : value > 255 ? 255 : value + 0.5);
 }
 
-/* Red, green and blue by BT.709 from 720 lines on, else by BT.601. */
-static inline void thumbnail_colour(png_bytes *out, const thumbnail_source *s, int width) {
+void thumbnail_colour(png_bytes *out, const thumbnail_source *s, int width) {
     int height = thumbnail_height(s, &width), has_chroma = s->v->chroma_bytes > 0, is_full = s->v->range == VIDEO_RANGE_FULL;
     double kr = s->v->height >= 720 ? 0.2126 : 0.299, kb = s->v->height >= 720 ? 0.0722 : 0.114;
     unsigned char *pixels = (unsigned char *)malloc((size_t)width * (size_t)height * 3), *to = pixels;
@@ -79,8 +68,7 @@ static inline void thumbnail_colour(png_bytes *out, const thumbnail_source *s, i
     free(pixels);
 }
 
-/* Four times the mean of what luma differs by, black where it is equal. */
-static inline void thumbnail_difference(png_bytes *out, const thumbnail_source *a, const thumbnail_source *b, int width) {
+void thumbnail_difference(png_bytes *out, const thumbnail_source *a, const thumbnail_source *b, int width) {
     int height = thumbnail_height(a, &width);
     unsigned char *pixels = (unsigned char *)malloc((size_t)width * (size_t)height), *to = pixels;
     for (int y = 0; y < height && pixels; y++) {
@@ -101,5 +89,3 @@ static inline void thumbnail_difference(png_bytes *out, const thumbnail_source *
     }
     free(pixels);
 }
-
-#endif /* THUMBNAIL_H */

@@ -1,25 +1,7 @@
-/* video.h: reads raw .yuv and .y4m video frame by frame, from a file, a pipe, standard input or a callback.
- *
- * Shared by the command-line tool, the tests and the fuzz targets. It needs no seeking, takes one frame of
- * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
- * video.error, without its full stop; it may hold any bytes that a path or a header holds. With VIDEO_MAP defined (POSIX
- * only) frames of files are not copied but mapped, one at a time: who looks at them reads them, on whatever thread. A file
- * that is cut meanwhile gives SIGBUS then. A frame is there until the next one is read. Or video_locate() says where in
- * the file the next frame is, and video_fetch() reads parts of several, on several threads.
- *
- *     video v;
- *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
- *         while (video_read(&v) == VIDEO_OK) {
- *             vmafgpu_frame frame = video_frame(&v);
- *             ...
- *         }
- *     }
- *     video_close(&v);
- */
-#ifndef VMAFGPU_EXAMPLES_VIDEO_H
-#define VMAFGPU_EXAMPLES_VIDEO_H
+/* video.c: see video.h. */
+#include "system.h"
 
-#include "../vmafgpu.h"
+#include "video.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -38,70 +20,6 @@
 #  include <unistd.h>
 #endif
 
-enum {
-    VIDEO_MIN_SIDE = 16,    /* the library's own limits */
-    VIDEO_MAX_SIDE = 16384,
-    VIDEO_LINE = 1024,      /* longest y4m header or FRAME line, with its end */
-    VIDEO_NAME_SHOWN = 300  /* of a long path, error sentences show the end */
-};
-
-typedef enum video_result {
-    VIDEO_OK,
-    VIDEO_END,       /* the video ended between two frames */
-    VIDEO_TRUNCATED, /* it ended inside a frame */
-    VIDEO_ERROR      /* it cannot be read, or is not what it claims to be */
-} video_result;
-
-/* Which part of the codes the samples use. */
-typedef enum video_range { VIDEO_RANGE_UNKNOWN, VIDEO_RANGE_LIMITED, VIDEO_RANGE_FULL } video_range;
-
-/* Gives up to `size` bytes: how many were read, 0 at the end, below 0 on failure. */
-typedef ptrdiff_t video_read_fn(void *user, void *buffer, size_t size);
-
-/* How a pixel format divides the picture: chroma planes are width / chroma_x wide and height / chroma_y high
- * (0: there are none), rounded up in y4m and down in raw video. */
-typedef struct video_sampling {
-    const char    *name; /* for messages, and equal for equal samplings */
-    vmafgpu_chroma chroma;
-    int            chroma_x, chroma_y;
-} video_sampling;
-
-/* What raw video doesn't say about itself. */
-typedef struct video_raw {
-    int            width, height, bit_depth;
-    vmafgpu_chroma chroma;
-    vmafgpu_layout layout;
-} video_raw;
-
-typedef struct video {
-    char           title[VIDEO_NAME_SHOWN + 3]; /* for messages: the path in quotes, or standard input */
-    int            width, height, bit_depth, bytes_per_sample;
-    video_sampling sampling;
-    vmafgpu_layout layout;
-    video_range    range;
-    int            rate_num, rate_den; /* frames per second, as y4m says; 0: it doesn't */
-    unsigned char *buffer; /* where video_read() puts what it copies; between two calls it may be exchanged for another */
-    long long      frames_read;
-    long long      frames_total; /* an estimate from the file's size; -1 when that isn't known */
-    int            is_whole;     /* the file has room for just so many frames */
-    char           error[VIDEO_NAME_SHOWN + 300];
-
-    /* Private. */
-    video_read_fn *read;
-    void          *user;
-    FILE          *file;
-    int            is_y4m;
-    int            failed; /* the source reported an error, kept apart from its end */
-    long long      bytes_read;
-    long long      file_bytes;               /* of a file that can seek; else 0 */
-    size_t         luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
-    size_t         skipped_bytes;            /* of every frame, after what is kept */
-    long long      start;                    /* where in the file byte 0 is */
-    void          *map;                      /* what is mapped of the file; NULL: nothing */
-    size_t         map_bytes;
-    unsigned char *planes;                   /* of the frame that was read last */
-} video;
-
 static const video_sampling video_420 = {"4:2:0", VMAFGPU_420, 2, 2};
 static const video_sampling video_422 = {"4:2:2", VMAFGPU_422, 2, 1};
 static const video_sampling video_444 = {"4:4:4", VMAFGPU_444, 1, 1};
@@ -110,7 +28,7 @@ static const video_sampling video_400 = {"4:0:0", VMAFGPU_400, 0, 0};
 static const video_sampling video_411 = {"4:1:1", VMAFGPU_400, 4, 1};
 
 /* Writes `title sentence` and returns `result`. */
-static inline video_result video_fail(video *v, video_result result, const char *format, ...) {
+static video_result video_fail(video *v, video_result result, const char *format, ...) {
     int used = snprintf(v->error, sizeof v->error, "%s ", v->title);
     va_list arguments;
     va_start(arguments, format);
@@ -123,14 +41,14 @@ static inline video_result video_fail(video *v, video_result result, const char 
 
 /* ---- bytes ---- */
 
-static inline ptrdiff_t video_read_file(void *user, void *buffer, size_t size) {
+static ptrdiff_t video_read_file(void *user, void *buffer, size_t size) {
     FILE *file = (FILE *)user;
     size_t count = fread(buffer, 1, size, file);
     return count == 0 && ferror(file) ? -1 : (ptrdiff_t)count;
 }
 
 /* As many of `size` bytes as there are before the end or a failure. */
-static inline size_t video_fill(video *v, void *buffer, size_t size) {
+static size_t video_fill(video *v, void *buffer, size_t size) {
     size_t done = 0;
     while (done < size) {
         ptrdiff_t count = v->read(v->user, (unsigned char *)buffer + done, size - done);
@@ -145,7 +63,7 @@ static inline size_t video_fill(video *v, void *buffer, size_t size) {
 }
 
 /* Passes over bytes that nobody wants; a pipe cannot seek. Returns how many there were. */
-static inline size_t video_discard(video *v, size_t size) {
+static size_t video_discard(video *v, size_t size) {
     unsigned char waste[16384];
     size_t done = 0;
     if (size <= LONG_MAX && v->file_bytes - v->bytes_read >= (long long)size &&
@@ -165,7 +83,7 @@ static inline size_t video_discard(video *v, size_t size) {
 }
 
 /* The bytes ran out before a frame or a header was whole: was it the end or a failure? */
-static inline video_result video_ran_out(video *v, const char *where) {
+static video_result video_ran_out(video *v, const char *where) {
     if (v->failed) {
         return video_fail(v, VIDEO_ERROR, "cannot be read (%s)", errno ? strerror(errno) : "input error");
     }
@@ -178,7 +96,7 @@ static inline video_result video_ran_out(video *v, const char *where) {
 /* ---- y4m ---- */
 
 /* Reads a line and leaves its line feed out. VIDEO_END: there was not one more byte. */
-static inline video_result video_line(video *v, char line[VIDEO_LINE]) {
+static video_result video_line(video *v, char line[VIDEO_LINE]) {
     for (size_t i = 0; i < VIDEO_LINE; i++) {
         if (video_fill(v, line + i, 1) == 0) {
             line[i] = '\0';
@@ -196,12 +114,12 @@ static inline video_result video_line(video *v, char line[VIDEO_LINE]) {
 static const char video_y4m_magic[] = "YUV4MPEG2";
 enum { VIDEO_MAGIC_LENGTH = sizeof video_y4m_magic - 1 };
 
-static inline int video_is_y4m_magic(const void *bytes) {
+static int video_is_y4m_magic(const void *bytes) {
     return memcmp(bytes, video_y4m_magic, VIDEO_MAGIC_LENGTH) == 0;
 }
 
 /* A whole word of decimal digits, or -1; huge numbers come back as something just as useless but in range. */
-static inline int video_number(const char *text) {
+static int video_number(const char *text) {
     int value = 0;
     if (*text == '\0') {
         return -1;
@@ -222,7 +140,7 @@ typedef struct video_y4m_format {
     int                   alpha; /* a fourth plane, as large as luma */
 } video_y4m_format;
 
-static inline video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
+static video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
     static const video_y4m_format formats[] = {
         {"420", &video_420, 0, 0},      {"420jpeg", &video_420, 0, 0}, {"420mpeg2", &video_420, 0, 0},
         {"420paldv", &video_420, 0, 0}, {"422", &video_422, 0, 0},     {"444", &video_444, 0, 0},
@@ -252,7 +170,7 @@ static inline video_result video_y4m_colour(video *v, const char *tag, int *alph
     return video_fail(v, VIDEO_ERROR, "has the y4m colour format \"%.40s\", which is not supported", tag);
 }
 
-static inline video_result video_y4m_interlacing(video *v, const char *value) {
+static video_result video_y4m_interlacing(video *v, const char *value) {
     if (*value == 'p' || *value == '?' || *value == '\0') {
         return VIDEO_OK;
     }
@@ -260,7 +178,7 @@ static inline video_result video_y4m_interlacing(video *v, const char *value) {
 }
 
 /* X tags are comments, but for what some programs agreed on. */
-static inline void video_y4m_comment(video *v, const char *value) {
+static void video_y4m_comment(video *v, const char *value) {
     if (strcmp(value, "COLORRANGE=FULL") == 0) {
         v->range = VIDEO_RANGE_FULL;
     } else if (strcmp(value, "COLORRANGE=LIMITED") == 0) {
@@ -269,7 +187,7 @@ static inline void video_y4m_comment(video *v, const char *value) {
 }
 
 /* NUMBER:NUMBER, or nothing that is known. */
-static inline void video_y4m_rate(video *v, char *value) {
+static void video_y4m_rate(video *v, char *value) {
     char *colon = strchr(value, ':');
     if (colon) {
         *colon = '\0';
@@ -282,7 +200,7 @@ static inline void video_y4m_rate(video *v, char *value) {
 }
 
 /* The tags that matter here are W, H, I, C, F and X; A says nothing about the samples. */
-static inline video_result video_y4m_tags(video *v, char *tags, int *width, int *height, int *alpha) {
+static video_result video_y4m_tags(video *v, char *tags, int *width, int *height, int *alpha) {
     video_result result = video_y4m_colour(v, "420", alpha); /* what a file without a C tag holds */
     while (result == VIDEO_OK && *tags) {
         size_t length = strcspn(tags, " ");
@@ -302,7 +220,7 @@ static inline video_result video_y4m_tags(video *v, char *tags, int *width, int 
     return result;
 }
 
-static inline video_result video_y4m_header(video *v, int *width, int *height, int *alpha) {
+static video_result video_y4m_header(video *v, int *width, int *height, int *alpha) {
     char line[VIDEO_LINE];
     size_t count = video_fill(v, line, VIDEO_MAGIC_LENGTH);
     if (v->failed || count == 0) {
@@ -321,7 +239,7 @@ static inline video_result video_y4m_header(video *v, int *width, int *height, i
 
 /* ---- opening ---- */
 
-static inline video_result video_raw_format(video *v, const video_raw *raw) {
+static video_result video_raw_format(video *v, const video_raw *raw) {
     static const video_sampling *const samplings[] = {&video_420, &video_422, &video_444, &video_400};
     for (size_t i = 0; i < sizeof samplings / sizeof samplings[0]; i++) {
         if (samplings[i]->chroma == raw->chroma) {
@@ -336,21 +254,18 @@ static inline video_result video_raw_format(video *v, const video_raw *raw) {
     return VIDEO_OK;
 }
 
-/* One side of a chroma plane. libvmaf reads raw video of odd size with the halves rounded down, and its users'
- * files follow; y4m rounds up, as every other program writes it. */
-static inline size_t video_chroma_side(const video *v, int side, int divisor) {
+size_t video_chroma_side(const video *v, int side, int divisor) {
     if (divisor == 0) {
         return 0;
     }
     return (size_t)((v->is_y4m ? side + divisor - 1 : side) / divisor);
 }
 
-/* What is kept of a frame. */
-static inline size_t video_frame_bytes(const video *v) {
+size_t video_frame_bytes(const video *v) {
     return v->luma_bytes + 2 * v->chroma_bytes;
 }
 
-static inline video_result video_set_size(video *v, int width, int height, int alpha, int luma_only) {
+static video_result video_set_size(video *v, int width, int height, int alpha, int luma_only) {
     if (width < VIDEO_MIN_SIDE || height < VIDEO_MIN_SIDE || width > VIDEO_MAX_SIDE || height > VIDEO_MAX_SIDE) {
         return video_fail(v, VIDEO_ERROR, "has no usable size: width and height must be from %d to %d", VIDEO_MIN_SIDE,
                           VIDEO_MAX_SIDE);
@@ -374,8 +289,7 @@ static inline video_result video_set_size(video *v, int width, int height, int a
     return VIDEO_OK;
 }
 
-/* `name` is a path, or "-" for standard input. */
-static inline void video_start(video *v, const char *name) {
+void video_start(video *v, const char *name) {
     size_t length = strlen(name);
     memset(v, 0, sizeof *v);
     v->frames_total = -1;
@@ -386,9 +300,7 @@ static inline void video_start(video *v, const char *name) {
     }
 }
 
-/* Reads the header of what was opened, and makes room for a frame. `raw` is NULL for y4m; with luma_only the chroma is
- * read over and not kept. */
-static inline video_result video_begin(video *v, const video_raw *raw, int luma_only) {
+video_result video_begin(video *v, const video_raw *raw, int luma_only) {
     int width = raw ? raw->width : 0, height = raw ? raw->height : 0, alpha = 0;
     v->is_y4m = !raw;
     video_result result = raw ? video_raw_format(v, raw) : video_y4m_header(v, &width, &height, &alpha);
@@ -404,9 +316,8 @@ static inline video_result video_begin(video *v, const video_raw *raw, int luma_
     return result;
 }
 
-/* Opens a source of bytes; otherwise as video_open(). */
-static inline video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user,
-                                             const video_raw *raw, int luma_only) {
+video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user,
+                               const video_raw *raw, int luma_only) {
     video_start(v, name);
     v->read = read;
     v->user = user;
@@ -414,7 +325,7 @@ static inline video_result video_open_source(video *v, const char *name, video_r
 }
 
 /* Bytes from here to the end of a regular file; 0 when that isn't known. */
-static inline long long video_file_size(FILE *file, long long *at) {
+static long long video_file_size(FILE *file, long long *at) {
 #ifdef _WIN32
     long long start = _ftelli64(file);
     long long end = start >= 0 && _fseeki64(file, 0, SEEK_END) == 0 ? _ftelli64(file) : -1;
@@ -428,9 +339,7 @@ static inline long long video_file_size(FILE *file, long long *at) {
     return back == 0 && end > start ? (long long)end - (long long)start : 0;
 }
 
-/* Opens a file, a FIFO or, as "-", standard input, and reads nothing: whoever writes several FIFOs may wait until all of
- * them are open before it writes to the first. video_close() is due whatever the result. */
-static inline video_result video_open_file(video *v, const char *path) {
+video_result video_open_file(video *v, const char *path) {
     int is_stdin = strcmp(path, "-") == 0;
     video_start(v, path);
     v->file = is_stdin ? stdin : fopen(path, "rb");
@@ -449,13 +358,12 @@ static inline video_result video_open_file(video *v, const char *path) {
     return VIDEO_OK;
 }
 
-/* Both: opens a file and reads its header. video_close() is due whatever the result. */
-static inline video_result video_open(video *v, const char *path, const video_raw *raw, int luma_only) {
+video_result video_open(video *v, const char *path, const video_raw *raw, int luma_only) {
     video_result result = video_open_file(v, path);
     return result == VIDEO_OK ? video_begin(v, raw, luma_only) : result;
 }
 
-static inline void video_unmap(video *v) {
+static void video_unmap(video *v) {
 #ifdef VIDEO_MAP
     if (v->map) {
         munmap(v->map, v->map_bytes);
@@ -464,7 +372,7 @@ static inline void video_unmap(video *v) {
     v->map = NULL;
 }
 
-static inline void video_close(video *v) {
+void video_close(video *v) {
     video_unmap(v);
     free(v->buffer);
     v->buffer = NULL;
@@ -476,7 +384,7 @@ static inline void video_close(video *v) {
 
 /* ---- frames ---- */
 
-static inline video_result video_frame_line(video *v) {
+static video_result video_frame_line(video *v) {
     char line[VIDEO_LINE];
     video_result result = video_line(v, line);
     if (result == VIDEO_OK && (strncmp(line, "FRAME", 5) != 0 || (line[5] != '\0' && line[5] != ' '))) {
@@ -490,7 +398,7 @@ static inline video_result video_frame_line(video *v) {
 }
 
 /* Lets `planes` be the next `size` bytes of a file that has them. 0 if there is no file, or they cannot be mapped. */
-static inline int video_map(video *v, size_t size) {
+static int video_map(video *v, size_t size) {
 #ifdef VIDEO_MAP
     struct stat now;
     long long at = v->start + v->bytes_read, page = sysconf(_SC_PAGESIZE);
@@ -513,8 +421,7 @@ static inline int video_map(video *v, size_t size) {
 
 #define VIDEO_NOT_RAW "is a y4m file, not raw video: it says its width, height, pixel format and bit depth itself"
 
-/* Reads the next frame; what the one before it held is gone. */
-static inline video_result video_read(video *v) {
+video_result video_read(video *v) {
     video_unmap(v);
     video_result result = v->is_y4m ? video_frame_line(v) : VIDEO_OK;
     if (result != VIDEO_OK) {
@@ -544,14 +451,12 @@ static inline video_result video_read(video *v) {
 }
 
 #ifdef VIDEO_MAP
-/* Whether frames can be found without being read. */
-static inline int video_is_file(const video *v) {
+int video_is_file(const video *v) {
     struct stat now;
     return v->file && v->file_bytes > 0 && fstat(fileno(v->file), &now) == 0 && S_ISREG(now.st_mode);
 }
 
-/* Reads `size` bytes of a file, on any thread. Returns how many there are, or -1. */
-static inline ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size) {
+ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size) {
     size_t done = 0;
     while (done < size) {
         ssize_t count = pread(fileno(v->file), (char *)to + done, size - done, (off_t)(at + (long long)done));
@@ -567,7 +472,7 @@ static inline ptrdiff_t video_fetch(const video *v, long long at, void *to, size
 }
 
 /* Passes over the line before a frame. Nearly always it is this one. */
-static inline video_result video_locate_line(video *v) {
+static video_result video_locate_line(video *v) {
     static const char usual[] = "FRAME\n";
     enum { LENGTH = sizeof usual - 1 };
     char line[LENGTH];
@@ -579,8 +484,7 @@ static inline video_result video_locate_line(video *v) {
     return v->failed ? video_ran_out(v, "frame") : video_frame_line(v);
 }
 
-/* Whether a file has become longer since somebody looked. */
-static inline int video_has_grown(video *v) {
+int video_has_grown(video *v) {
     struct stat now;
     long long known = v->file_bytes;
     if (fstat(fileno(v->file), &now) == 0) {
@@ -589,7 +493,7 @@ static inline int video_has_grown(video *v) {
     return v->file_bytes > known;
 }
 
-static inline video_result video_locate_planes(video *v, long long *at) {
+static video_result video_locate_planes(video *v, long long *at) {
     char magic[VIDEO_MAGIC_LENGTH];
     long long bytes = (long long)(video_frame_bytes(v) + v->skipped_bytes);
     video_result result = v->is_y4m ? video_locate_line(v) : VIDEO_OK;
@@ -612,9 +516,7 @@ static inline video_result video_locate_planes(video *v, long long *at) {
     return VIDEO_OK;
 }
 
-/* Finds the next frame of a file and passes over it: its planes, one behind the other, begin at *at, and the file has all of
- * them. Otherwise as video_read(), which cannot be called any more; but a file that has grown may be asked again. */
-static inline video_result video_locate(video *v, long long *at) {
+video_result video_locate(video *v, long long *at) {
     long long begin = v->bytes_read;
     video_result result = video_locate_planes(v, at);
     if (result != VIDEO_OK) {
@@ -623,8 +525,7 @@ static inline video_result video_locate(video *v, long long *at) {
     return result;
 }
 
-/* The sentence for a frame that was there when it was found and is not any more. error: of the system; below 0: the file ended. */
-static inline video_result video_lose(video *v, long long frame, int error) {
+video_result video_lose(video *v, long long frame, int error) {
     if (error > 0) {
         return video_fail(v, VIDEO_ERROR, "cannot be read (%s)", strerror(error));
     }
@@ -632,8 +533,7 @@ static inline video_result video_lose(video *v, long long frame, int error) {
 }
 #endif
 
-/* A config for frames of this format, with defaults in every other field. */
-static inline vmafgpu_config video_config(const video *v) {
+vmafgpu_config video_config(const video *v) {
     vmafgpu_config config;
     memset(&config, 0, sizeof config);
     config.width = v->width;
@@ -644,8 +544,7 @@ static inline vmafgpu_config video_config(const video *v) {
     return config;
 }
 
-/* The planes of a frame that lies at `planes`. */
-static inline vmafgpu_frame video_frame_at(const video *v, unsigned char *planes) {
+vmafgpu_frame video_frame_at(const video *v, unsigned char *planes) {
     vmafgpu_frame frame = {{planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
     frame.pitch[0] = (ptrdiff_t)v->width * v->bytes_per_sample;
     if (v->chroma_bytes > 0) {
@@ -659,9 +558,6 @@ static inline vmafgpu_frame video_frame_at(const video *v, unsigned char *planes
     return frame;
 }
 
-/* The planes of the frame that was read last. */
-static inline vmafgpu_frame video_frame(const video *v) {
+vmafgpu_frame video_frame(const video *v) {
     return video_frame_at(v, v->planes);
 }
-
-#endif /* VMAFGPU_EXAMPLES_VIDEO_H */

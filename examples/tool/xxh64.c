@@ -1,11 +1,6 @@
-/* xxh64.h: XXH64 with seed 0, as `xxhsum -H1` prints it, of bytes that come in pieces.
- *
- * To be included by one file of a program. Everything is static and inline.
- */
-#ifndef XXH64_H
-#define XXH64_H
+/* xxh64.c: see xxh64.h. */
+#include "xxh64.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -15,16 +10,11 @@
 #define XXH64_P4 0x85ebca77c2b2ae63u
 #define XXH64_P5 0x27d4eb2f165667c5u
 
-typedef struct xxh64 {
-    uint64_t      lanes[4], size;
-    unsigned char rest[32]; /* what does not make up 32 bytes yet */
-} xxh64;
-
-static inline uint64_t xxh64_turn(uint64_t x, int bits) {
+static uint64_t xxh64_turn(uint64_t x, int bits) {
     return x << bits | x >> (64 - bits);
 }
 
-static inline uint64_t xxh64_load(const unsigned char *p, int bytes) {
+static uint64_t xxh64_load(const unsigned char *p, int bytes) {
     uint64_t value = 0;
     for (int i = bytes - 1; i >= 0; i--) {
         value = value << 8 | p[i];
@@ -32,24 +22,24 @@ static inline uint64_t xxh64_load(const unsigned char *p, int bytes) {
     return value;
 }
 
-static inline uint64_t xxh64_round(uint64_t lane, uint64_t input) {
+static uint64_t xxh64_round(uint64_t lane, uint64_t input) {
     return xxh64_turn(lane + input * XXH64_P2, 31) * XXH64_P1;
 }
 
-static inline void xxh64_start(xxh64 *h) {
+void xxh64_start(xxh64 *h) {
     memset(h, 0, sizeof *h);
     h->lanes[0] = XXH64_P1 + XXH64_P2;
     h->lanes[1] = XXH64_P2;
     h->lanes[3] = 0 - XXH64_P1;
 }
 
-static inline void xxh64_stripe(xxh64 *h, const unsigned char *p) {
+static void xxh64_stripe(xxh64 *h, const unsigned char *p) {
     for (int i = 0; i < 4; i++) {
         h->lanes[i] = xxh64_round(h->lanes[i], xxh64_load(p + 8 * i, 8));
     }
 }
 
-static inline void xxh64_add(xxh64 *h, const void *data, size_t size) {
+void xxh64_add(xxh64 *h, const void *data, size_t size) {
     const unsigned char *p = (const unsigned char *)data;
     size_t kept = (size_t)(h->size % 32);
     h->size += size;
@@ -69,7 +59,7 @@ static inline void xxh64_add(xxh64 *h, const void *data, size_t size) {
     memcpy(h->rest, p, size);
 }
 
-static inline uint64_t xxh64_end(const xxh64 *h) {
+uint64_t xxh64_end(const xxh64 *h) {
     const unsigned char *p = h->rest;
     size_t left = (size_t)(h->size % 32);
     uint64_t sum = h->lanes[2] + XXH64_P5;
@@ -97,5 +87,3 @@ static inline uint64_t xxh64_end(const xxh64 *h) {
     sum = (sum ^ sum >> 29) * XXH64_P3;
     return sum ^ sum >> 32;
 }
-
-#endif /* XXH64_H */

@@ -18,7 +18,7 @@
  * The first rank deals: the thread that MPI knows waits for the others, 1 ms at a time, and another one scores. So no processor is lost.
  */
 #define VMAFGPU_TOOL_WITHOUT_MAIN
-#include "vmafgpu.c"
+#include "../main.c"
 
 #include <mpi.h>
 

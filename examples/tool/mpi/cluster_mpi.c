@@ -17,10 +17,30 @@
  *
  * The first rank deals: the thread that MPI knows waits for the others, 1 ms at a time, and another one scores. So no processor is lost.
  */
-#define VMAFGPU_TOOL_WITHOUT_MAIN
-#include "../main.c"
+#include "../system.h"
 
+#define VMAFGPU_IMPLEMENTATION
+#include "../../../vmafgpu.h"
+#include "../check.h"
+#include "../destination.h"
+#include "../files.h"
+#include "../input.h"
+#include "../join.h"
+#include "../message.h"
+#include "../options.h"
+#include "../run.h"
+#include "../signals.h"
+
+#include <errno.h>
 #include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { TAG_REPORT = 1, TAG_PART = 2, TAG_TASK = 3, MOST_TRIES = 3, SEGMENT_FRAMES = 48, PIECE = 1 << 16 };
 
@@ -74,7 +94,7 @@ static void tell_missing(const cluster *c) {
 static void end_cluster(int number) {
     ssize_t written = write(STANDARD_ERROR, missing_text, strlen(missing_text));
     (void)written;
-    remove_temporaries();
+    tool_remove_temporaries();
     raise(number); /* its handler is the default again */
 }
 
@@ -109,7 +129,7 @@ static int split_line(char *line, char **words) {
 
 static int read_list(cluster *c, const char *path) {
     size_t size;
-    char *text = read_text_file(path, &size), *end = text ? text + size : NULL;
+    char *text = tool_read_text_file(path, &size), *end = text ? text + size : NULL;
     if (!text) {
         return 0;
     }
@@ -120,7 +140,7 @@ static int read_list(cluster *c, const char *path) {
         size_t length = strcspn(line, "\n");
         job *jobs = (job *)realloc(c->jobs, sizeof *jobs * ((size_t)c->job_count + 1)), *j;
         if (!jobs) {
-            return out_of_memory();
+            return tool_out_of_memory();
         }
         c->jobs = jobs;
         j = &jobs[c->job_count];
@@ -128,14 +148,14 @@ static int read_list(cluster *c, const char *path) {
         line[length] = '\0';
         j->argv = (char **)malloc(sizeof *j->argv * (length / 2 + 8));
         if (!j->argv) {
-            return out_of_memory();
+            return tool_out_of_memory();
         }
         j->argv[0] = line; /* nobody looks at it */
         j->argc = 1 + split_line(line, j->argv + 1);
         c->job_count += j->argc > 1;
         line += length + 1;
     }
-    return c->job_count > 0 || fail("the list \"%s\" has no jobs", path);
+    return c->job_count > 0 || tool_fail("the list \"%s\" has no jobs", path);
 }
 
 static void start_options(options *o, const job *j) {
@@ -144,7 +164,7 @@ static void start_options(options *o, const job *j) {
     o->is_plain = 1; /* an MPI may give its ranks what looks like a terminal */
     o->argc = j->argc;
     o->argv = j->argv;
-    strict_failures = note_count = 0;
+    tool_messages.strict_failures = tool_messages.note_count = 0;
 }
 
 /* How many segments a job is worth. 0 after a message: it cannot be done. */
@@ -153,25 +173,25 @@ static int plan_job(cluster *c, int number, int64_t segments) {
     options o;
     video v;
     start_options(&o, j);
-    int ok = parse_arguments(&o, j->argc, j->argv);
+    int ok = tool_parse_arguments(&o, j->argc, j->argv);
     if (ok && (o.segments || o.join || o.html || o.state || o.plot)) {
-        ok = fail("jobs cannot have --segment, --join, --html, --state or --plot");
+        ok = tool_fail("jobs cannot have --segment, --join, --html, --state or --plot");
     }
-    ok = ok && check_options(&o);
+    ok = ok && tool_check_options(&o);
     if (ok) {
-        ok = (video_open_file(&v, o.reference) == VIDEO_OK && begin_video(&v, &o) == VIDEO_OK) || fail("%s", v.error);
+        ok = (video_open_file(&v, o.reference) == VIDEO_OK && tool_begin_video(&v, &o) == VIDEO_OK) || tool_fail("%s", v.error);
         int64_t most = v.frames_total / SEGMENT_FRAMES;
         j->segments = segments > 0 ? segments : most < 1 ? 1 : most < 4 * c->size ? most : 4 * c->size;
         video_close(&v);
     }
-    free_options(&o);
+    tool_free_options(&o);
     if (!ok) {
-        return fail("job %d cannot be done", number + 1);
+        return tool_fail("job %d cannot be done", number + 1);
     }
     j->state = (char *)calloc((size_t)j->segments, 1);
     j->tries = (char *)calloc((size_t)j->segments, 1);
     j->last = (int *)calloc((size_t)j->segments, sizeof *j->last);
-    return (j->state && j->tries && j->last) || out_of_memory();
+    return (j->state && j->tries && j->last) || tool_out_of_memory();
 }
 
 static void part_path(const cluster *c, char *path, size_t size, int64_t job_number, int64_t segment) {
@@ -187,8 +207,8 @@ static int score_segment(const cluster *c, const message *task) {
     options o;
     part_path(c, path, sizeof path, task->job, task->segment);
     start_options(&o, j);
-    int ok = parse_arguments(&o, j->argc, j->argv);
-    is_strict = o.strict;
+    int ok = tool_parse_arguments(&o, j->argc, j->argv);
+    tool_messages.is_strict = o.strict;
     o.segment = task->segment;
     o.segments = task->segments;
     o.quiet = 1;
@@ -199,8 +219,8 @@ static int score_segment(const cluster *c, const message *task) {
         o.gpus[0] = c->local_rank % c->gpus;
         o.gpu_count = 1;
     }
-    ok = ok && check_options(&o) && score(&o);
-    free_options(&o);
+    ok = ok && tool_check_options(&o) && tool_score(&o);
+    tool_free_options(&o);
     return ok;
 }
 
@@ -210,8 +230,8 @@ static int join_job(const cluster *c, int64_t number) {
     options o;
     char *paths = (char *)malloc(600 * (size_t)j->segments);
     start_options(&o, j);
-    int ok = paths && parse_arguments(&o, j->argc, j->argv);
-    is_strict = 0; /* what there was to say was said */
+    int ok = paths && tool_parse_arguments(&o, j->argc, j->argv);
+    tool_messages.is_strict = 0; /* what there was to say was said */
     o.join = (const char **)malloc(sizeof *o.join * (size_t)j->segments);
     for (int64_t i = 0; ok && i < j->segments && o.join; i++) {
         part_path(c, paths + 600 * i, 600, number, i + 1);
@@ -219,11 +239,11 @@ static int join_job(const cluster *c, int64_t number) {
     }
     o.reference = NULL;
     o.distorted.count = 0;
-    ok = ok && o.join && check_options(&o) && join(&o);
+    ok = ok && o.join && tool_check_options(&o) && tool_join(&o);
     for (int i = 0; i < o.join_count; i++) {
         remove(o.join[i]);
     }
-    free_options(&o);
+    tool_free_options(&o);
     free(paths);
     return ok;
 }
@@ -256,7 +276,7 @@ static FILE *open_part(const char *path, int64_t *size) {
         fclose(in);
         in = NULL;
     }
-    return in ? in : (fail("a part cannot be read from \"%s\" (%s)", path, strerror(errno)), NULL);
+    return in ? in : (tool_fail("a part cannot be read from \"%s\" (%s)", path, strerror(errno)), NULL);
 }
 
 /* Sends the rows in messages of PIECE bytes. A shorter one before the end means that the file cannot be read on. */
@@ -377,8 +397,8 @@ static void give_up(cluster *c, int64_t number, const char *why) {
     if (!j->is_given_up) {
         j->is_given_up = 1;
         c->failures++;
-        fail("job %lld has no report: %s; %lld of its %lld segments are done", (long long)number + 1, why, (long long)j->done,
-             (long long)j->segments);
+        tool_fail("job %lld has no report: %s; %lld of its %lld segments are done", (long long)number + 1, why, (long long)j->done,
+                  (long long)j->segments);
     }
 }
 
@@ -391,8 +411,8 @@ static void take_back(cluster *c, const message *task, int rank, const char *hos
     }
     job *j = &c->jobs[task->job];
     int is_last = j->tries[task->segment - 1] >= MOST_TRIES || (ranks_left < 2 && j->last[task->segment - 1] == rank);
-    fail("rank %d (%s) %s segment %lld of %lld of job %lld%s", rank, host, how, (long long)task->segment, (long long)task->segments,
-         (long long)task->job + 1, is_last ? "" : "; another one will do it");
+    tool_fail("rank %d (%s) %s segment %lld of %lld of job %lld%s", rank, host, how, (long long)task->segment, (long long)task->segments,
+              (long long)task->job + 1, is_last ? "" : "; another one will do it");
     j->state[task->segment - 1] = 0;
     if (is_last) {
         j->state[task->segment - 1] = 3;
@@ -421,7 +441,7 @@ static receipt receive_part(const cluster *c, const message *report, int rank) {
         result = count == wanted ? RECEIVED : NOT_READ;
         ok = ok && fwrite(bytes, 1, (size_t)count, out) == (size_t)count;
     }
-    ok = (out && fclose(out) == 0 && ok) || fail("a part cannot be written to \"%s\" (%s)", path, strerror(errno));
+    ok = (out && fclose(out) == 0 && ok) || tool_fail("a part cannot be written to \"%s\" (%s)", path, strerror(errno));
     return result == RECEIVED && !ok ? NOT_WRITTEN : result;
 }
 
@@ -447,7 +467,7 @@ static void lose_helper(cluster *c, helper *h, int rank, const char *host, int *
     if (h->task.what == WORD_SCORE) {
         take_back(c, &h->task, rank, host, "is gone with", *left);
     } else {
-        fail("rank %d (%s) is gone", rank, host);
+        tool_fail("rank %d (%s) is gone", rank, host);
     }
 }
 
@@ -540,7 +560,7 @@ static int lead(cluster *c, const char *hosts) {
     end.what = WORD_END;
     if (!helpers || pthread_mutex_init(&c->lock, NULL) != 0 || pthread_cond_init(&c->changed, NULL) != 0 ||
         pthread_create(&worker, NULL, first_work, c) != 0) {
-        return out_of_memory();
+        return tool_out_of_memory();
     }
     deal(c, helpers, hosts);
     int left = c->size;
@@ -573,17 +593,17 @@ static int read_arguments(cluster *c, int argc, char **argv, int64_t *segments) 
         if ((is_segments || strcmp(argv[i], "--gpus") == 0) && i + 1 < argc) {
             long number = strtol(argv[++i], NULL, 10);
             if (number < 1 || number > 100000) {
-                return fail("%s needs a number from 1 to 100000", argv[i - 1]);
+                return tool_fail("%s needs a number from 1 to 100000", argv[i - 1]);
             }
             *segments = is_segments ? number : *segments;
             c->gpus = is_segments ? c->gpus : (int)number;
         } else if (argv[i][0] == '-' || list) {
-            return fail("cluster_mpi takes a list of jobs, --segments N and --gpus N, not \"%s\"", argv[i]);
+            return tool_fail("cluster_mpi takes a list of jobs, --segments N and --gpus N, not \"%s\"", argv[i]);
         } else {
             list = argv[i];
         }
     }
-    return list ? read_list(c, list) : fail("cluster_mpi needs a list of jobs");
+    return list ? read_list(c, list) : tool_fail("cluster_mpi needs a list of jobs");
 }
 
 int main(int argc, char **argv) {
@@ -593,8 +613,8 @@ int main(int argc, char **argv) {
     int64_t segments = 0;
     char host[MPI_MAX_PROCESSOR_NAME] = "", *hosts;
     memset(&c, 0, sizeof c);
-    fill_standard_files();
-    watch();
+    tool_fill_standard_files();
+    tool_watch();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
@@ -613,7 +633,7 @@ int main(int argc, char **argv) {
     }
     MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD); /* one sentence, not one of each rank */
     if (ok && c.rank > 0) {
-        ok = read_arguments(&c, argc, argv, &segments) || fail("rank %d (%s) cannot read the list", c.rank, host);
+        ok = read_arguments(&c, argc, argv, &segments) || tool_fail("rank %d (%s) cannot read the list", c.rank, host);
     }
     MPI_Allreduce(&ok, &all_ok, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (all_ok && c.rank == 0) {

@@ -204,7 +204,7 @@
  *   vmaf_score_pooled                         vmafgpu_pool() of any column, and vmafgpu_percentile(), over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
  *   vmaf_feature_score_pooled
- *   vmaf_write_output                         none in the library: examples/tool/report.h writes the same files
+ *   vmaf_write_output                         none in the library: examples/tool/report.c writes the same files
  *   vmaf_close                                vmafgpu_close(); vmafgpu_reset() for another clip
  *   vmaf_version                              vmafgpu_version()
  *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.context

@@ -328,7 +328,8 @@ static align_range align_locate(const align_problem *p, int64_t at, int64_t begi
 }
 
 /* A frame at an end of what corresponds, beside frames without counterpart, that fits far worse than the one beside it. */
-static int align_doubt_end(const align_problem *p, alignment *a, const int *path, int64_t j, int64_t inside, int64_t outside) {
+static int align_doubt_end(const align_problem *p, alignment *a, const int *path, int64_t j, int64_t inside,
+                           int64_t outside) {
     if (j < 0 || inside < 0 || inside >= p->distorted_count || outside < 0 || outside >= p->distorted_count) {
         return 1;
     }
@@ -422,7 +423,8 @@ void align_free(alignment *a) {
     memset(a, 0, sizeof *a);
 }
 
-int align_find(alignment *a, const align_signature *reference, int64_t reference_count, const align_signature *distorted,
+int align_find(alignment *a, const align_signature *reference, int64_t reference_count,
+               const align_signature *distorted,
                int64_t distorted_count, int first, int count) {
     align_problem p = {reference, distorted, reference_count, distorted_count, first, count, NULL, NULL, 0};
     size_t frames = (size_t)distorted_count;

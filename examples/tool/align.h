@@ -72,7 +72,8 @@ void align_free(alignment *a);
 
 /* What `a` finds, for offsets from `first` to `first` + `count` - 1, 65535 of them at most. 0: no memory. align_free() is due
  * whatever the result. */
-int align_find(alignment *a, const align_signature *reference, int64_t reference_count, const align_signature *distorted,
+int align_find(alignment *a, const align_signature *reference, int64_t reference_count,
+               const align_signature *distorted,
                int64_t distorted_count, int first, int count);
 
 /* By what constant offset the frames fit far better than by `usual`; `usual` itself where there is no such. */

@@ -65,7 +65,8 @@ static int arrange_pictures(session *all, const options *o) {
         }
         if (!cut_is_on_grid(w, r)) {
             return tool_fail("--crop %d:%d:%d:%d does not begin on a chroma sample of %s: with %s chroma X%s must be even", w->width,
-                             w->height, w->x, w->y, r->title, r->sampling.name, r->sampling.chroma_y > 1 ? " and Y" : "");
+                             w->height, w->x, w->y, r->title, r->sampling.name,
+                             r->sampling.chroma_y > 1 ? " and Y" : "");
         }
         all->width = w->width;
         all->height = w->height;
@@ -103,7 +104,8 @@ static void check_lengths(session *all) {
             }
             tool_warn("the frame counts differ: %s has %lld, %s has %lld; %s, up to the end of the shortest",
                       r->title, r->frames_total, d->title, d->frames_total, scored);
-            int is_shorter = r->frames_total - tool_frames_to_skip(all->o, 0) > d->frames_total - tool_frames_to_skip(all->o, i);
+            int is_shorter = r->frames_total - tool_frames_to_skip(all->o, 0) >
+                             d->frames_total - tool_frames_to_skip(all->o, i);
             all->end_is_known[is_shorter ? i : 0] = 1;
         }
     }

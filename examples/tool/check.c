@@ -63,7 +63,8 @@ static int check_model_names(const options *o) {
     for (int i = 0; i < o->model_count; i++) {
         for (int j = 0; j < i; j++) {
             if (strcmp(tool_model_name(o, i), tool_model_name(o, j)) == 0) {
-                return tool_fail("two models are named \"%s\"; give each its own with --model name=TEXT", tool_model_name(o, i));
+                return tool_fail("two models are named \"%s\"; give each its own with --model name=TEXT",
+                                 tool_model_name(o, i));
             }
         }
     }
@@ -80,7 +81,8 @@ static int check_files(options *o) {
             return tool_fail("standard input is closed");
         }
         for (int k = 0; k < i; k++) {
-            if (inputs[i].file.kind == FILE_PIPE && tool_is_same_file(&inputs[i].file, &inputs[k].file) && from_stdin < 2) {
+            if (inputs[i].file.kind == FILE_PIPE && tool_is_same_file(&inputs[i].file, &inputs[k].file) &&
+                from_stdin < 2) {
                 return tool_fail("the %s %s and the %s %s are one pipe; each needs one of its own", inputs[k].what,
                                  inputs[k].title, inputs[i].what, inputs[i].title);
             }

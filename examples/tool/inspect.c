@@ -118,7 +118,8 @@ static int check_raw_picture(const session *all, int i) {
         rawsize_free(&s);
     }
     if (is_interleaved) {
-        tool_warn("the chroma samples of %s alternate between two planes, as in nv12; check --pixel_format (%s)", v->title,
+        tool_warn("the chroma samples of %s alternate between two planes, as in nv12; check --pixel_format (%s)",
+                  v->title,
                   all->o->pixel_format_name);
     }
     return !is_deep && !is_shallow && !other && !is_interleaved;
@@ -143,7 +144,8 @@ void tool_look_for_shift(const session *all) {
         free(distorted);
         if (offset != 0) {
             tool_warn("the first frames of %s fit those of %s far better if %d of the %s %s left out: --align %d compares what "
-                      "corresponds", d->title, r->title, offset < 0 ? -offset : offset, offset < 0 ? "former" : "latter",
+                      "corresponds", d->title, r->title, offset < 0 ? -offset : offset,
+                      offset < 0 ? "former" : "latter",
                       offset == 1 || offset == -1 ? "is" : "are", offset < 0 ? -offset + 2 : offset + 2);
         }
     }

@@ -119,7 +119,8 @@ static int report_joined(rows_file *all, options *o) {
         f->pairs = all->pairs;
         f->fps = all->seconds > 0 ? (double)all->pairs / all->seconds : 0;
     }
-    int ok = tool_open_destinations(o->destinations, tool_report_count(o)) && tool_report_all(NULL, o, reports, all->videos);
+    int ok = tool_open_destinations(o->destinations, tool_report_count(o)) && tool_report_all(NULL, o, reports,
+                                                                                              all->videos);
     return all->is_intact ? ok : tool_fail("a video was damaged: the frames before that are reported");
 }
 

@@ -118,7 +118,8 @@ static int apply_number(options *o, const option_row *row, const char *value) {
     errno = 0;
     long long number = strtoll(value, &end, 0);
     if (end == value || *end || errno || number < row->low || number > row->high) {
-        return tool_fail("option --%s needs a whole number from %lld to %lld, not \"%s\"", row->name, (long long)row->low,
+        return tool_fail("option --%s needs a whole number from %lld to %lld, not \"%s\"", row->name,
+                         (long long)row->low,
                          (long long)row->high, value);
     }
     *(int64_t *)option_target(o, row) = number;
@@ -169,12 +170,14 @@ static int apply_pixel_format(options *o, const option_row *row, const char *val
 
 static int apply_point(options *o, const option_row *row, const char *value) {
     return cut_parse((cut_point *)option_target(o, row), value) ||
-           tool_fail("option --%s needs a frame's number or a time such as 12.5s or 1:02.5, not \"%s\"", row->name, value);
+           tool_fail("option --%s needs a frame's number or a time such as 12.5s or 1:02.5, not \"%s\"", row->name,
+                     value);
 }
 
 static int apply_crop(options *o, const option_row *row, const char *value) {
     return cut_parse_window(&o->crop, value) ||
-           tool_fail("option --%s needs WIDTH:HEIGHT:X:Y or WIDTH:HEIGHT, %d or more wide and high, not \"%s\"", row->name,
+           tool_fail("option --%s needs WIDTH:HEIGHT:X:Y or WIDTH:HEIGHT, %d or more wide and high, not \"%s\"",
+                     row->name,
                      VIDEO_MIN_SIDE, value);
 }
 
@@ -271,7 +274,8 @@ static int apply_precision(options *o, const option_row *row, const char *value)
         char *end = NULL;
         long digits = strtol(value, &end, 10);
         if (end == value || *end || digits < 0 || digits > 30) {
-            return tool_fail("option --%s needs max, legacy or a number of decimals from 0 to 30, not \"%s\"", row->name,
+            return tool_fail("option --%s needs max, legacy or a number of decimals from 0 to 30, not \"%s\"",
+                             row->name,
                              value);
         }
         o->digits = (int)digits;
@@ -506,7 +510,8 @@ static int apply_preset(options *o, const option_row *row, const char *value) {
                       ? value[1] - '0'
                       : 0;
     if (strcmp(value, "proposed") == 0) {
-        return tool_fail("option --%s proposed is no longer there; versions are v1.0 to v%d.0", row->name, (int)row->high);
+        return tool_fail("option --%s proposed is no longer there; versions are v1.0 to v%d.0", row->name,
+                         (int)row->high);
     }
     if (!version) {
         return tool_fail(row->high > 1 ? "option --%s needs a version, v1.0 to v%d.0, not \"%s\""

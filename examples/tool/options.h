@@ -90,7 +90,7 @@ typedef struct options {
     int                     digits; /* after the point, or REPORT_DIGITS_... */
     int                     no_prediction, strict, quiet, self_test, version, help;
     int                     stdin_is_closed;
-    int                     ends_program; /* nothing comes after this run: a GPU that is still being opened is left to itself */
+    int                     ends_program; /* after this run: nobody waits for a GPU that is still being opened */
 } options;
 
 /* How many files of whatever kind are written at the end, and their names. */

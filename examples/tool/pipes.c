@@ -19,7 +19,8 @@
 #  include <signal.h>
 #endif
 
-enum { MAX_AHEAD = 24 << 20 }; /* bytes that are read of pipes before they are needed, where one frame of each is less */
+/* Bytes that are read of pipes before they are needed, where one frame of each is less. */
+enum { MAX_AHEAD = 24 << 20 };
 
 #ifdef READ_AHEAD
 int tool_make_lock(session *all) {

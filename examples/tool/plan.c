@@ -42,7 +42,8 @@ static void report_alignment(const session *all, int i, const alignment *a, int6
         const align_range *e = &a->doubts[k];
         tool_warn("the alignment of %s is not sure: frames %s fit as well or better with offsets %s, for too little moves, what "
                   "moves comes back, or more than --align %lld is needed%s", d->title, range_text(text, first + e->first, first + e->last),
-                  range_text(other, e->low, e->high), (long long)all->o->align, a->doubt_count > 1 ? "; so do others" : "");
+                  range_text(other, e->low, e->high), (long long)all->o->align,
+                  a->doubt_count > 1 ? "; so do others" : "");
     }
     if (a->doubt_count == 0 && a->unsure) {
         tool_warn("the alignment of %s is not sure: where frames were dropped or repeated is known as exactly as is said above",
@@ -82,7 +83,8 @@ typedef struct aligned_part {
 /* Finds the reference's frame for each of a distorted video, and writes it the other way round to `counterparts`. */
 static int align_video(session *all, int i, const aligned_part *r, int64_t *counterparts) {
     int64_t most = all->o->align + 2; /* two more, so that what is at the end of these is sure */
-    int64_t usual = tool_frames_to_skip(all->o, i) - tool_frames_to_skip(all->o, 0), expected = r->begin + usual, frames;
+    int64_t usual = tool_frames_to_skip(all->o, i) - tool_frames_to_skip(all->o, 0), expected = r->begin + usual,
+                                                                                           frames;
     int64_t first = expected > most ? expected - most : 0;
     align_signature *distorted = tool_sign_again(all, i, first, r->wanted < INT64_MAX ? expected - first + r->wanted + most : INT64_MAX,
                                                  1, &frames);
@@ -112,7 +114,8 @@ static int align_video(session *all, int i, const aligned_part *r, int64_t *coun
 }
 
 int tool_arrange_alignment(session *all) {
-    int64_t begin = tool_wanted_frame(all, 0, 0), more = 2 * (all->o->align + 2), *counterparts[1 + MAX_DISTORTED] = {NULL};
+    int64_t begin = tool_wanted_frame(all, 0, 0), more = 2 * (all->o->align + 2),
+                                          *counterparts[1 + MAX_DISTORTED] = {NULL};
     aligned_part r = {NULL, begin > more ? begin - more : 0, 0, begin, all->limit > 0 ? all->limit : INT64_MAX};
     video again;
     for (int i = 0; i <= all->count; i++) {

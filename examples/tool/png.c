@@ -159,7 +159,8 @@ static int png_paeth(int a, int b, int c) {
 }
 
 /* Each line with the filter that leaves the least. */
-static void png_filter(unsigned char *out, const unsigned char *line, const unsigned char *above, int bytes, int pixel) {
+static void png_filter(unsigned char *out, const unsigned char *line, const unsigned char *above, int bytes,
+                       int pixel) {
     unsigned best = ~0u;
     int best_filter = 0;
     for (int pass = 0; pass < 6; pass++) {

@@ -68,7 +68,8 @@ int tool_self_test(const options *o) {
         if (vmafgpu_open(&context, &config) != VMAFGPU_OK) {
             ok = tool_fail_library(vmafgpu_last_error(context));
         } else if (!*vmafgpu_device_name(context)) {
-            ok = tool_fail("there is no GPU to test: %s", o->backend ? "--backend is cpu" : vmafgpu_backend_note(context));
+            ok = tool_fail("there is no GPU to test: %s",
+                           o->backend ? "--backend is cpu" : vmafgpu_backend_note(context));
         } else if (backend == VMAFGPU_BACKEND_AUTO) {
             /* The others are on the same one; edits want it named. */
             backend = strcmp(vmafgpu_backend_name(context), "hip") == 0 ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;

@@ -179,7 +179,8 @@ static int plan_job(cluster *c, int number, int64_t segments) {
     }
     ok = ok && tool_check_options(&o);
     if (ok) {
-        ok = (video_open_file(&v, o.reference) == VIDEO_OK && tool_begin_video(&v, &o) == VIDEO_OK) || tool_fail("%s", v.error);
+        ok = (video_open_file(&v, o.reference) == VIDEO_OK && tool_begin_video(&v, &o) == VIDEO_OK) ||
+             tool_fail("%s", v.error);
         int64_t most = v.frames_total / SEGMENT_FRAMES;
         j->segments = segments > 0 ? segments : most < 1 ? 1 : most < 4 * c->size ? most : 4 * c->size;
         video_close(&v);

@@ -2,9 +2,9 @@
 #include "system.h"
 
 #include "check.h"
+#include "capacity.h"
 #include "destination.h"
 #include "files.h"
-#include "limits.h"
 #include "message.h"
 #include "options.h"
 

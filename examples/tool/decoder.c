@@ -2,10 +2,10 @@
 #include "system.h"
 
 #include "decoder.h"
+#include "capacity.h"
 #include "container.h"
 #include "files.h"
 #include "input.h"
-#include "limits.h"
 #include "message.h"
 #include "options.h"
 #include "video.h"

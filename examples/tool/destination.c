@@ -2,8 +2,8 @@
 #include "system.h"
 
 #include "destination.h"
+#include "capacity.h"
 #include "files.h"
-#include "limits.h"
 #include "message.h"
 #include "signals.h"
 

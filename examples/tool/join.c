@@ -2,9 +2,9 @@
 #include "system.h"
 
 #include "join.h"
+#include "capacity.h"
 #include "destination.h"
 #include "figures.h"
-#include "limits.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"

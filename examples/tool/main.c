@@ -19,7 +19,7 @@
  *   figures, output, page   reports, tables, curves, --html
  *   join, selftest          --join; --self-test and --version
  *
- * What these need: message, files, destination, progress, signals, limits.h, system.h. The names that they share begin with tool_.
+ * What these need: message, files, destination, progress, signals, capacity.h, system.h. The names that they share begin with tool_.
  *
  * These know nothing of the tool, and their names begin with their own: video reads videos; container recognises files; rawsize
  * checks the size of raw video; cut and scale take parts of pictures and scale them; align finds frames that correspond; scores

@@ -2,8 +2,8 @@
 #include "system.h"
 
 #include "options.h"
+#include "capacity.h"
 #include "cut.h"
-#include "limits.h"
 #include "message.h"
 #include "report.h"
 #include "scale.h"

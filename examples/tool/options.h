@@ -4,9 +4,9 @@
 
 #include "../../vmafgpu.h"
 
+#include "capacity.h"
 #include "cut.h"
 #include "destination.h"
-#include "limits.h"
 #include "report.h"
 #include "scale.h"
 

@@ -2,10 +2,10 @@
 #include "system.h"
 
 #include "output.h"
+#include "capacity.h"
 #include "destination.h"
 #include "figures.h"
 #include "files.h"
-#include "limits.h"
 #include "message.h"
 #include "options.h"
 #include "page.h"

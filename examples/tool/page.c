@@ -3,6 +3,7 @@
 
 #include "page.h"
 #include "align.h"
+#include "capacity.h"
 #include "container.h"
 #include "cut.h"
 #include "destination.h"
@@ -11,7 +12,6 @@
 #include "fingerprint.h"
 #include "html.h"
 #include "inspect.h"
-#include "limits.h"
 #include "message.h"
 #include "options.h"
 #include "progress.h"

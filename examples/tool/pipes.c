@@ -2,9 +2,9 @@
 #include "system.h"
 
 #include "pipes.h"
+#include "capacity.h"
 #include "files.h"
 #include "input.h"
-#include "limits.h"
 #include "options.h"
 #include "session.h"
 #include "signals.h"

@@ -3,8 +3,8 @@
 
 #include "plan.h"
 #include "align.h"
+#include "capacity.h"
 #include "inspect.h"
-#include "limits.h"
 #include "message.h"
 #include "session.h"
 #include "video.h"

@@ -2,7 +2,7 @@
 #include "system.h"
 
 #include "readers.h"
-#include "limits.h"
+#include "capacity.h"
 #include "pipes.h"
 #include "session.h"
 #include "signals.h"

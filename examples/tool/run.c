@@ -3,11 +3,11 @@
 
 #include "run.h"
 #include "arrange.h"
+#include "capacity.h"
 #include "decoder.h"
 #include "destination.h"
 #include "figures.h"
 #include "input.h"
-#include "limits.h"
 #include "maps.h"
 #include "message.h"
 #include "options.h"

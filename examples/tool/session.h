@@ -4,8 +4,8 @@
 
 #include "system.h"
 
+#include "capacity.h"
 #include "cut.h"
-#include "limits.h"
 #include "options.h"
 #include "rows.h"
 #include "scale.h"

@@ -1,6 +1,6 @@
-/* limits.h: how many of each thing the tool takes. */
-#ifndef TOOL_LIMITS_H
-#define TOOL_LIMITS_H
+/* capacity.h: how many of each thing the tool takes. */
+#ifndef TOOL_CAPACITY_H
+#define TOOL_CAPACITY_H
 
 enum {
     MAX_MODELS = 16,
@@ -13,4 +13,4 @@ enum {
     MAX_GPUS = 16
 };
 
-#endif /* TOOL_LIMITS_H */
+#endif /* TOOL_CAPACITY_H */

@@ -39,20 +39,23 @@ compile     = $(CC) -std=c99 -Wall -Wextra $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 library    := vmafgpu.h models/model_embed.h
 VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 
-examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out examples/libvmaf.c examples/cluster_mpi.c,$(wildcard examples/*.c)))
+examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(wildcard examples/*.c))
+# the command-line tool: its main() and its modules, which tests and cluster_mpi have, too
+tool_heads := $(wildcard examples/tool/*.h)
+tool_parts := $(patsubst examples/tool/%.c,$(BUILD)/tool/%.o,$(filter-out %/main.c,$(wildcard examples/tool/*.c)))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
 ifneq ($(TESTS),)
 programs   := $(filter $(patsubst %,$(BUILD)/test/%$(EXE),$(TESTS:.sh=)),$(programs))
 endif
-test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
+test_heads := $(wildcard test/*.h test/golden/*.h) $(tool_heads)
 fuzzers    := y4m options model blobs libvmaf
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
 .PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz fuzz-peer bench install uninstall dist clean
 .DELETE_ON_ERROR:
 
-all: $(examples)
+all: $(BUILD)/vmafgpu$(EXE) $(examples)
 
 help:
 	@echo 'make            the tool $(BUILD)/vmafgpu and the examples, beside it'
@@ -86,7 +89,7 @@ help:
 
 # ---- programs ----
 
-$(BUILD) $(BUILD)/test $(BUILD)/fuzz:
+$(BUILD) $(BUILD)/test $(BUILD)/fuzz $(BUILD)/tool:
 	@mkdir -p $@
 
 # Programs say VMAFGPU_IMPLEMENTATION, as users' files do; here the implementation is compiled once and linked to all.
@@ -95,20 +98,26 @@ linked      = $(compile) -DVMAFGPU_IMPLEMENTED_
 $(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)
 	$(compile) -c -o $@ $<
 
-$(BUILD)/%$(EXE): examples/%.c $(wildcard examples/*.h) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+$(BUILD)/%$(EXE): examples/%.c $(wildcard examples/*.h examples/helpers/*.h) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
 	$(linked) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/tool/%.o: examples/tool/%.c $(tool_heads) vmafgpu.h Makefile | $(BUILD)/tool
+	$(linked) -o $@ -c $<
+
+$(BUILD)/vmafgpu$(EXE): $(BUILD)/tool/main.o $(tool_parts) $(BUILD)/vmafgpu.o
+	$(linked) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
 # Needs no models, since it makes them: an implementation of its own, without what takes long to compile.
 $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
-include examples/package/libvmaf.mk
+include examples/libvmaf/libvmaf.mk
 
 # Only where somebody asks for it: it needs an MPI.
 MPICC ?= mpicc
 mpi: $(BUILD)/cluster_mpi
-$(BUILD)/cluster_mpi: examples/cluster_mpi.c examples/vmafgpu.c $(wildcard examples/*.h) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
-	$(patsubst $(CC)%,$(MPICC)%,$(linked)) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+$(BUILD)/cluster_mpi: examples/tool/mpi/cluster_mpi.c $(tool_parts) $(tool_heads) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+	$(patsubst $(CC)%,$(MPICC)%,$(linked)) -o $@ $< $(tool_parts) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # ---- kernels ----
 
@@ -162,15 +171,24 @@ $(BUILD)/test/gpu_inside.o: $(library)
 $(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile
 	$(compile) -o $@ $< $(gpu_parts) $(LDFLAGS) $(LDLIBS)
 
+# The modules of the tool that a test calls.
+calls_golden    := video
+calls_features  := video
+calls_align     := align video
+calls_scale     := cut scale video
+calls_page      := html plot png scores xxh64
+$(foreach name,golden features align scale page,$(eval \
+    $(BUILD)/test/test_$(name)$(EXE): $(calls_$(name):%=$(BUILD)/tool/%.o)))
+
 $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
-	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+	$(compile) -o $@ $< $(filter %.o,$^) $(LDFLAGS) $(LDLIBS)
 
 # Random sequences of API calls; `make fuzz` builds the same program with sanitizers.
 $(BUILD)/test/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # A program linked to the library with libvmaf's functions, which can have each of its allocations fail.
-$(BUILD)/test/include/libvmaf/libvmaf.h: examples/libvmaf.h
+$(BUILD)/test/include/libvmaf/libvmaf.h: examples/libvmaf/libvmaf.h
 	@mkdir -p $(@D)
 	cp $< $@
 	echo '#include "libvmaf.h"' > $(@D)/libvmaf_cuda.h
@@ -265,15 +283,19 @@ endif
 $(BUILD)/fuzz/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -c -o $@ $<
 
-$(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgpu.o examples/video.h vmafgpu.h Makefile
-	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+$(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgpu.o vmafgpu.h Makefile
+	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(filter %.o,$^) $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/fuzz/fuzz_y4m: $(BUILD)/fuzz/video.o
+$(BUILD)/fuzz/video.o: examples/tool/video.c $(tool_heads) vmafgpu.h Makefile | $(BUILD)/fuzz
+	$(fuzz_compile) -o $@ -c $<
 
 # This one looks inside.
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
 # The library with libvmaf's functions, which has an implementation of its own.
-$(BUILD)/fuzz/libvmaf.o: examples/libvmaf.c examples/libvmaf.h examples/report.h $(library) Makefile | $(BUILD)/fuzz
+$(BUILD)/fuzz/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c examples/tool/report.h $(library) Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -c -o $@ $<
 
 $(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/fuzz/libvmaf.o
@@ -338,14 +360,14 @@ uninstall:
 # compilers give the same bytes.
 NO_KERNELS    ?=
 release       := vmafgpu-$(VERSION)
-release_files := LICENSE README.md CHANGELOG.md vmafgpu.h models/model_embed.h $(wildcard examples/*.[ch1]) $(wildcard examples/*.comp) \
-                 $(filter-out %/Makefile,$(wildcard examples/package/*))
+release_files := LICENSE README.md CHANGELOG.md vmafgpu.h models/model_embed.h \
+                 $(filter-out examples/package/Makefile,$(sort $(shell find examples -type f)))
 release_blobs := vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.amd vmafgpu_amd.h
 nobody        := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)
 
 dist: | $(BUILD)
 	rm -rf $(BUILD)/dist
-	mkdir -p $(BUILD)/dist/$(release)/models $(BUILD)/dist/$(release)/examples/package
+	mkdir -p $(addprefix $(BUILD)/dist/$(release)/,$(sort $(dir $(release_files))))
 	for file in $(release_files); do cp $$file $(BUILD)/dist/$(release)/$$file || exit 1; done
 	cp examples/package/Makefile $(BUILD)/dist/$(release)/Makefile
 ifeq ($(NO_KERNELS),)

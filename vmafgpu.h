@@ -26,7 +26,8 @@
  *
  * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and tune_vmaf.c (one
  * block at a time), stream.c (scores as they come), device_frames.c (frames in GPU memory), engine_overlay.c (live, without
- * waiting), vulkan_frames.c (Vulkan's images), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
+ * waiting), vulkan_frames.c (Vulkan's images), embed_model.c (a model of your own). examples/tool/ is the
+ * command-line tool, examples/libvmaf/ a library with the functions of libvmaf.
  *
  * WHAT IT DOES
  *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
@@ -167,7 +168,7 @@
  *     where an AMD GPU itself faults, as on a device frame that is smaller than the config says, AMD's runtime ends the
  *     process.
  *
- * FROM LIBVMAF'S API. Programs that are linked to libvmaf run with examples/libvmaf.c, a library of its functions on top of
+ * FROM LIBVMAF'S API. Programs that are linked to libvmaf run with examples/libvmaf/libvmaf.c, a library of its functions on top of
  * this header, as they are. In programs of your own: what is added to a context there, call by call, is in one config here and known at open. A failure is a
  * vmafgpu_result with a sentence in vmafgpu_last_error(), not a negative errno.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, which counts the calling thread;
@@ -203,7 +204,7 @@
  *   vmaf_score_pooled                         vmafgpu_pool() of any column, and vmafgpu_percentile(), over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
  *   vmaf_feature_score_pooled
- *   vmaf_write_output                         none in the library: examples/report.h writes the same files
+ *   vmaf_write_output                         none in the library: examples/tool/report.c writes the same files
  *   vmaf_close                                vmafgpu_close(); vmafgpu_reset() for another clip
  *   vmaf_version                              vmafgpu_version()
  *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.context

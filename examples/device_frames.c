@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "device.h"
+#include "helpers/device.h"
 
 enum { WIDTH = 320, HEIGHT = 180, FRAMES = 20, PAIRS = 2 };
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "device.h"
+#include "helpers/device.h"
 
 enum { WIDTH = 320, HEIGHT = 180, RING = 3, FRAMES = 60, PICTURES = 12 };
 enum { BLOCK = 16, ACROSS = (WIDTH + BLOCK - 1) / BLOCK, DOWN = (HEIGHT + BLOCK - 1) / BLOCK };

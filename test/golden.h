@@ -2,7 +2,7 @@
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
-#include "../examples/video.h"
+#include "../examples/tool/video.h"
 #include "../vmafgpu.h"
 #include "scoring.h"
 

@@ -87,7 +87,7 @@ step 'installed header' sh -c "printf '#define VMAFGPU_IMPLEMENTATION\n#include 
     cc -Ibuild/installed/usr/include build/installed.c -lm -lpthread -o build/installed/program && build/installed/program"
 step 'dist' make dist GFX="${GFX:-gfx90a gfx1100}" SM="${SM:-90}"
 step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked && tar -xzf build/vmafgpu-*.tar.gz -C build/unpacked &&
-    cd build/unpacked/vmafgpu-* && cc -O1 examples/vmafgpu.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
+    cd build/unpacked/vmafgpu-* && cc -O1 examples/tool/*.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
 step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "vmafgpu_(kernels|nvidia|amd)" | grep -qx 4'
 
 # other compilers and flags give the same bits

@@ -300,7 +300,7 @@ find() {
         timeout 300 "$work/$2" ;;
     test_*)
         $cc -O0 -c -o "$work/$2.o" test/implementation.c || return 200
-        $cc -O0 -o "$work/$2" "test/$1.c" "$work/$2.o" $libs || return 200
+        $cc -O0 -o "$work/$2" "test/$1.c" examples/tool/video.c "$work/$2.o" $libs || return 200
         timeout 300 "$work/$2" ;;
     fuzz_api | fuzz_api:*)
         $cc -O0 -DVMAFGPU_NO_SIMD -c -o "$work/$2.o" test/implementation.c || return 200

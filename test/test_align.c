@@ -2,8 +2,8 @@
  *
  *     test_align          some of them; DEPTH=all 1,400
  */
-#include "../examples/align.h"
-#include "../examples/video.h"
+#include "../examples/tool/align.h"
+#include "../examples/tool/video.h"
 #include "clip.h"
 #include "test.h"
 

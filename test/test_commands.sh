@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the commands that README.md, the comments on top of examples/*.c and the tool's help show, as they stand there, on
-# clips of the names that they mention. So what is shown works, and scores what it should.
+# Runs the commands that README.md, the comments on top of examples/*.c and examples/tool/main.c, and the tool's help show, as
+# they stand there, on clips of the names that they mention. So what is shown works, and scores what it should.
 #
 #     test/test_commands.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -35,7 +35,7 @@ readme_commands() {
 # Indented by five behind the star; without what is said of them, two spaces or more behind, and without what may be left
 # out.
 example_commands() {
-    for file in examples/*.c; do
+    for file in examples/*.c examples/tool/main.c; do
         sed -n '1,/\*\//p' "$file" | awk '/^ \*     [^ ]/ || more { print } { more = /\\$/ }' |
             sed -e 's/^ \*  *//' -e 's/ *\*\/$//' -e '/"/!s/   *.*//' -e '/"/!s/ \[.*\]//' | join
     done | sed -e 's/WIDTH HEIGHT/320 180/' -e 's/ REF / reference.y4m /' -e 's/ DIST / distorted.y4m /'
@@ -169,7 +169,7 @@ grep -o '[`]make [a-z][a-z-]*' README.md | sed 's/.* //' | sort -u > "$work/targ
 while read -r target <&3; do
     check "make $target" run_make "$target"
 done 3< "$work/targets"
-check 'make demo builds what it says' [ "$(make -n BUILD="$work/nothing" demo | grep -o -e 'examples/[a-z_]*\.c' -e 'test/[a-z_]*\.c' | sort -u | tr '\n' ' ')" = 'examples/vmafgpu.c test/implementation.c test/make_clip.c ' ]
+check 'make demo builds what it says' [ "$(make -n BUILD="$work/nothing" demo | grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' | sed 's|examples/tool/.*|examples/tool/|' | sort -u | tr -d '\n')" = ' examples/tool/ test/implementation.c test/make_clip.c' ]
 
 # ---- how long it takes, and which tests have started ----
 

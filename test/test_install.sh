@@ -182,15 +182,15 @@ options() { # words of options on standard input, one a line
 "$build/vmafgpu" --help > "$work/help"
 sed -n '/^Usage/,/^Built-in/p' "$work/help" | options > "$work/options"
 # those of the commands in examples are not the tool's
-sed -e 's/\\-/-/g; s/\\fR//g' examples/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' | options > "$work/documented"
+sed -e 's/\\-/-/g; s/\\fR//g' examples/tool/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' | options > "$work/documented"
 check 'the help names options' [ "$(wc -l < "$work/options")" -gt 30 ]
 same 'options of the manual page' "$work/documented" < "$work/options"
 # shellcheck disable=SC2013
 for model in $(sed -n '/^Built-in models/,/^$/s/^  //p' "$work/help"); do
-    check "the manual page has $model" grep -qE "(^|[ ,])$model([,.]|\$)" examples/vmafgpu.1
+    check "the manual page has $model" grep -qE "(^|[ ,])$model([,.]|\$)" examples/tool/vmafgpu.1
 done
 if command -v groff > /dev/null; then
-    groff -man -Tascii -ww -z examples/vmafgpu.1 2> "$work/log"
+    groff -man -Tascii -ww -z examples/tool/vmafgpu.1 2> "$work/log"
     check "the manual page: $(head -n 3 "$work/log")" [ ! -s "$work/log" ]
 fi
 
@@ -216,12 +216,9 @@ done
 quiet 'make in the release' "$MAKE" CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'
 check 'the release compiles the implementation once' [ "$(grep -c -- '-o build/' "$work/log")" -eq \
     "$(($(grep -c -- '-DVMAFGPU_IMPLEMENTED_ -o build/' "$work/log") + 1))" ]
-for file in examples/*.c; do
+for file in vmafgpu examples/*.c; do
     file=$(basename "$file" .c)
-    case $file in
-    libvmaf | cluster_mpi) ;;
-    *) check "make in the release builds $file" [ -x "build/$file" ] ;;
-    esac
+    check "make in the release builds $file" [ -x "build/$file" ]
 done
 quiet 'the release embeds models' build/embed_model --help
 quiet 'make in the release, again' "$MAKE" CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'

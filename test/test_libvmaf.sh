@@ -119,10 +119,10 @@ check 'nothing is left' [ -z "$(find "$work/gone" ! -type d -o -name 'libvmaf*' 
 # kernels are.
 "$MAKE" -n -W "$work/built/libvmaf.o" "$work/built/libvmaf.so.3" BUILD="$work/built" CC="$CC" CFLAGS='-O1 -fno-such' > "$work/log" 2>&1
 check 'CFLAGS link the shared library' grep -q -- '-shared -O1 -fno-such ' "$work/log"
-"$MAKE" -n -W examples/libvmaf.c "$work/built/libvmaf.o" BUILD="$work/built" CC="$CC" PREFIX=/a LIBDIR=/a/lib64 > "$work/log" 2>&1
+"$MAKE" -n -W examples/libvmaf/libvmaf.c "$work/built/libvmaf.o" BUILD="$work/built" CC="$CC" PREFIX=/a LIBDIR=/a/lib64 > "$work/log" 2>&1
 check 'where kernels are' grep -q 'VMAFGPU_KERNEL_FOLDER=.*"/a/lib/vmafgpu"' "$work/log"
 
-sed -n 's/^VMAF_API .*[ *]\(vmaf_[a-z_0-9]*\)(.*/\1/p' examples/libvmaf.h | LC_ALL=C sort > "$work/declared"
+sed -n 's/^VMAF_API .*[ *]\(vmaf_[a-z_0-9]*\)(.*/\1/p' examples/libvmaf/libvmaf.h | LC_ALL=C sort > "$work/declared"
 check 'there are 33 functions' [ "$(wc -l < "$work/declared")" -eq 33 ]
 if command -v nm > /dev/null; then
     nm -D --defined-only "$work/prefix/lib/libvmaf.so.3" | awk '{ print $3 }' | LC_ALL=C sort > "$work/exported"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# examples/cluster_mpi.c under mpirun, with 1, 2, 4 and 7 ranks: the reports of one process, a rank that fails is named and another one
+# examples/tool/mpi/cluster_mpi.c under mpirun, with 1, 2, 4 and 7 ranks: the reports of one process, a rank that fails is named and another one
 # does its segments, a rank that is killed leaves a word of what is missing. Skipped where there is no MPI.
 #
 #     test/test_mpi.sh BUILD

@@ -3,9 +3,9 @@
  *
  *     test_page [FILE]        writes that page there
  */
-#include "../examples/html.h"
-#include "../examples/plot.h"
-#include "../examples/xxh64.h"
+#include "../examples/tool/html.h"
+#include "../examples/tool/plot.h"
+#include "../examples/tool/xxh64.h"
 #include "../vmafgpu.h"
 #include "clip.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* --scale's arithmetic, whose samples are the same everywhere; --crop and --from as they are written. */
-#include "../examples/cut.h"
-#include "../examples/scale.h"
+#include "../examples/tool/cut.h"
+#include "../examples/tool/scale.h"
 #include "clip.h"
 #include "test.h"
 

@@ -89,7 +89,7 @@ check '--version: the others, with a reason where there is none' [ "$(grep -Ec '
 
 if command -v bash > /dev/null && [ -z "$RUNNER" ]; then
     complete_words() { # WORDS...: what the last one may become
-        bash -c '. examples/package/vmafgpu.bash
+        bash -c '. examples/tool/vmafgpu.bash
             tool=$1
             shift
             COMP_WORDS=("$tool" "$@")
@@ -108,10 +108,10 @@ else
     skip 'completion, for there is no bash'
 fi
 if command -v zsh > /dev/null; then
-    check 'zsh: the syntax' zsh -n examples/package/_vmafgpu
+    check 'zsh: the syntax' zsh -n examples/tool/_vmafgpu
 fi
 # what they offer is what the tool takes
-for file in examples/package/vmafgpu.bash examples/package/_vmafgpu; do
+for file in examples/tool/vmafgpu.bash examples/tool/_vmafgpu; do
     for option in $(grep -oE -- '--[a-z_]+\)' $file | tr -d ')'); do
         check "$file: $option is there" grep -q -e "$option " "$work/help"
     done
@@ -120,7 +120,7 @@ done
 # ---- the manual page: each option with the value that --help gives it ----
 
 sed -n '/^  \(-.,\|   \) --/p' "$work/help" | sed -E 's/^ +(-., )?//; s/ {2,}.*//' | LC_ALL=C sort > "$work/options"
-sed -e 's/\\-/-/g' -e 's/\\f.//g' examples/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' | grep '^\.B' |
+sed -e 's/\\-/-/g' -e 's/\\f.//g' examples/tool/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' | grep '^\.B' |
     grep -oE -- '--[a-z_-]+( ?" ?,? ?"?)? ?[A-Za-z/:]*' | sed -E 's/[",]+/ /g; s/ +/ /g; s/ $//' | LC_ALL=C sort > "$work/page"
 while read -r option; do
     check "the manual page: $option" grep -qxe "$option" "$work/page"

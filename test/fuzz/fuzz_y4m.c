@@ -1,7 +1,10 @@
 /* Property: whatever a y4m or raw file holds, reading it ends in frames of the size it claims or in one sentence; and
  * a frame that was read can be scored or is refused (tried now and then: it takes long). The last byte says what kind
  * of file it is. */
-#include "../../examples/video.h"
+#include "../../examples/tool/video.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

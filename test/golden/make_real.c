@@ -3,7 +3,7 @@
  *     make_real REFERENCE.y4m DISTORTED.y4m FRAMES OUTPUT [WIDTHxHEIGHT of raw video of 8 bits, 4:2:0]
  */
 #define VMAFGPU_IMPLEMENTATION
-#include "../../examples/video.h"
+#include "../../examples/tool/video.h"
 #include "squeeze.h"
 
 static int fail(const char *what) {

@@ -1,0 +1,16 @@
+/* capacity.h: how many of each thing the tool takes. */
+#ifndef TOOL_CAPACITY_H
+#define TOOL_CAPACITY_H
+
+enum {
+    MAX_MODELS = 16,
+    MAX_FEATURES = 32,
+    MAX_POOLINGS = 32,
+    MAX_DISTORTED = 16,
+    MAX_REPORTS = MAX_DISTORTED + 1, /* with --html */
+    MAX_THREADS = 256,
+    MAX_GPU = 255,
+    MAX_GPUS = 16
+};
+
+#endif /* TOOL_CAPACITY_H */

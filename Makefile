@@ -143,9 +143,9 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
 # These look inside: each has an implementation of its own, some without what they do not need and takes long to compile.
-inside     := test_private test_levels test_ssim test_edges test_blobs test_pixels
+inside     := test_private test_levels test_float_ssim test_edges test_blobs test_pixels
 without_test_private := FLOAT HVS CIEDE SSIM PSNR PIXELS
-without_test_ssim    := ADM VIF MOTION CAMBI SPEED HVS CIEDE EDITS PIXELS GPU
+without_test_float_ssim := ADM VIF MOTION CAMBI SPEED HVS CIEDE EDITS PIXELS GPU
 without_test_blobs   := ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS MODELS SIMD
 without_test_pixels  := CAMBI SPEED SSIM HVS GPU
 $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test

@@ -37,11 +37,11 @@ speed_covariance vmafgpu.h test_private /^VMAFGPU__FN double vmafgpu__speed_cova
 measured_psnr vmafgpu.h test_features /^static void vmafgpu__psnr_finish(/,/^}/s/bit_depth + 12/bit_depth + 13/
 measured_ours vmafgpu.h cuda:measured_dies /^static.* \*vmafgpu__sight_row(/,/^}/s/if (plane)/if (1)/
 aggregates vmafgpu.h test_features /^static void vmafgpu__psnr_gather(/,/^}/s/values\[plane\].whole/values[0].whole/
-float_psnr vmafgpu.h test_ssim /^static void vmafgpu__float_psnr_finish(/,/^}/s/256.0 - /255.0 - /
-float_moment vmafgpu.h test_ssim /^static void vmafgpu__float_moment_finish(/,/^}/s/k < 4/k < 3/
-ssim vmafgpu.h test_ssim /^static int vmafgpu__ssim_mean(/,/^}/s/low < high ||/0 \&\&/
-ms_ssim vmafgpu.h test_ssim /^static void vmafgpu__ms_ssim_finish(/,/^}/s/0.2363f/0.2364f/
-psnr_hvs vmafgpu.h test_hvs /^static void vmafgpu__hvs_finish(/,/^}/s/plane\[1\].real + plane\[2\].real/plane[1].real + plane[1].real/
+float_psnr vmafgpu.h test_float_ssim /^static void vmafgpu__float_psnr_finish(/,/^}/s/256.0 - /255.0 - /
+float_moment vmafgpu.h test_float_ssim /^static void vmafgpu__float_moment_finish(/,/^}/s/k < 4/k < 3/
+ssim vmafgpu.h test_float_ssim /^static int vmafgpu__ssim_mean(/,/^}/s/low < high ||/0 \&\&/
+ms_ssim vmafgpu.h test_float_ssim /^static void vmafgpu__ms_ssim_finish(/,/^}/s/0.2363f/0.2364f/
+psnr_hvs vmafgpu.h test_psnr_hvs /^static void vmafgpu__hvs_finish(/,/^}/s/plane\[1\].real + plane\[2\].real/plane[1].real + plane[1].real/
 ciede vmafgpu.h test_features /^static void vmafgpu__ciede_finish(/,/^}/s/45\. - /44. - /
 float_adm vmafgpu.h test_float_adm /^static void vmafgpu__float_adm_totals(/,/^}/s/y < t->h - t->top/y + 1 < t->h - t->top/
 float_adm_intel vmafgpu.h test_float_adm /^static uint32_t vmafgpu__reciprocal_intel(/,/^}/s/i & ~1u/i/
@@ -49,7 +49,7 @@ float_adm_amd vmafgpu.h test_float_adm /^static uint32_t vmafgpu__reciprocal_amd
 float_ansnr vmafgpu.h test_features /^static void vmafgpu__ansnr_finish(/,/^}/s/6 \* b + 12/6 * b/
 float_motion vmafgpu.h test_edges /^static void vmafgpu__fmotion_emit(/,/^}/s/next < own/next > own/
 float_vif vmafgpu.h test_features /^static float vmafgpu__fvif_from_noise(/,/^}/s/deviation \* deviation/deviation/
-speed_temporal vmafgpu.h test_temporal /^static vmafgpu_result vmafgpu__speed_temporal_measure_pair(/,/^}/s/if (!pair->history)/if (0)/
+speed_temporal vmafgpu.h test_speed_temporal /^static vmafgpu_result vmafgpu__speed_temporal_measure_pair(/,/^}/s/if (!pair->history)/if (0)/
 heatmaps vmafgpu.h test_v1 /^static vmafgpu_result vmafgpu__cambi_give_maps(/,/^}/s/cambi->scale = s;/cambi->scale = 0;/
 vif_scalar vmafgpu.h test_levels /^static void vmafgpu__vif_shrink(/,/^}/s/(job->end + 1) \/ 2/job->end \/ 2 - 1/
 motion_scalar vmafgpu.h test_levels /^static int64_t vmafgpu__motion_rows_scalar(/,/^}/s/y < end/y + 1 < end/
@@ -89,10 +89,10 @@ level_float_row vmafgpu.h test_levels /^static void vmafgpu__float_row(/,/^}/s/t
 level_ansnr vmafgpu.h test_levels /^static void vmafgpu__float_ansnr_terms(/,/^}/s/vmafgpu__v_load(distorted\[3\] + x)/vmafgpu__v_load(distorted[2] + x)/
 level_float_vif vmafgpu.h test_levels /^static int vmafgpu__float_vif_ratios(/,/^}/s/vmafgpu__v_min_u32(gain, limit)/gain/
 level_float_sums vmafgpu.h test_levels /^VMAFGPU__INLINE void vmafgpu__float_down(/,/^}/s/VMAFGPU__FLOAT_ADD(1, m - 1)/VMAFGPU__FLOAT_ADD(1, m - 2)/
-level_ssim vmafgpu.h test_ssim /^static void vmafgpu__ssim_down(/,/^}/s/VMAFGPU__SSIM_DOWN(7, h, g, f/VMAFGPU__SSIM_DOWN(7, g, h, f/
-lanes_ssim vmafgpu.h test_ssim /^static void vmafgpu__ssim_compare(/,/^}/s/sg\[i\] > 0 ? cv/sg[i] < 0 ? cv/
-lanes_hvs vmafgpu.h test_hvs /^static float vmafgpu__hvs_fold(/,/^}/s/off\[l\] < floor \/ 16777216 \&\& //
-lanes_hvs_error vmafgpu.h test_hvs /^VMAFGPU__INLINE void vmafgpu__hvs_error(/,/^}/s/threshold\[l\] \/ mask/threshold[l] * mask/
+level_ssim vmafgpu.h test_float_ssim /^static void vmafgpu__ssim_down(/,/^}/s/VMAFGPU__SSIM_DOWN(7, h, g, f/VMAFGPU__SSIM_DOWN(7, g, h, f/
+lanes_ssim vmafgpu.h test_float_ssim /^static void vmafgpu__ssim_compare(/,/^}/s/sg\[i\] > 0 ? cv/sg[i] < 0 ? cv/
+lanes_hvs vmafgpu.h test_psnr_hvs /^static float vmafgpu__hvs_fold(/,/^}/s/off\[l\] < floor \/ 16777216 \&\& //
+lanes_hvs_error vmafgpu.h test_psnr_hvs /^VMAFGPU__INLINE void vmafgpu__hvs_error(/,/^}/s/threshold\[l\] \/ mask/threshold[l] * mask/
 lanes_float_adm vmafgpu.h test_float_adm /^static inline void vmafgpu__float_adm_threshold(/,/^}/s/below\[i - 1\] + below\[i\]/below[i] + below[i - 1]/
 lanes_ciede vmafgpu.h test_features /^static VMAFGPU__APART void vmafgpu__ciede_weights(/,/^}/s/weight(h\[l\]/weight(h[l \& ~1]/
 api_candidate vmafgpu.h fuzz_api /^static vmafgpu_result vmafgpu__score_pairs(/,/^}/s/&v->pair_sums\[i\]/\&v->pair_sums[0]/
@@ -295,7 +295,7 @@ on_gpu() { # PROGRAM VENDOR LIBRARY IMAGE GROUP
 find() {
     group=${1#*:}
     case $1 in
-    test_levels | test_private | test_ssim | test_edges | test_blobs | test_pixels)
+    test_levels | test_private | test_float_ssim | test_edges | test_blobs | test_pixels)
         $cc -O0 -o "$work/$2" "test/$1.c" $libs || return 200
         timeout 300 "$work/$2" ;;
     test_*)

@@ -1,5 +1,5 @@
-/* psnr_hvs, written a second time as its description has it, block by block and term by term, against the library's, on several
- * threads and levels; what it and ciede do with small, odd, equal and wrong pictures. */
+/* psnr_hvs against a second implementation, which follows the description of the feature block by block and term by term: on
+ * several threads and instruction sets. Also psnr_hvs and ciede with small, odd, equal and invalid pictures. */
 #include "scoring.h"
 
 #include <math.h>

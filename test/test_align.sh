@@ -3,14 +3,9 @@
 #
 #     test/test_align.sh BUILD
 build=${1:-build}
-work=$build/test/align
-tool="${RUNNER:-} $build/vmafgpu"
-foreign=
-"$build/test/make_clip" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$RUNNER
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder align
+find_programs
 
 # clip WIDTHxHEIGHT FRAMES: ref.y4m and dist.y4m, and the size of header and frame
 clip() {
@@ -213,5 +208,4 @@ for wrong in '--from 5 --to 5' '--from x' '--crop 3' '--scale nearest' '--align 
     check "$wrong: one sentence" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

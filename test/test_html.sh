@@ -4,14 +4,9 @@
 #
 #     test/test_html.sh BUILD
 build=${1:-build}
-work=$build/test/html
-tool="${RUNNER:-} $build/vmafgpu"
-foreign=
-"$build/test/make_clip" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$RUNNER
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder html
+find_programs
 case $build in
 /*) full=$work ;;
 *) full=$(pwd)/$work ;;
@@ -164,5 +159,4 @@ look one --screenshot="$full/../../report_phone.png" --window-size=500,1900 > /d
 check 'pictures for the eye' [ -s "$build/report.png" ]
 rm -rf "$full/profile" "$HOME"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -20,12 +20,6 @@ CC=${CC:-cc}
 version=$(sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 series=${version%.*}
 
-skipped=0
-skip() {
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
-
 # quiet WHAT COMMAND...: true if the command succeeds; its words only if not
 quiet() {
     what=$1
@@ -247,5 +241,4 @@ fi
 check 'a release without kernels is refused' grep -q 'vmafgpu_kernels.nvidia could not be built.*NO_KERNELS=1' "$work/log"
 check 'and none is left' [ ! -f "$work/none/$release.tar.gz" ]
 
-echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
-[ "$failed" -eq 0 ]
+finish

@@ -8,18 +8,12 @@
 # libvmaf's own headers, and the same program run with both libraries.
 build=$(cd "${1:-build}" && pwd) || exit 1
 root=$(pwd)
-work=$build/test/libvmaf
 . "$(dirname "$0")/check.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES VMAFGPU_BACKEND VMAFGPU_THREADS
 MAKE=${MAKE:-make}
 CC=${CC:-cc}
-skipped=0
-skip() {
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
-rm -rf "$work"
-mkdir -p "$work/static" "$work/dynamic" "$work/other" "$work/lib" || exit 1
+work_folder libvmaf
+mkdir "$work/static" "$work/dynamic" "$work/other" "$work/lib"
 
 same() { # WHAT A B
     diff "$2" "$3" > "$work/difference"
@@ -202,4 +196,4 @@ if [ -f "$build/test/libsimulated_cuda32.so" ]; then
 else
     skip 'the simulated GPU (it needs a C++17 compiler)'
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
+finish

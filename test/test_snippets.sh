@@ -4,12 +4,9 @@
 #
 #     test/test_snippets.sh BUILD
 build=${1:-build}
-work=$build/test/snippets
 root=$(pwd)
-# An initialiser that names fewer fields or braces than there are.
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder snippets
 
 # ---- what the snippets are about ----
 
@@ -148,5 +145,4 @@ for text in "$work"/*.text; do
     done
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

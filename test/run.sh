@@ -59,7 +59,7 @@ else
     # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated
     # GPU under another program takes hours.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"
-    [ -n "$SANITIZE$RUNNER$EXE" ] || tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh test_commands.sh test_snippets.sh test_embed.sh
+    [ -n "$SANITIZE$RUNNER$EXE" ] || tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh test_commands.sh test_snippets.sh test_tags.sh test_embed.sh
                                         test_install.sh $tests"
 fi
 

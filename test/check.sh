@@ -4,7 +4,7 @@
 #     skip WHY                counts a check that cannot be made on this machine
 #     finish                  prints the counts and ends the script; its status is 0 if no check failed
 #     work_folder NAME        sets $work to BUILD/test/NAME, an empty folder
-#     find_programs           sets $tool, the command of vmafgpu, and $foreign, which comes before the other programs of BUILD
+#     find_programs           sets $tool, the command of vmafgpu, and $foreign, a prefix for the other programs of BUILD
 #
 # The counts are in $passed, $failed and $skipped.
 # shellcheck shell=sh
@@ -40,7 +40,8 @@ work_folder() {
     mkdir -p "$work" || exit 1
 }
 
-# The tool always runs under RUNNER (valgrind, an emulator). The other programs do so only if this machine cannot run them.
+# The tool always runs under RUNNER (valgrind, an emulator). The other programs run under RUNNER only if this machine
+# cannot run them.
 find_programs() {
     tool="${RUNNER:-} $build/vmafgpu$EXE"
     foreign=${EXE:+${RUNNER:-}}

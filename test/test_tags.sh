@@ -1,6 +1,6 @@
 #!/bin/sh
 # `make tags` finds every function of vmafgpu.h and of the kernels at its line: behind macros such as VMAFGPU__FN and
-# GPU_KERNEL, and in all branches of #if. The tags are compared with three lists that do not come from ctags: definitions
+# GPU_KERNEL, and in all branches of #if. The tags are compared with three lists not made by ctags: definitions
 # that a simple search finds, the symbols of the compiled library, and the kernels that the preprocessor prints.
 #
 #     test/test_tags.sh BUILD

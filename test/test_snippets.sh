@@ -1,6 +1,7 @@
 #!/bin/sh
-# The C that README.md and the comments of the headers show compiles, as C99 and as C++11, without a warning. It is taken
-# from the text itself: what stands between ```c and ```, and each paragraph of a comment that is indented throughout.
+# The C in README.md and in the comments of the headers compiles as C99 and as C++11 without a warning. This script extracts
+# it from the text: the blocks between ```c and ```, and each paragraph of a comment of which all lines are indented. Names
+# of functions, files and tests in the documentation must exist, too.
 #
 #     test/test_snippets.sh BUILD
 build=${1:-build}
@@ -116,6 +117,25 @@ for name in init model_load model_load_from_path model_collection_load model_col
     cuda_import_state cuda_preallocate_pictures cuda_fetch_preallocated_picture; do
     check "libvmaf's vmaf_$name" grep -qE "^ \*   vmaf_$name( |\$)" vmafgpu.h
 done
+
+# ---- test/README.md ----
+
+# All tests are in the table, and run.sh runs them.
+for file in test/test_*.c test/test_*.sh; do
+    name=$(basename "$file")
+    check "test/README.md: $name" grep -qF "\`$name\`" test/README.md
+    case $name in
+    test_gpu.c) ;;   # test_gpu.sh runs it
+    *) check "test/run.sh: $name" grep -qw "${name%.c}" test/run.sh ;;
+    esac
+done
+
+# The recipe names texts of files: "| what | `file` | `text` |".
+sed -n 's/^| [^|]* | `\([^`]*\)` | `\(.*\)` |$/\1 \2/p' test/README.md > "$work/places"
+check 'test/README.md: the recipe' [ "$(wc -l < "$work/places")" -ge 10 ]
+while read -r file text; do
+    check "test/README.md: $file contains $text" grep -qF -e "$text" "$file"
+done < "$work/places"
 
 # ---- compilers ----
 

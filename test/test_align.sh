@@ -1,5 +1,6 @@
 #!/bin/sh
-# Videos that do not match: shifted, shorter, of another size, rate or range; --align, --scale, --crop, --from, --to, --strict.
+# Clips that do not match: shifted, shorter, or of another size, frame rate or range. Checks the options --align,
+# --scale, --crop, --from, --to and --strict.
 #
 #     test/test_align.sh BUILD
 build=${1:-build}

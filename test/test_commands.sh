@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the commands that README.md, the comments on top of examples/*.c and the tool's help show, as they stand there, on
-# clips of the names that they mention. So what is shown works, and scores what it should.
+# Runs the commands in README.md, in the comments at the top of examples/*.c and in the help of the tool, unchanged, on
+# clips with the names in these commands. Each command must work, and those that score must print the right score.
 #
 #     test/test_commands.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1

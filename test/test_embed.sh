@@ -1,6 +1,6 @@
 #!/bin/sh
-# What examples/embed_model.c makes of any file name: a header that compiles as C and as C++ beside the C library's own
-# headers, with names that are nobody else's.
+# examples/embed_model.c with file names of all kinds: it must write a header that compiles as C and as C++ together
+# with the headers of the C library, and its names must not clash with other names.
 #
 #     test/test_embed.sh BUILD
 build=${1:-build}

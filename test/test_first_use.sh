@@ -1,6 +1,6 @@
 #!/bin/sh
-# What somebody tries first: files that need a decoder, names without options, reports without a file, and sizes that are not
-# those of the video. Each is understood, or refused with a remedy.
+# What a new user tries first: files that need a decoder, names without options, reports without a file, and a wrong
+# size for raw video. The tool must do what is meant, or refuse it and name a remedy.
 #
 #     test/test_first_use.sh BUILD
 build=${1:-build}

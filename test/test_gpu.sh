@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_gpu on every simulated GPU: NVIDIA's with 32 lanes, with the image of compute capability 8.0 and with the one of
-# 7.5, and with 64 lanes; AMD's with 32 lanes and with 64, and a few groups with an old runtime. Fewer with sanitizers.
+# Runs test_gpu on all simulated GPUs: NVIDIA with 32 lanes (kernels for compute capability 8.0 and for 7.5) and with
+# 64 lanes, AMD with 32 and with 64 lanes, and a few groups with an old HIP runtime. With sanitizers there are fewer.
 #
 #     test/test_gpu.sh BUILD               DEPTH=all: every group on each
 #     test/test_gpu.sh BUILD GROUP...      these groups on each

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --html: what a browser shows is what the JSON report has, it has nothing to complain of, and a click zooms. With --plot. Pictures
-# of the pages stay in BUILD/report*.png for the eye.
+# --html, also with --plot: a browser shows the values of the JSON report, logs no error, and a click zooms.
+# Screenshots of the pages stay in BUILD/report*.png for inspection by eye.
 #
 #     test/test_html.sh BUILD
 build=${1:-build}

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What `make install` puts where, that programs find it by pkg-config and by CMake and kernels in ../lib/vmafgpu, and that
-# `make uninstall` removes just that; what the manual page says; what `make dist` packs, and that it builds and installs by
-# itself and compiles the implementation once.
+# `make install`: which files go where; programs find the library by pkg-config and by CMake, and the kernels in
+# ../lib/vmafgpu. `make uninstall` removes exactly these files. Checks the manual page. `make dist`: what the archive
+# contains; the archive builds and installs without other files and compiles the implementation once.
 #
 #     test/test_install.sh BUILD
 build=${1:-build}

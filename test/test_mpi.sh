@@ -1,6 +1,7 @@
 #!/bin/sh
-# examples/cluster_mpi.c under mpirun, with 1, 2, 4 and 7 ranks: the reports of one process, a rank that fails is named and another one
-# does its segments, a rank that is killed leaves a word of what is missing. Skipped where there is no MPI.
+# examples/cluster_mpi.c under mpirun with 1, 2, 4 and 7 ranks: the reports must equal those of a single process. If a
+# rank fails, it is named and another rank does its segments. If a rank is killed, a message lists what is missing.
+# Skipped if there is no MPI.
 #
 #     test/test_mpi.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tool's output files, byte for byte against libvmaf's in test/golden/outputs; only the values of version and fps
-# are masked. Those with float_adm are an AMD processor's.
+# The reports of the tool, byte for byte against libvmaf's in test/golden/outputs. Only the values of version and fps
+# are masked. Reports with float_adm are from an AMD processor.
 #
 #     test/test_output.sh BUILD                  compares BUILD/vmafgpu's output
 #     test/test_output.sh BUILD make VMAF        makes the golden files anew with a vmaf tool

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs that go on where they were ended (--state), and clips that are scored in segments (--segment, --join): the bytes of the whole.
+# Interrupted runs that continue (--state), and clips that are scored in segments (--segment, --join): the reports must
+# equal the report of one whole run, byte for byte.
 #
 #     test/test_state.sh BUILD        DEPTH=all kills 100 times
 build=${1:-build}

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What people and programs see: --progress json, tables, --version, completions; the manual page against --help.
+# Output for people and programs: --progress json, tables, --version, completions; the manual page compared with
+# --help.
 #
 #     test/test_terminal.sh BUILD
 build=${1:-build}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the tool does beyond libvmaf's: pipes, formats that libvmaf cannot read, every digit, pooled values, and one
-# sentence with a non-zero status where something is wrong.
+# Abilities of the tool that libvmaf's tool lacks: pipes, more file formats, all digits, pooled values. Every error
+# must give one message and a non-zero exit status.
 #
 #     test/test_tool.sh BUILD
 build=${1:-build}

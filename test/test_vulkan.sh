@@ -1,6 +1,7 @@
 #!/bin/sh
-# vulkan_frames with Mesa's Vulkan driver for the CPU, lavapipe (Debian: mesa-vulkan-drivers), whose memory the simulated CUDA
-# driver imports: the scores are the CPU's. There are no semaphores to share; those are tested on NVIDIA GPUs by hand.
+# vulkan_frames with lavapipe, Mesa's Vulkan driver for the CPU (Debian: mesa-vulkan-drivers). The simulated CUDA
+# driver imports its memory, and the scores must equal those of the CPU. Lavapipe shares no semaphores; they are tested
+# by hand on NVIDIA GPUs.
 #
 #     test/test_vulkan.sh BUILD
 build=$1

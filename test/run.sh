@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every test program and script of a build folder, as many at a time as there are processors, and adds up the counts
-# in their last lines. Prints one line when a test starts and one when it ends, with the elapsed seconds and the processor
-# seconds.
+# Runs every test program and script of a build folder, as many at a time as there are processors, and adds up the
+# counts in their last lines. Prints one line when a test starts and one when it ends, with the elapsed seconds and the
+# processor seconds.
 #
 #     test/run.sh BUILD         with RUNNER, SANITIZE, EXE, DEPTH and TESTS from the environment, see the Makefile
 processor_seconds() { # what the shell's `times` prints of its children: 1m2.345s 0m6.789s

@@ -5,8 +5,8 @@
 #
 #     test/test_libvmaf.sh BUILD
 #
-# With LIBVMAF=prefix (include/libvmaf and lib), or if pkg-config finds libvmaf 3.2, the client is also compiled with libvmaf's
-# own headers, and the same program runs with both libraries.
+# With LIBVMAF=prefix (include/libvmaf and lib), or if pkg-config finds libvmaf 3.2, the client is also compiled with
+# libvmaf's own headers, and the same program runs with both libraries.
 build=$(cd "${1:-build}" && pwd) || exit 1
 root=$(pwd)
 . "$(dirname "$0")/check.sh"

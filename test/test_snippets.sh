@@ -1,7 +1,7 @@
 #!/bin/sh
-# The C in README.md and in the comments of the headers compiles as C99 and as C++11 without a warning. This script extracts
-# it from the text: the blocks between ```c and ```, and each paragraph of a comment of which all lines are indented. Names
-# of functions, files and tests in the documentation must exist, too.
+# The C in README.md and in the comments of the headers compiles as C99 and as C++11 without a warning. This script
+# extracts it from the text: the blocks between ```c and ```, and each paragraph of a comment of which all lines are
+# indented. Names of functions, files and tests in the documentation must exist, too.
 #
 #     test/test_snippets.sh BUILD
 build=${1:-build}

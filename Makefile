@@ -52,7 +52,7 @@ test_heads := $(wildcard test/*.h test/golden/*.h) $(tool_heads)
 fuzzers    := y4m options model blobs libvmaf
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
-.PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz fuzz-peer bench install uninstall dist clean
+.PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz fuzz-peer bench tags install uninstall dist clean
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/vmafgpu$(EXE) $(examples)
@@ -76,6 +76,7 @@ help:
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60), from FUZZ_SEED (a fresh one, which is printed) where it has one'
 	@echo "make fuzz-peer  random cases with libvmaf's tool, which VMAF17 names, and with ours; without VMAF17 it explains how to build that"
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
+	@echo 'make tags       tags, for editors: where each function is; needs Universal or Exuberant Ctags (Debian: universal-ctags)'
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
 	@echo '                PREFIX (/usr/local), below DESTDIR'
@@ -152,9 +153,9 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
 # These look inside: each has an implementation of its own, some without what they do not need and takes long to compile.
-inside     := test_private test_levels test_ssim test_edges test_blobs test_pixels
+inside     := test_private test_levels test_float_ssim test_edges test_blobs test_pixels
 without_test_private := FLOAT HVS CIEDE SSIM PSNR PIXELS
-without_test_ssim    := ADM VIF MOTION CAMBI SPEED HVS CIEDE EDITS PIXELS GPU
+without_test_float_ssim := ADM VIF MOTION CAMBI SPEED HVS CIEDE EDITS PIXELS GPU
 without_test_blobs   := ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS MODELS SIMD
 without_test_pixels  := CAMBI SPEED SSIM HVS GPU
 $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
@@ -340,6 +341,13 @@ bench: $(BUILD)/vmafgpu $(benchmarks) $(BUILD)/test/make_clip $(BUILD)/test/meas
 	@test/bench.sh $(BUILD) '$(VMAF)'
 	@$(BUILD)/test/bench_cpu
 	@$(BUILD)/bench_gpu
+
+# For editors: where each function is. The options are in .ctags.d/vmafgpu.ctags and, for Exuberant Ctags, in .ctags.
+CTAGS ?= ctags
+unexport CTAGS  # Exuberant Ctags reads options from a variable of this name
+TAGS  ?= tags
+tags:
+	$(CTAGS) -f $(TAGS) vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip $(wildcard examples/*.[ch] examples/*/*.[ch])
 
 MODELS ?= ../shared/models
 embedded := vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 \

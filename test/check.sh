@@ -1,9 +1,17 @@
-# Counts what is true and what is not. To be included.
+# What the shell tests share: include it after setting $build.
+#
+#     check WHAT COMMAND...   counts a check, which passes if the command succeeds
+#     skip WHY                counts a check that cannot be made on this machine
+#     finish                  prints the counts and ends the script; its status is 0 if no check failed
+#     work_folder NAME        sets $work to BUILD/test/NAME, an empty folder
+#     find_programs           sets $tool, the command of vmafgpu, and $foreign, a prefix for the other programs of BUILD
+#
+# The counts are in $passed, $failed and $skipped.
 # shellcheck shell=sh
 passed=0
 failed=0
+skipped=0
 
-# check WHAT COMMAND...: the command succeeds
 check() {
     what=$1
     shift
@@ -13,4 +21,30 @@ check() {
         failed=$((failed + 1))
         echo "$what: not true: $*"
     fi
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "skipped: $1"
+}
+
+finish() {
+    echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+work_folder() {
+    work=$build/test/$1
+    rm -rf "$work"
+    mkdir -p "$work" || exit 1
+}
+
+# The tool always runs under RUNNER (valgrind, an emulator). The other programs run under RUNNER only if this machine
+# cannot run them.
+find_programs() {
+    tool="${RUNNER:-} $build/vmafgpu$EXE"
+    foreign=${EXE:+${RUNNER:-}}
+    "$build/test/make_clip$EXE" > /dev/null 2>&1
+    [ $? -ne 126 ] || foreign=$RUNNER
 }

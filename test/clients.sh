@@ -15,24 +15,13 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "${1:-build}" && pwd) || exit 1
 . test/check.sh
-skipped=0
-skip() {
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
-end() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
 unset VMAFGPU_BACKEND VMAFGPU_THREADS
 clients=${CLIENTS:-/tmp/vmafgpu-clients}
-clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'there are no clips (CLIPS names their folder)'; end; }
+clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'there are no clips (CLIPS names their folder)'; finish; }
 libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)}
-[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] || { skip 'there is no libvmaf 3.2 (LIBVMAF names its prefix)'; end; }
-work=$build/test/clients
-rm -rf "$work"
-mkdir -p "$work" "$clients" || exit 1
+[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] || { skip 'there is no libvmaf 3.2 (LIBVMAF names its prefix)'; finish; }
+work_folder clients
+mkdir -p "$clients" || exit 1
 
 # ---- ffmpeg with the filter alone ----
 
@@ -114,7 +103,7 @@ features='psnr psnr_hvs ciede cambi float_ssim float_ms_ssim float_psnr float_mo
           speed_chroma speed_temporal'
 
 if [ -n "$ffmpeg" ]; then
-    grep -q libvmaf <(ldd "$ffmpeg") || { skip "$ffmpeg is not linked to a shared libvmaf"; end; }
+    grep -q libvmaf <(ldd "$ffmpeg") || { skip "$ffmpeg is not linked to a shared libvmaf"; finish; }
     for clip in src01_8b src01_10b c422_10b c444_8b c444_12b odd_8b seek_8b sparks_10b; do
         for format in json xml csv sub; do
             filter $clip $format ''
@@ -193,4 +182,4 @@ if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>
 else
     skip "there is no GStreamer with the element vmaf"
 fi
-end
+finish

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every test program and script of a build folder, as many at a time as there are processors, and adds up their
-# last lines. Prints a line when a test starts, and one when it has ended. The two times of that line are the seconds that have
-# passed and those that processors have worked.
+# Runs every test program and script of a build folder, as many at a time as there are processors, and adds up the
+# counts in their last lines. Prints one line when a test starts and one when it ends, with the elapsed seconds and the
+# processor seconds.
 #
 #     test/run.sh BUILD         with RUNNER, SANITIZE, EXE, DEPTH and TESTS from the environment, see the Makefile
 processor_seconds() { # what the shell's `times` prints of its children: 1m2.345s 0m6.789s
@@ -48,23 +48,27 @@ rm -rf "$logs"
 mkdir -p "$logs" || exit 1
 
 # What takes longest comes first.
-programs='test_levels test_figures test_golden test_features test_ssim test_edges test_float_adm test_temporal test_hvs test_v1 test_memory test_frames test_stream test_model test_config
-          test_threads test_live test_private test_outside test_blobs test_align test_scale test_page test_stack'
+programs='test_levels test_figures test_golden test_features test_float_ssim test_edges test_edits test_float_adm
+          test_speed_temporal test_psnr_hvs test_pixels test_ciede test_v1 test_memory test_frames test_stream test_model
+          test_config test_threads test_live test_private test_outside test_blobs test_align test_scale test_page test_stack'
 if [ -n "$TESTS" ]; then
     tests=$TESTS
 else
     tests="$programs test_output.sh"
-    # its pipes and file names are not those of Windows
-    [ "$EXE" = .exe ] || tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh test_terminal.sh $tests"
-    # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated
-    # GPU under another program takes hours.
+    # these use pipes and file names of Unix
+    [ "$EXE" = .exe ] ||
+        tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh
+               test_terminal.sh $tests"
+    # Simulated GPUs under another program would take hours. Tests of the header and the kernels with all compilers do not
+    # depend on how BUILD was compiled, so they run in ordinary builds only.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"
-    [ -n "$SANITIZE$RUNNER$EXE" ] || tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh test_commands.sh test_snippets.sh test_embed.sh
-                                        test_install.sh $tests"
+    [ -n "$SANITIZE$RUNNER$EXE" ] ||
+        tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh test_commands.sh
+               test_snippets.sh test_tags.sh test_embed.sh test_install.sh $tests"
 fi
 
-# A status that no program here uses, so that a sanitizer's word is never taken for an expected failure. GCC 13 up to 13.2
-# misaligns vectors of 64 bytes where it looks for uses of a stack that is gone (its bug 110027).
+# Sanitizers end programs with a status that no program here uses, so an expected failure never hides their report.
+# detect_stack_use_after_return=0: with it, GCC 13.0 to 13.2 misaligns vectors of 64 bytes (GCC bug 110027).
 export ASAN_OPTIONS="exitcode=99:detect_stack_use_after_return=0:$ASAN_OPTIONS" UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"
 export TSAN_OPTIONS="exitcode=99:$TSAN_OPTIONS"
 

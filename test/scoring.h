@@ -142,6 +142,16 @@ static inline vmafgpu_config film_config(const film *f) {
     return config;
 }
 
+/* The config of a film with one feature and no model, on the CPU. */
+static inline vmafgpu_config film_feature_config(const film *f, const vmafgpu_feature_config *feature) {
+    vmafgpu_config config = film_config(f);
+    config.features = feature;
+    config.feature_count = 1;
+    config.no_model = 1;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    return config;
+}
+
 static inline vmafgpu_result film_push(const film *f, vmafgpu *context, int frame) {
     vmafgpu_frame reference = film_frame(f, frame, CLIP_REFERENCE), distorted = film_frame(f, frame, CLIP_DISTORTED);
     return vmafgpu_push(context, &reference, &distorted);
@@ -247,6 +257,24 @@ static inline void check_rows(const scores *got, const scores *expected, int fir
 static inline void check_same_scores(const scores *got, const scores *expected) {
     CHECK_INT(got->rows, expected->rows);
     check_rows(got, expected, 0);
+}
+
+/* vmafgpu_open() refuses the feature for a picture of this depth and format; the message contains the words. */
+static inline void check_feature_refused(const char *name, int depth, int chroma, const char *words) {
+    vmafgpu_feature_config feature = {name, NULL};
+    vmafgpu_config config;
+    vmafgpu *context = NULL;
+    memset(&config, 0, sizeof config);
+    config.width = config.height = 64;
+    config.bit_depth = depth;
+    config.chroma = (vmafgpu_chroma)chroma;
+    config.features = &feature;
+    config.feature_count = 1;
+    config.no_model = 1;
+    snprintf(test_where, sizeof test_where, "%s %d bits", name, depth);
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
+    CHECK_HAS(vmafgpu_last_error(context), words);
+    vmafgpu_close(context);
 }
 
 #endif /* SCORING_H */

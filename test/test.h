@@ -53,8 +53,23 @@ static inline test_amount test_depth(void) {
                                                                     : TEST_SOME;
 }
 
-/* With TEST_FIRST in the environment a program ends behind its first failure. */
+/* With TEST_CASE=TEXT in the environment, only the checks of cases whose name contains the text count. */
+static inline int test_is_wanted(void) {
+    static const char *text;
+    static int         is_known;
+    if (!is_known) {
+        text = getenv("TEST_CASE");
+        is_known = 1;
+    }
+    return !text || strstr(test_where, text) != NULL;
+}
+
+/* Counts a check and returns whether to print a failure. With TEST_FIRST in the environment a program ends behind its first
+ * failure. */
 static inline int test_note(int ok) {
+    if (!test_is_wanted()) {
+        return 0;
+    }
     if (test_failed > 0 && getenv("TEST_FIRST")) {
         exit(test_end());
     }

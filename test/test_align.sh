@@ -1,16 +1,12 @@
 #!/bin/sh
-# Videos that do not match: shifted, shorter, of another size, rate or range; --align, --scale, --crop, --from, --to, --strict.
+# Clips that do not match: shifted, shorter, or of another size, frame rate or range. Checks the options --align,
+# --scale, --crop, --from, --to and --strict.
 #
 #     test/test_align.sh BUILD
 build=${1:-build}
-work=$build/test/align
-tool="${RUNNER:-} $build/vmafgpu"
-foreign=
-"$build/test/make_clip" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$RUNNER
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder align
+find_programs
 
 # clip WIDTHxHEIGHT FRAMES: ref.y4m and dist.y4m, and the size of header and frame
 clip() {
@@ -213,5 +209,4 @@ for wrong in '--from 5 --to 5' '--from x' '--crop 3' '--scale nearest' '--align 
     check "$wrong: one sentence" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -1,25 +1,18 @@
 #!/bin/sh
-# Runs the commands that README.md, the comments on top of examples/*.c and examples/tool/main.c, and the tool's help show, as
-# they stand there, on clips of the names that they mention. So what is shown works, and scores what it should.
+# Runs the commands in README.md, in the comments at the top of examples/*.c and examples/tool/main.c, and in the help of the
+# tool, unchanged, on clips with the names in these commands. Each command must work, and those that score must print the
+# right score.
 #
 #     test/test_commands.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
-work=$build/test/commands
 root=$(pwd)
 . "$(dirname "$0")/check.sh"
-skipped=0
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder commands
 ln -s "$build" "$work/build"
 ln -s "$root/examples" "$root/models" "$root/vmafgpu.h" "$work/"
 PATH=$build:$PATH
 limit=
 ! command -v timeout > /dev/null || limit='timeout 300'
-
-skip() { # WHY COMMAND
-    skipped=$((skipped + 1))
-    echo "skipped: $2 ($1)"
-}
 
 # ---- the commands, one a line; what ends in \ or & goes on in the next line ----
 
@@ -109,7 +102,7 @@ run_shown() { # COMMAND
         ;;
     *ffmpeg*)
         if [ -z "$ffmpeg" ]; then
-            skip 'there is no ffmpeg' "$1"
+            skip "$1 (there is no ffmpeg)"
             return
         fi
         ;;
@@ -117,14 +110,14 @@ run_shown() { # COMMAND
     run_command "$1"
     status=$?
     if grep -q -e 'no GPU' -e 'no kernels were found' "$work/out" "$work/err"; then
-        skip 'there is no GPU' "$1"
+        skip "$1 (there is no GPU)"
         return
     fi
     case $1 in
     'cc '*) [ $status -eq 0 ] || run_command "$1 -ldl"; status=$? ;; # glibc before 2.34
     esac
     if [ $status -ne 0 ] && grep -q "fps_mode" "$work/err"; then
-        skip 'this ffmpeg is older than 5.1' "$1"
+        skip "$1 (this ffmpeg is older than 5.1)"
         return
     fi
     check "$1: status" [ $status -eq 0 ]
@@ -198,8 +191,7 @@ if [ -n "$ffmpeg" ]; then
         done
     done
 else
-    skip 'there is no ffmpeg' 'one ffmpeg that feeds two pipes'
+    skip 'one ffmpeg that feeds two pipes (there is no ffmpeg)'
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

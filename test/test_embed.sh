@@ -1,14 +1,12 @@
 #!/bin/sh
-# What examples/embed_model.c makes of any file name: a header that compiles as C and as C++ beside the C library's own
-# headers, with names that are nobody else's.
+# examples/embed_model.c with file names of all kinds: it must write a header that compiles as C and as C++ together
+# with the headers of the C library, and its names must not clash with other names.
 #
 #     test/test_embed.sh BUILD
 build=${1:-build}
-work=$build/test/embed
 embed=$build/embed_model
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder embed
 
 cat > "$work/model" << 'MODEL'
 {"model_dict": {"model_type": "LIBSVMNUSVR", "norm_type": "linear_rescale",
@@ -113,5 +111,4 @@ for name in gpu JSON models simd threads gfx900 sm_90; do # VMAFGPU_NO_GPU and s
     check "a private $name" "$embed" --private -o "$work/table.h" --name $name "$work/model"
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

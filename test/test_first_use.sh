@@ -1,17 +1,12 @@
 #!/bin/sh
-# What somebody tries first: files that need a decoder, names without options, reports without a file, and sizes that are not
-# those of the video. Each is understood, or refused with a remedy.
+# What a new user tries first: files that need a decoder, names without options, reports without a file, and a wrong
+# size for raw video. The tool must do what is meant, or refuse it and name a remedy.
 #
 #     test/test_first_use.sh BUILD
 build=${1:-build}
-work=$build/test/first_use
-tool="${RUNNER:-} $build/vmafgpu"
-foreign=
-"$build/test/make_clip" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$RUNNER
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder first_use
+find_programs
 
 make_pair() { # NAME FLAGS CONTENT SIZE DEPTH CHROMA FRAMES SEED: NAME.ref and NAME.dist
     name=$1
@@ -284,5 +279,4 @@ if [ -d ../shared/clips ]; then
     done
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

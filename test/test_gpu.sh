@@ -1,9 +1,12 @@
 #!/bin/sh
-# test_gpu on every simulated GPU: NVIDIA's with 32 lanes, with the image of compute capability 8.0 and with the one of
-# 7.5, and with 64 lanes; AMD's with 32 lanes and with 64, and a few groups with an old runtime. Fewer with sanitizers.
+# Runs test_gpu on all simulated GPUs: NVIDIA with 32 lanes (kernels for compute capability 8.0 and for 7.5) and with
+# 64 lanes, AMD with 32 and with 64 lanes, and a few groups with an old HIP runtime. With sanitizers there are fewer.
 #
-#     test/test_gpu.sh BUILD          DEPTH=all: every group on each
+#     test/test_gpu.sh BUILD               DEPTH=all: every group on each
+#     test/test_gpu.sh BUILD GROUP...      these groups on each
 build=$1
+shift
+chosen=$*
 libraries='cuda32 hip64'
 [ -n "$SANITIZE" ] || libraries="$libraries cuda64 hip32 hip64_old"
 for library in $libraries; do
@@ -34,18 +37,26 @@ elif [ -n "$SANITIZE" ]; then
     hip64="$computes caller_context segments rhythm images no_device memory"
 fi
 {
-    echo "matrix cuda cuda32 simulated_80.ptx $matrix"
-    echo "hip64 hip hip64 simulated.hsaco $hip64"
-    [ -z "$hosts" ] || echo "hosts cuda cuda32 simulated_80.ptx $hosts"
-    if [ -x "$root/test_features" ]; then   # the same GPUs beside libvmaf's figures
-        echo "golden cuda cuda32 simulated_75.ptx"
-        [ -n "$SANITIZE" ] || echo "golden_amd hip hip64 simulated.hsaco"
-    fi
-    if [ -z "$SANITIZE" ]; then
-        echo "plain cuda cuda32 simulated_75.ptx $computes"
-        echo "wide cuda cuda64 simulated_75.ptx $computes"
-        echo "hip32 hip hip32 simulated.hsaco $computes"
-        echo "hip_old hip hip64_old simulated.hsaco equality caller_context images no_device memory"
+    if [ -n "$chosen" ]; then
+        echo "matrix cuda cuda32 simulated_80.ptx $chosen"
+        echo "plain cuda cuda32 simulated_75.ptx $chosen"
+        echo "hip64 hip hip64 simulated.hsaco $chosen"
+        [ -n "$SANITIZE" ] || echo "wide cuda cuda64 simulated_75.ptx $chosen"
+        [ -n "$SANITIZE" ] || echo "hip32 hip hip32 simulated.hsaco $chosen"
+    else
+        echo "matrix cuda cuda32 simulated_80.ptx $matrix"
+        echo "hip64 hip hip64 simulated.hsaco $hip64"
+        [ -z "$hosts" ] || echo "hosts cuda cuda32 simulated_80.ptx $hosts"
+        if [ -x "$root/test_features" ]; then   # the same GPUs beside libvmaf's figures
+            echo "golden cuda cuda32 simulated_75.ptx"
+            [ -n "$SANITIZE" ] || echo "golden_amd hip hip64 simulated.hsaco"
+        fi
+        if [ -z "$SANITIZE" ]; then
+            echo "plain cuda cuda32 simulated_75.ptx $computes"
+            echo "wide cuda cuda64 simulated_75.ptx $computes"
+            echo "hip32 hip hip32 simulated.hsaco $computes"
+            echo "hip_old hip hip64_old simulated.hsaco equality caller_context images no_device memory"
+        fi
     fi
 } | sed "s/ *$//" > "$root/logs/test_gpu.runs"   # xargs joins a line that ends in a blank with the next one
 

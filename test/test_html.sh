@@ -1,17 +1,12 @@
 #!/bin/sh
-# --html: what a browser shows is what the JSON report has, it has nothing to complain of, and a click zooms. With --plot. Pictures
-# of the pages stay in BUILD/report*.png for the eye.
+# --html, also with --plot: a browser shows the values of the JSON report, logs no error, and a click zooms.
+# Screenshots of the pages stay in BUILD/report*.png for inspection by eye.
 #
 #     test/test_html.sh BUILD
 build=${1:-build}
-work=$build/test/html
-tool="${RUNNER:-} $build/vmafgpu"
-foreign=
-"$build/test/make_clip" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$RUNNER
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder html
+find_programs
 case $build in
 /*) full=$work ;;
 *) full=$(pwd)/$work ;;
@@ -164,5 +159,4 @@ look one --screenshot="$full/../../report_phone.png" --window-size=500,1900 > /d
 check 'pictures for the eye' [ -s "$build/report.png" ]
 rm -rf "$full/profile" "$HOME"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -1,25 +1,20 @@
 #!/bin/sh
-# The library with libvmaf's functions: what it exports, its layouts, a client's figures, errors and reports against libvmaf's
-# own, failing allocations, threads, frames in CUDA's memory (of a simulated GPU), and what `make install-libvmaf` installs.
+# The library with libvmaf's functions: exported symbols, layouts, the values, errors and reports of a client compared
+# with libvmaf's own, failing allocations, threads, frames in CUDA memory (of a simulated GPU), and `make
+# install-libvmaf`.
 #
 #     test/test_libvmaf.sh BUILD
 #
-# LIBVMAF=prefix (with include/libvmaf and lib), or a libvmaf 3.2 that pkg-config finds, has the client compiled with
-# libvmaf's own headers, and the same program run with both libraries.
+# With LIBVMAF=prefix (include/libvmaf and lib), or if pkg-config finds libvmaf 3.2, the client is also compiled with
+# libvmaf's own headers, and the same program runs with both libraries.
 build=$(cd "${1:-build}" && pwd) || exit 1
 root=$(pwd)
-work=$build/test/libvmaf
 . "$(dirname "$0")/check.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES VMAFGPU_BACKEND VMAFGPU_THREADS
 MAKE=${MAKE:-make}
 CC=${CC:-cc}
-skipped=0
-skip() {
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
-rm -rf "$work"
-mkdir -p "$work/static" "$work/dynamic" "$work/other" "$work/lib" || exit 1
+work_folder libvmaf
+mkdir "$work/static" "$work/dynamic" "$work/other" "$work/lib"
 
 same() { # WHAT A B
     diff "$2" "$3" > "$work/difference"
@@ -202,4 +197,4 @@ if [ -f "$build/test/libsimulated_cuda32.so" ]; then
 else
     skip 'the simulated GPU (it needs a C++17 compiler)'
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
+finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tool's output files, byte for byte against libvmaf's in test/golden/outputs; only the values of version and fps
-# are masked. Those with float_adm are an AMD processor's.
+# The reports of the tool, byte for byte against libvmaf's in test/golden/outputs. Only the values of version and fps
+# are masked. Reports with float_adm are from an AMD processor.
 #
 #     test/test_output.sh BUILD                  compares BUILD/vmafgpu's output
 #     test/test_output.sh BUILD make VMAF        makes the golden files anew with a vmaf tool
@@ -8,16 +8,10 @@ build=${1:-build}
 mode=${2:-test}
 vmaf=$3
 golden=test/golden
-work=$build/test/output
-runner=${RUNNER:-}
-# What the tests need besides runs under RUNNER only where it cannot run by itself.
-foreign=${EXE:+$runner}
-"$build/test/make_clip$EXE" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$runner
+. "$(dirname "$0")/check.sh"
+work_folder output
+find_programs
 make_clip="$foreign $build/test/make_clip$EXE"
-passed=0
-failed=0
-mkdir -p "$work" || exit 1
 
 mask() {
     sed -e 's/^<VMAF version="[^"]*">/<VMAF version="">/' -e 's/^  "version": "[^"]*"/  "version": ""/' \
@@ -36,7 +30,7 @@ compare() {
     shift 2
     out=$work/$name.$format
     rm -f "$out"
-    if ! $runner "$build/vmafgpu$EXE" -r "$work/$name.ref" -d "$work/$name.dist" --cpumask 255 --float_reciprocal amd \
+    if ! $tool -r "$work/$name.ref" -d "$work/$name.dist" --cpumask 255 --float_reciprocal amd \
         --quiet "--$format" -o "$out" "$@" > "$work/$name.log" 2>&1; then
         fail "$name.$format: vmafgpu failed: $(tail -1 "$work/$name.log")"
         return
@@ -76,5 +70,4 @@ while read -r name formats container content size depth chroma frames seed argum
     done
 done < "$golden/outputs.txt"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -1,15 +1,13 @@
 #!/bin/sh
-# The C that README.md and the comments of the headers show compiles, as C99 and as C++11, without a warning. It is taken
-# from the text itself: what stands between ```c and ```, and each paragraph of a comment that is indented throughout.
+# The C in README.md and in the comments of the headers compiles as C99 and as C++11 without a warning. This script
+# extracts it from the text: the blocks between ```c and ```, and each paragraph of a comment of which all lines are
+# indented. Names of functions, files and tests in the documentation must exist, too.
 #
 #     test/test_snippets.sh BUILD
 build=${1:-build}
-work=$build/test/snippets
 root=$(pwd)
-# An initialiser that names fewer fields or braces than there are.
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder snippets
 
 # ---- what the snippets are about ----
 
@@ -120,6 +118,25 @@ for name in init model_load model_load_from_path model_collection_load model_col
     check "libvmaf's vmaf_$name" grep -qE "^ \*   vmaf_$name( |\$)" vmafgpu.h
 done
 
+# ---- test/README.md ----
+
+# All tests are in the table, and run.sh runs them.
+for file in test/test_*.c test/test_*.sh; do
+    name=$(basename "$file")
+    check "test/README.md: $name" grep -qF "\`$name\`" test/README.md
+    case $name in
+    test_gpu.c) ;;   # test_gpu.sh runs it
+    *) check "test/run.sh: $name" grep -qw "${name%.c}" test/run.sh ;;
+    esac
+done
+
+# The recipe names texts of files: "| what | `file` | `text` |".
+sed -n 's/^| [^|]* | `\([^`]*\)` | `\(.*\)` |$/\1 \2/p' test/README.md > "$work/places"
+check 'test/README.md: the recipe' [ "$(wc -l < "$work/places")" -ge 10 ]
+while read -r file text; do
+    check "test/README.md: $file contains $text" grep -qF -e "$text" "$file"
+done < "$work/places"
+
 # ---- compilers ----
 
 compilers() { # NAME...: those that are there, each once
@@ -148,5 +165,4 @@ for text in "$work"/*.text; do
     done
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -1,16 +1,12 @@
 #!/bin/sh
-# Runs that go on where they were ended (--state), and clips that are scored in segments (--segment, --join): the bytes of the whole.
+# Interrupted runs that continue (--state), and clips that are scored in segments (--segment, --join): the reports must
+# equal the report of one whole run, byte for byte.
 #
 #     test/test_state.sh BUILD        DEPTH=all kills 100 times
 build=${1:-build}
-work=$build/test/state
-tool="${RUNNER:-} $build/vmafgpu"
-foreign=
-"$build/test/make_clip" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$RUNNER
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder state
+find_programs
 
 $foreign "$build/test/make_clip" texture+mix 96x80 8 420 23 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
 $foreign "$build/test/make_clip" texture+blur 96x80 8 420 23 4 "$work/ref.y4m" "$work/two.y4m" || exit 1
@@ -208,5 +204,4 @@ check "killed $killed times in $runs runs" [ $killed -ge $kills ]
 check 'the report is that of a run that was not' [ $wrong -eq 0 ]
 rm -f "$work"/.vmafgpu-*.tmp # of those that were killed
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -1,21 +1,12 @@
 #!/bin/sh
-# What people and programs see: --progress json, tables, --version, completions; the manual page against --help.
+# Output for people and programs: --progress json, tables, --version, completions; the manual page compared with
+# --help.
 #
 #     test/test_terminal.sh BUILD
 build=${1:-build}
-work=$build/test/terminal
-tool="${RUNNER:-} $build/vmafgpu"
-foreign=
-"$build/test/make_clip" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$RUNNER
 . "$(dirname "$0")/check.sh"
-skipped=0
-skip() {
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder terminal
+find_programs
 $foreign "$build/test/make_clip" texture+mix 96x80 8 420 20 4 "$work/ref.y4m" "$work/dist.y4m" || exit 1
 $tool --help > "$work/help"
 
@@ -127,5 +118,4 @@ while read -r option; do
 done < "$work/options"
 check 'the help has options' [ "$(wc -l < "$work/options")" -gt 40 ]
 
-echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
-[ "$failed" -eq 0 ]
+finish

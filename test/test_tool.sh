@@ -1,18 +1,12 @@
 #!/bin/sh
-# What the tool does beyond libvmaf's: pipes, formats that libvmaf cannot read, every digit, pooled values, and one
-# sentence with a non-zero status where something is wrong.
+# Abilities of the tool that libvmaf's tool lacks: pipes, more file formats, all digits, pooled values. Every error
+# must give one message and a non-zero exit status.
 #
 #     test/test_tool.sh BUILD
 build=${1:-build}
-work=$build/test/tool
-tool="${RUNNER:-} $build/vmafgpu"
-# What the tests need besides runs under RUNNER only where it cannot run by itself.
-foreign=
-"$build/test/make_clip" > /dev/null 2>&1
-[ $? -ne 126 ] || foreign=$RUNNER
 . "$(dirname "$0")/check.sh"
-rm -rf "$work"
-mkdir -p "$work" || exit 1
+work_folder tool
+find_programs
 
 make_pair() { # NAME FLAGS CONTENT SIZE DEPTH CHROMA FRAMES SEED
     name=$1
@@ -1030,5 +1024,4 @@ if command -v "${CXX:-c++}" > /dev/null 2>&1; then
 fi
 check 'stream of nothing' [ "$($foreign "$build/stream" 66 50 < /dev/null 2>&1)" = 'stream: no frames' ]
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

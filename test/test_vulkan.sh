@@ -1,39 +1,16 @@
 #!/bin/sh
-# vulkan_frames with Mesa's Vulkan driver for the CPU, lavapipe (Debian: mesa-vulkan-drivers), whose memory the simulated CUDA
-# driver imports: the scores are the CPU's. There are no semaphores to share; those are tested on NVIDIA GPUs by hand.
+# vulkan_frames with lavapipe, Mesa's Vulkan driver for the CPU (Debian: mesa-vulkan-drivers). The simulated CUDA
+# driver imports its memory, and the scores must equal those of the CPU. Lavapipe shares no semaphores; they are tested
+# by hand on NVIDIA GPUs.
 #
 #     test/test_vulkan.sh BUILD
 build=$1
-passed=0
-failed=0
-skipped=0
-check() { # NAME COMMAND...
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "failed: $name"
-    fi
-}
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
-skip() {
-    echo "skipped: $1"
-    skipped=1
-    finish
-}
-
-work=$build/test/vulkan
-mkdir -p "$work"
+. "$(dirname "$0")/check.sh"
+work_folder vulkan
 driver=$build/test/libsimulated_cuda32.so
-[ -f "$driver" ] || skip 'the simulated GPU (it needs a C++17 compiler)'
+[ -f "$driver" ] || { skip 'the simulated GPU (it needs a C++17 compiler)'; finish; }
 for icd in /usr/share/vulkan/icd.d/lvp_icd*.json; do
-    [ -f "$icd" ] || skip 'there is no lavapipe (Debian: mesa-vulkan-drivers)'
+    [ -f "$icd" ] || { skip 'there is no lavapipe (Debian: mesa-vulkan-drivers)'; finish; }
 done
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/simulated.ptx"
 frames() { # ARGUMENT...
@@ -45,6 +22,7 @@ frames --way plane --size 320x180 --frames 8 --map 16 --check
 status=$?
 if grep '^no ' "$work/out"; then
     skip 'Vulkan, see above'
+    finish
 fi
 check 'luma: status' [ $status -eq 0 ]
 check 'luma: nothing is said' [ ! -s "$work/err" ]

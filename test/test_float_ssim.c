@@ -1,5 +1,5 @@
-/* float_psnr, float_moment, float_ssim and float_ms_ssim against their formulas written down once more, without any short cut:
- * sizes, depths, levels, threads; the order of additions; what is refused. */
+/* float_ssim, float_ms_ssim, float_psnr and float_moment against a second, direct implementation of their formulas: sizes,
+ * depths, instruction sets, threads, the order of additions, and settings that must be refused. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"

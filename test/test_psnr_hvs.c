@@ -1,5 +1,5 @@
-/* psnr_hvs, written a second time as its description has it, block by block and term by term, against the library's, on several
- * threads and levels; what it and ciede do with small, odd, equal and wrong pictures. */
+/* psnr_hvs against a second implementation, which follows the description of the feature block by block and term by term: on
+ * several threads and instruction sets, with small, odd and equal pictures. Also the settings that must be refused. */
 #include "scoring.h"
 
 #include <math.h>
@@ -192,15 +192,6 @@ static void expect(const film *f, int frame, double out[4]) {
 
 static const char *const columns[4] = {"psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs"};
 
-static vmafgpu_config config_of(const film *f, const vmafgpu_feature_config *feature) {
-    vmafgpu_config config = film_config(f);
-    config.features = feature;
-    config.feature_count = 1;
-    config.no_model = 1;
-    config.backend = VMAFGPU_BACKEND_CPU;
-    return config;
-}
-
 static const struct {
     int      threads;
     unsigned cpumask;
@@ -210,7 +201,7 @@ static void compare(const char *what, int w, int h, int depth, int chroma) {
     static const vmafgpu_feature_config feature = {"psnr_hvs", NULL};
     film f = film_make_colour(what, w, h, depth, chroma, 2, (uint32_t)(w + h));
     for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
-        vmafgpu_config config = config_of(&f, &feature);
+        vmafgpu_config config = film_feature_config(&f, &feature);
         vmafgpu *context;
         vmafgpu_score score;
         config.threads = ways[way].threads;
@@ -259,71 +250,14 @@ static void test_second_reading(void) {
     compare("texture+mix", 23, 17, 10, 444);
 }
 
-/* ---- what is refused, and ciede ---- */
-
-static void refused(const char *name, int depth, int chroma, const char *words) {
-    vmafgpu_feature_config feature = {name, NULL};
-    vmafgpu_config config;
-    vmafgpu *context = NULL;
-    memset(&config, 0, sizeof config);
-    config.width = config.height = 64;
-    config.bit_depth = depth;
-    config.chroma = (vmafgpu_chroma)chroma;
-    config.features = &feature;
-    config.feature_count = 1;
-    config.no_model = 1;
-    snprintf(test_where, sizeof test_where, "%s %d bits", name, depth);
-    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
-    CHECK_HAS(vmafgpu_last_error(context), words);
-    vmafgpu_close(context);
-}
-
 static void test_refused(void) {
-    refused("psnr_hvs", 16, VMAFGPU_420, "psnr_hvs is defined for 8, 10 and 12 bits, not for 16");
-    refused("psnr_hvs", 9, VMAFGPU_420, "not for 9");
-    refused("psnr_hvs", 8, VMAFGPU_400, "needs chroma");
-    refused("ciede", 14, VMAFGPU_444, "ciede is defined for 8, 10, 12 and 16 bits, not for 14");
-    refused("ciede", 8, VMAFGPU_400, "needs chroma");
-}
-
-/* The same on all ways, which is returned. */
-static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
-    static const vmafgpu_feature_config feature = {"ciede", NULL};
-    film f = film_make_colour(what, w, h, depth, chroma, 1, 7);
-    double first = 0;
-    for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
-        vmafgpu_config config = config_of(&f, &feature);
-        scores s;
-        config.threads = ways[way].threads;
-        config.cpumask = ways[way].cpumask;
-        snprintf(test_where, sizeof test_where, "ciede %s %dx%d %d bits %d way %d", what, w, h, depth, chroma, (int)way);
-        s = film_score(&f, &config);
-        if (CHECK_INT(s.rows, 1)) {
-            first = way == 0 ? s.values[0] : first;
-            CHECK_VALUE("ciede2000", s.values[0], first);
-        }
-        scores_free(&s);
-    }
-    film_free(&f);
-    return first;
-}
-
-static void test_ciede(void) {
-    static const int formats[3] = {420, 422, 444};
-    CHECK(ciede_of("texture+same", 65, 33, 8, 420) > 1e300);
-    CHECK(ciede_of("black+same", 16, 16, 8, 444) > 1e300);
-    for (int i = 0; i < 3; i++) {
-        CHECK(ciede_of("texture+mix", 129, 67, 8, formats[i]) > 0);
-        CHECK(ciede_of("noise+grain", 64, 65, 10, formats[i]) < 45);
-        CHECK(ciede_of("blocks+invert", 97, 32, 12, formats[i]) < 45);
-        CHECK(ciede_of("texture+faint", 130, 40, 16, formats[i]) > 0);
-        CHECK(ciede_of("noise+mix", 16, 17, 8, formats[i]) < 45);
-    }
+    check_feature_refused("psnr_hvs", 16, VMAFGPU_420, "psnr_hvs is defined for 8, 10 and 12 bits, not for 16");
+    check_feature_refused("psnr_hvs", 9, VMAFGPU_420, "not for 9");
+    check_feature_refused("psnr_hvs", 8, VMAFGPU_400, "needs chroma");
 }
 
 int main(void) {
     test_second_reading();
     test_refused();
-    test_ciede();
     return test_end();
 }

@@ -522,7 +522,7 @@ extern "C" {
     X(VMAFGPU_ERROR_DEVICE,     -12, "the GPU failed while it held the pair, and the frames are in its memory")
 
 typedef enum vmafgpu_result {
-#define VMAFGPU_RESULT_ENUM_(name, number, sentence) name = number,
+#define VMAFGPU_RESULT_ENUM_(name, number, message) name = number,
     VMAFGPU_RESULTS(VMAFGPU_RESULT_ENUM_)
 #undef VMAFGPU_RESULT_ENUM_
     VMAFGPU_RESULT_FORCE_INT_ = 0x7fffffff
@@ -1466,7 +1466,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #if defined(__GNUC__) || defined(__clang__)
 /* Is not inlined. This is for functions that process a row or a chunk, since compilers need much longer for one huge function, and
  * for functions that need much stack, which all that is called from the same caller would need on top. */
-#  define VMAFGPU__APART __attribute__((noinline))
+#  define VMAFGPU__NOINLINE __attribute__((noinline))
 #  define VMAFGPU__UNUSED __attribute__((unused))
 /* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
 #  define VMAFGPU__PREFETCH(p) \
@@ -1477,13 +1477,13 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__FORMAT(f, a) __attribute__((format(printf, f, a)))
 #  define VMAFGPU__RESTRICT __restrict__
 #elif defined(_MSC_VER)
-#  define VMAFGPU__APART
+#  define VMAFGPU__NOINLINE
 #  define VMAFGPU__UNUSED
 #  define VMAFGPU__PREFETCH(p) ((void)(p))
 #  define VMAFGPU__FORMAT(f, a)
 #  define VMAFGPU__RESTRICT __restrict
 #else
-#  define VMAFGPU__APART
+#  define VMAFGPU__NOINLINE
 #  define VMAFGPU__UNUSED
 #  define VMAFGPU__PREFETCH(p) ((void)(p))
 #  define VMAFGPU__FORMAT(f, a)
@@ -2119,7 +2119,7 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
 }
 
 /* Makes all of it that depends on the base, which has these sums. history: of a live pair, else -1. */
-VMAFGPU__FN void vmafgpu__smooth_settle(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
+VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
     const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
     const int inputs = VMAFGPU__FETCH(&s->inputs);
@@ -2443,18 +2443,18 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_SETTLE_THREADS = 64,       /* of which one works */
+    VMAFGPU__MAP_FINALISE_THREADS = 64,       /* of which one works */
     VMAFGPU__MAP_SLOPE_THREADS = 128,       /* of one block: the inputs, their slopes, a part of the vectors */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
     VMAFGPU__MAP_THREADS = 64               /* a thread has a block of the picture */
 };
 
 /* What predictions are made of, from the sums of a pair that was scored. */
-typedef struct vmafgpu__map_settle_launch {
+typedef struct vmafgpu__map_finalise_launch {
     vmafgpu__smooth *smooth;
     const vmafgpu__sums *sums;
     int32_t history, unused;
-} vmafgpu__map_settle_launch;
+} vmafgpu__map_finalise_launch;
 
 /* Slopes by the sums, of that. */
 typedef struct vmafgpu__map_slope_launch {
@@ -2510,12 +2510,12 @@ typedef struct vmafgpu__feature vmafgpu__feature;
 
 /* What a temporal extractor keeps from frame to frame: it takes a value of each in order, and gives the columns made of them.
  * Positions count from the first frame known, seeds included. */
-typedef struct vmafgpu__course {
+typedef struct vmafgpu__temporal_state {
     int64_t count;                     /* values taken */
     int64_t emitted;                   /* positions given */
     double  value[8];                  /* the latest, by position modulo 8 */
     double  previous;                  /* what the next position needs of the one before */
-} vmafgpu__course;
+} vmafgpu__temporal_state;
 
 /* What a feature that is measured by itself finds: a sum of integers, or a value of the reference's own floats. */
 typedef union vmafgpu__value {
@@ -2542,7 +2542,7 @@ typedef struct vmafgpu__extractor {
         uint64_t sum[3], pairs;
     } whole_clip;                      /* what its aggregates are made of */
     float           csf[VMAFGPU__SCALES][2];   /* contrast sensitivity of ADM: h and v, d */
-    vmafgpu__course course;
+    vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
 
 typedef struct vmafgpu__model_use {
@@ -2571,15 +2571,15 @@ typedef struct vmafgpu__job {
     int detached;                      /* the history stays as it is, and there is none without `previous` */
     int64_t position;                  /* of a frame of the clip, seeds counted in */
     int history;                       /* how many frames before this one the backend has seen, 0..2 */
-    int canonical[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else
+    int packed[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else
                                           words with samples in the low bits */
-    int foreign;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
+    int peer;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
     int is_trusted;                    /* the reference was checked, whatever form it is in */
     vmafgpu__wanted_map map;           /* with the pair's sums, see vmafgpu_map_next() */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
-typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
+typedef enum vmafgpu__wait_mode { VMAFGPU__NO_WAIT, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__wait_mode;
 
 /* How a backend describes itself; texts are never NULL. */
 typedef struct vmafgpu__description {
@@ -2604,7 +2604,7 @@ typedef struct vmafgpu__backend_table {
     /* Takes a pair, or reports what is wrong with it and takes nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
     /* The sums of the oldest pair submitted and not collected, or its failure; VMAFGPU_AGAIN if it does not wait. */
-    vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
+    vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums);
     /* Does one detached job at once, even if pairs are on their way: the sums of each of its distorted frames. */
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void           (*reset)(vmafgpu *v);
@@ -2614,7 +2614,7 @@ typedef struct vmafgpu__backend_table {
     /* How many positions have frames that are not needed any more. NULL: all that were submitted. */
     int64_t        (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
-    void           (*settle)(vmafgpu *v);
+    void           (*finalise)(vmafgpu *v);
     /* Copies the frames that are needed although they are released, so that the caller may free them. */
     void           (*keep)(vmafgpu *v);
     /* Makes the caller's stream wait for all before a position. */
@@ -2643,13 +2643,13 @@ typedef struct vmafgpu__gpu_edits_table {
     int          (*create)(vmafgpu *v);  /* events; 1 on success */
     int          (*destroy)(vmafgpu *v); /* these events; the driver's error, or 0 */
     void         (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
-    const char  *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch);
+    const char  *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
 
     void         (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
     void         (*alone)(vmafgpu *v);   /* waits for the pairs on their way */
     vmafgpu_result (*begun)(vmafgpu *v); /* the base was scored */
-    vmafgpu_result (*settle)(vmafgpu *v);
+    vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
     vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
     vmafgpu_result (*map)(vmafgpu *v, int size, vmafgpu_block *blocks);
@@ -2724,7 +2724,7 @@ struct vmafgpu {
 
     int64_t            seeded;                      /* frames given before the first pair */
     int64_t            pushed;                      /* pairs */
-    int64_t            told_reusable;               /* of these, the last number that config.on_reusable was called with */
+    int64_t            last_reported_reusable;               /* of these, the last number that config.on_reusable was called with */
     vmafgpu__lending   lending;
     int64_t            scoring;                     /* the index of what is scored as a whole; -1: a pair by itself */
     int64_t            tailed;                      /* frames given after the last pair */
@@ -2916,7 +2916,7 @@ static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_
 
 /* snprintf that may be given no room at all. */
 VMAFGPU__FORMAT(3, 4)
-static void vmafgpu__sentence(char *out, size_t size, const char *format, ...) {
+static void vmafgpu__message(char *out, size_t size, const char *format, ...) {
     va_list list;
 
     if (out == NULL || size == 0)
@@ -3269,8 +3269,8 @@ static int vmafgpu__sample_shift(const vmafgpu_config *c) {
 }
 
 /* The bits that may not be set in words of the caller's, or in canonical ones. */
-static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int canonical) {
-    return 0xffffu & ~(((1u << c->bit_depth) - 1) << (canonical ? 0 : vmafgpu__sample_shift(c)));
+static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
+    return 0xffffu & ~(((1u << c->bit_depth) - 1) << (packed ? 0 : vmafgpu__sample_shift(c)));
 }
 
 /* The sentence for the first illegal sample of row y of luma (0), u (1) or v (2). */
@@ -3314,13 +3314,13 @@ static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int 
 }
 
 /* Writes w samples of luma in canonical form; not 0 if one does not fit the bit depth. They may be written where they are. */
-static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int canonical, const uint8_t *source, int w, void *row) {
-    const int shift = canonical ? 0 : vmafgpu__sample_shift(c);
+static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, const uint8_t *source, int w, void *row) {
+    const int shift = packed ? 0 : vmafgpu__sample_shift(c);
     uint8_t *bytes = (uint8_t *)row;
     uint32_t illegal = 0;
     if (c->bit_depth > 8)
         return vmafgpu__import_words(source, (uint16_t *)row, w, shift, ((1u << c->bit_depth) - 1) << shift);
-    if (canonical || c->bytes_per_sample == 1) {
+    if (packed || c->bytes_per_sample == 1) {
         memcpy(row, source, (size_t)w);
         return 0;
     }
@@ -3332,8 +3332,8 @@ static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int canonical, 
     return illegal;
 }
 
-static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, void *row) {
-    return vmafgpu__import_samples(c, canonical, source, c->width, row);
+static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const uint8_t *source, void *row) {
+    return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
 /* Columns x..x + CHUNK - 1 of a row of w, 0 beyond the last one. The caller's rows are not read beyond their width: who knows
@@ -3355,8 +3355,8 @@ static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, i
 
 /* Row y of luma (0), u (1) or v (2) as bytes at 8 bits, else as words with the sample in the low bits: where it is, if that
  * can be read so, or in `line`, which has the width rounded up to CHUNK, in words. */
-static VMAFGPU__UNUSED const void *vmafgpu__canonical_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
-                                                          void *line) {
+static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
+                                                       void *line) {
     int step;
     const uint8_t *row = vmafgpu__frame_row(c, frame, plane, y, &step);
     const int w = plane ? vmafgpu__chroma_width(c) : c->width, shift = vmafgpu__sample_shift(c);
@@ -3428,8 +3428,8 @@ static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const
     va_end(list);
     if (json->part >= 0)
         (void)snprintf(part, sizeof part, ", part %d", json->part);
-    vmafgpu__sentence(json->error, json->error_size, "model '%.80s'%s: %s (byte %lu)", json->name, part, what,
-                      (unsigned long)(at - json->begin));
+    vmafgpu__message(json->error, json->error_size, "model '%.80s'%s: %s (byte %lu)", json->name, part, what,
+                     (unsigned long)(at - json->begin));
     return NULL;
 }
 
@@ -4270,7 +4270,7 @@ static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *k
             return i;
     }
     for (i = 0; i < count && used < sizeof list; i++) {
-        vmafgpu__sentence(list + used, sizeof list - used, i > 0 ? " or \"%s\"" : "\"%s\"", words[i]);
+        vmafgpu__message(list + used, sizeof list - used, i > 0 ? " or \"%s\"" : "\"%s\"", words[i]);
         used += strlen(list + used);
     }
     vmafgpu__json_fail(json, at, "key '%s' must be %s", key, list);
@@ -4482,7 +4482,7 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
     if (ready)
         b->arena.base = (unsigned char *)vmafgpu__memory_take(allocator, b->arena.used);
     if (b->arena.base == NULL) {
-        vmafgpu__sentence(b->json.error, b->json.error_size, "model '%.80s': no memory", b->json.name);
+        vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': no memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
     (void)vmafgpu__build(b); /* has just succeeded on the same text; only now chroma features and figures are looked at */
@@ -4494,19 +4494,19 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
     vmafgpu__builder b;
     vmafgpu_result result;
 
-    vmafgpu__sentence(error, error_size, "%s", "");
+    vmafgpu__message(error, error_size, "%s", "");
     if (model != NULL)
         *model = NULL;
     if (model == NULL || name == NULL || json == NULL) {
-        vmafgpu__sentence(error, error_size, "vmafgpu_model_parse: model, name and json must not be NULL");
+        vmafgpu__message(error, error_size, "vmafgpu_model_parse: model, name and json must not be NULL");
         return VMAFGPU_ERROR_ARGUMENT;
     }
     if (allocator != NULL && (allocator->alloc == NULL) != (allocator->free == NULL)) {
-        vmafgpu__sentence(error, error_size, "model '%.80s': the allocator has one function where it needs both", name);
+        vmafgpu__message(error, error_size, "model '%.80s': the allocator has one function where it needs both", name);
         return VMAFGPU_ERROR_ARGUMENT;
     }
     if (size > VMAFGPU__JSON_SIZE || strlen(name) > VMAFGPU__JSON_SIZE) {
-        vmafgpu__sentence(error, error_size, "model '%.80s': the text is longer than 64 MiB", name);
+        vmafgpu__message(error, error_size, "model '%.80s': the text is longer than 64 MiB", name);
         return VMAFGPU_ERROR_MODEL;
     }
     memset(&b, 0, sizeof b);
@@ -4545,7 +4545,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
     (void)allocator;
     if (model != NULL)
         *model = NULL;
-    vmafgpu__sentence(error, error_size, "this build has no reader of models (VMAFGPU_NO_JSON)");
+    vmafgpu__message(error, error_size, "this build has no reader of models (VMAFGPU_NO_JSON)");
     return VMAFGPU_ERROR_MODEL;
 }
 
@@ -4622,18 +4622,18 @@ static int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size
     int i;
 
     if (m == NULL || m->name == NULL || m->svms == NULL) {
-        vmafgpu__sentence(error, size, "a model, its name or its svms are NULL");
+        vmafgpu__message(error, size, "a model, its name or its svms are NULL");
         return 0;
     }
     if (m->svm_count < 1 || m->svm_count > VMAFGPU__SVM_LIMIT) {
-        vmafgpu__sentence(error, size, "model '%.80s': svm_count must be 1 to %d", m->name, VMAFGPU__SVM_LIMIT);
+        vmafgpu__message(error, size, "model '%.80s': svm_count must be 1 to %d", m->name, VMAFGPU__SVM_LIMIT);
         return 0;
     }
     for (i = 0; i < m->svm_count; i++) {
         const char *fault = vmafgpu__svm_fault(&m->svms[i]);
 
         if (fault != NULL) {
-            vmafgpu__sentence(error, size, "model '%.80s', svm %d: %s", m->name, i, fault);
+            vmafgpu__message(error, size, "model '%.80s', svm %d: %s", m->name, i, fault);
             return 0;
         }
     }
@@ -4653,13 +4653,13 @@ static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const
                                                                       "_ci_p95_hi"};
 
     if (output == 0) {
-        vmafgpu__sentence(out, size, "%s", name);
+        vmafgpu__message(out, size, "%s", name);
     } else if (output < m->svm_count) {
-        vmafgpu__sentence(out, size, "%s_%04d", name, output);
+        vmafgpu__message(out, size, "%s_%04d", name, output);
     } else if (output < vmafgpu__model_outputs(m)) {
-        vmafgpu__sentence(out, size, "%s%s", name, suffixes[output - m->svm_count]);
+        vmafgpu__message(out, size, "%s%s", name, suffixes[output - m->svm_count]);
     } else {
-        vmafgpu__sentence(out, size, "%s", "");
+        vmafgpu__message(out, size, "%s", "");
     }
 }
 
@@ -4875,16 +4875,16 @@ typedef struct vmafgpu__temporal {
     /* The value that counts for the frame at that position. */
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position);
     /* Whether the next position's columns can be given; ended: no other frame will come. */
-    int    (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__course *course, int ended);
+    int    (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__temporal_state *temporal_state, int ended);
     /* Gives them; row: NULL, if they are not wanted. */
-    void   (*emit)(const vmafgpu__extractor *e, vmafgpu__course *course, double *row);
+    void   (*emit)(const vmafgpu__extractor *e, vmafgpu__temporal_state *temporal_state, double *row);
 } vmafgpu__temporal;
 
 /* Chapters with code for each level of the CPU, as X(name, NAME): vmafgpu__<name>_functions is the table of such functions, and
  * VMAFGPU__<NAME>_LEVEL the address of a level's, or NULL where the build leaves the chapter out. */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
     X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) X(floats, FLOATS) X(psnr, PSNR) \
-    X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(hvs, HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) X(float_ansnr, FLOAT_ANSNR) \
+    X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(psnr_hvs, PSNR_HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) X(float_ansnr, FLOAT_ANSNR) \
     X(float_vif, FLOAT_VIF)
 #define VMAFGPU__LEVEL_MEMBER(name, NAME) const struct vmafgpu__##name##_functions *name;
 #define VMAFGPU__LEVEL_ROW(name, NAME) VMAFGPU__##NAME##_LEVEL,
@@ -4901,7 +4901,7 @@ typedef struct vmafgpu__cpu_functions {
 typedef struct vmafgpu__cpu_feature {
     /* In pieces: bytes of memory that a thread has for one of them, and a room, with so many distorted pictures at once. */
     uint64_t     (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
-    uint64_t     (*room)(const vmafgpu *v, int together);
+    uint64_t     (*space)(const vmafgpu *v, int together);
     /* Adds what another thread has summed. */
     void         (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
     /* When a context opens; takes memory and makes tables. NULL: there is nothing to do. */
@@ -4914,15 +4914,15 @@ typedef struct vmafgpu__cpu_feature {
 } vmafgpu__cpu_feature;
 
 /* A pair as a feature that is measured by itself sees it. */
-typedef struct vmafgpu__sight {
+typedef struct vmafgpu__pair_view {
     const vmafgpu_frame *frame[2];        /* reference, distorted; NULL: none, the reference alone is to be remembered */
-    vmafgpu__view        luma[2];         /* canonical, which a frame's own luma need not be: see vmafgpu__sight_row() */
+    vmafgpu__view        luma[2];         /* canonical, which a frame's own luma need not be: see vmafgpu__pair_view_row() */
     const vmafgpu_frame *previous;        /* the reference before this one, of a pair by itself; NULL: none was given */
     int64_t              position;        /* in the clip, seeds counted in */
     int                  history;         /* frames right before this one that `state` has seen, up to 2 */
     int                  detached;        /* `state` stays as it is */
     const struct vmafgpu__cpu_functions *functions;
-} vmafgpu__sight;
+} vmafgpu__pair_view;
 
 /* Values for the whole clip: names without suffixes, ending with NULL; what they add up; what they are in the end. */
 typedef struct vmafgpu__aggregates {
@@ -4941,7 +4941,7 @@ typedef struct vmafgpu__measure {
     uint64_t       (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL: none */
     uint64_t       (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* which all extractors share; NULL: none */
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* fills the state; NULL: nothing to do */
-    vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair, void *scratch,
+    vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair, void *scratch,
                               vmafgpu__value *out);
     const vmafgpu__aggregates *aggregates;                                      /* NULL: none */
     /* Keeps in the state what the next pair needs of both pictures of this one, which has been taken: every pair comes, in
@@ -4949,19 +4949,19 @@ typedef struct vmafgpu__measure {
     void           (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
 } vmafgpu__measure;
 
-/* Row y of a plane of the reference (0) or the distorted frame (1), as vmafgpu__canonical_row() has it. After a GPU failed luma
+/* Row y of a plane of the reference (0) or the distorted frame (1), as vmafgpu__packed_row() has it. After a GPU failed luma
  * may be in a plane of ours, and not as the config says. */
-static VMAFGPU__UNUSED const void *vmafgpu__sight_row(const vmafgpu_config *c, const vmafgpu__sight *pair, int which, int plane,
-                                                      int y, void *line) {
+static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane,
+                                                          int y, void *line) {
     if (plane)
-        return vmafgpu__canonical_row(c, pair->frame[which], plane, y, line);
+        return vmafgpu__packed_row(c, pair->frame[which], plane, y, line);
     const void *row = vmafgpu__view_row(&pair->luma[which], y);
     return c->bit_depth > 8 && ((uintptr_t)row & 1) ? memcpy(line, row, (size_t)c->width * 2) : row;
 }
 
 /* Of such features, which have no pieces and no state of the backend's. */
 static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
-    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(room, NULL), VMAFGPU__SET(add, NULL), VMAFGPU__SET(open, NULL),
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL), VMAFGPU__SET(open, NULL),
     VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
 };
 
@@ -5118,7 +5118,7 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
     } else if (option->type == VMAFGPU__WORD) {
         number = vmafgpu__find_word(option->words, value, end);
         if (number < 0 && option->max > 0 && vmafgpu__is_plain_word(value, end, sizeof e->word))
-            vmafgpu__sentence(e->word, sizeof e->word, "%.*s", (int)(end - value), value);
+            vmafgpu__message(e->word, sizeof e->word, "%.*s", (int)(end - value), value);
         else if (number < 0)
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be one of %s, not '%.*s'",
                                  option->name, feature->name, option->words, shown, value);
@@ -5183,7 +5183,7 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
             const char *word = vmafgpu__nth_word(options[i].words, (int)e->option[i], &length);
             snprintf(number, sizeof number, "_%.*s", length, word);
         }
-        vmafgpu__sentence(e->suffix + used, sizeof e->suffix - used, "_%s%s", options[i].alias, number);
+        vmafgpu__message(e->suffix + used, sizeof e->suffix - used, "_%s%s", options[i].alias, number);
         used += strlen(e->suffix + used);
     }
 }
@@ -5297,7 +5297,7 @@ typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
 enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
 
 /* What a context computes, and where. */
-typedef struct vmafgpu__site {
+typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan  *plan;
@@ -5307,14 +5307,14 @@ typedef struct vmafgpu__site {
     int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* of a block of each kernel of VIF, as it was compiled; 0: not known */
     int uses_integers;                    /* for the statistics of VIF */
     unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
-    uint32_t doubted, unsettled;          /* sums that are in doubt whatever they are, of SSIM a bit each, and that stay so when
+    uint32_t uncertain, still_uncertain;          /* sums that are in doubt whatever they are, of SSIM a bit each, and that stay so when
                                              they have been looked at: for tests, the self-test as well */
-} vmafgpu__site;
+} vmafgpu__launch_context;
 
 /* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
 typedef struct vmafgpu__work vmafgpu__work;
 struct vmafgpu__work {
-    const vmafgpu__site  *site;
+    const vmafgpu__launch_context  *context;
     const vmafgpu__batch *batch;
     const vmafgpu__gpu_chroma *chroma;    /* [VMAFGPU__MAX_BATCH] */
     const vmafgpu__gpu_past *past;        /* likewise */
@@ -5334,7 +5334,7 @@ struct vmafgpu__work {
     void          *stream;
 };
 
-static void vmafgpu__enqueue(const vmafgpu__work *work, int function, const vmafgpu__shape *shape, void *argument) {
+static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int function, const vmafgpu__shape *shape, void *argument) {
     work->launch(work, work->functions[function], shape, argument);
 }
 
@@ -5345,10 +5345,10 @@ typedef struct vmafgpu__gpu_measured {
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
     uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes of a pair, which all share; NULL: none */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
-    void (*settle)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
+    void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
     /* Of a pair that is done: whether it must be done again, with words that are then as the kernels are to find them. -1: that
      * would not help. NULL: never. */
-    int (*amend)(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words);
+    int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
@@ -5357,15 +5357,15 @@ typedef struct vmafgpu__gpu_feature {
     int stream[2];
     int starts_clear;                             /* the scratch is zero before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
-    const char *(*kernel)(const vmafgpu__site *site, int function);   /* NULL: not used */
+    const char *(*kernel)(const vmafgpu__launch_context *context, int function);   /* NULL: not used */
     /* Of a kernel that is launched as many blocks as the device runs at once, or with more shared memory than usual; else
      * no threads. NULL: there is none. */
-    vmafgpu__block (*block)(const vmafgpu__site *site, int function);
-    uint64_t (*scratch)(const vmafgpu__site *site);                        /* bytes of a pair; NULL: none */
-    size_t (*tables)(const vmafgpu__site *site, unsigned char *out);       /* bytes; fills them unless out is NULL */
+    vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                        /* bytes of a pair; NULL: none */
+    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out);       /* bytes; fills them unless out is NULL */
     void (*enqueue)(const vmafgpu__work *work);
     /* The function that leaves the first sums that differ; -1: none do. */
-    int (*differs)(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b);
+    int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
     const vmafgpu__gpu_measured *measure;          /* NULL: it is summed with others. Else scratch, enqueue and differs are */
 } vmafgpu__gpu_feature;
 
@@ -5397,13 +5397,13 @@ static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch,
 /* ---- sums of squares ---- */
 
 #if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS) || !defined(VMAFGPU_NO_CIEDE)
-static VMAFGPU__UNUSED const char *vmafgpu__squares_kernel(const vmafgpu__site *site, int kernel) {
-    (void)site;
+static VMAFGPU__UNUSED const char *vmafgpu__squares_kernel(const vmafgpu__launch_context *context, int kernel) {
+    (void)context;
     return kernel == 0 ? "vmafgpu_squares" : NULL;
 }
 
 static void vmafgpu__squares_enqueue(const vmafgpu__work *work, vmafgpu__squares kind, int planes) {
-    const vmafgpu_config *c = work->site->config;
+    const vmafgpu_config *c = work->context->config;
     vmafgpu__squares_launch launch;
     vmafgpu__shape shape;
     launch.words = (int64_t *)(void *)work->words;
@@ -5483,7 +5483,7 @@ static void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu_
 
 /* `kernel`: the first of the two among the feature's. */
 static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
-    const int lanes = work->site->lanes, pairs = work->batch->pairs;
+    const int lanes = work->context->lanes, pairs = work->batch->pairs;
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, blocks, 1, pairs, lanes, vmafgpu__chain_shared(lanes));
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_ROWS_KERNEL, &shape, launch);
@@ -5792,8 +5792,8 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     while (t->started < useful - 1 && vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t))
         t->started++;
     if (t->started < useful - 1) {   /* who there is does all parts */
-        vmafgpu__sentence(warning, sizeof warning, "the system gave only %d of %d threads (config.threads); these do the work",
-                          t->started + 1, useful);
+        vmafgpu__message(warning, sizeof warning, "the system gave only %d of %d threads (config.threads); these do the work",
+                         t->started + 1, useful);
         vmafgpu__log(v, VMAFGPU_LOG_WARNING, warning);
     }
     return VMAFGPU_OK;
@@ -5801,16 +5801,16 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
 #endif
 
 /* Counts how often config.parallel_for has called each part. */
-typedef struct vmafgpu__hook_run {
+typedef struct vmafgpu__parallel_run {
     vmafgpu__task *task;
     void          *arg;
     int            count;
     int            times[VMAFGPU__MAX_THREADS];
-} vmafgpu__hook_run;
+} vmafgpu__parallel_run;
 
 /* Runs a part the first time that it is called, and no part that does not exist. */
-static void vmafgpu__hook_task(void *arg, int index) {
-    vmafgpu__hook_run *run = (vmafgpu__hook_run *)arg;
+static void vmafgpu__parallel_task(void *arg, int index) {
+    vmafgpu__parallel_run *run = (vmafgpu__parallel_run *)arg;
     if (index < 0 || index >= run->count || vmafgpu__atomic_add(&run->times[index], 1) != 0)
         return;
     run->task(run->arg, index);
@@ -5820,12 +5820,12 @@ static void vmafgpu__hook_task(void *arg, int index) {
 static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     const int count = v->config.threads;
     if (v->config.parallel_for && count > 1) {
-        vmafgpu__hook_run run;
+        vmafgpu__parallel_run run;
         memset(&run, 0, sizeof run);
         run.task = task;
         run.arg = arg;
         run.count = count;
-        v->config.parallel_for(v->config.parallel_for_user, count, vmafgpu__hook_task, &run);
+        v->config.parallel_for(v->config.parallel_for_user, count, vmafgpu__parallel_task, &run);
         for (int i = 0; i < count; i++)
             if (run.times[i] != 1)
                 return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
@@ -6056,12 +6056,12 @@ typedef struct vmafgpu__chain_input { int chain, times, above, below; } vmafgpu_
 
 typedef struct vmafgpu__chain_kind {
     /* Does rows first..end-1 of a scale; `room` is one that the piece has for itself. */
-    void (*run)(const vmafgpu *v, int thread, int room, int scale, int first, int end);
+    void (*run)(const vmafgpu *v, int thread, int space, int scale, int first, int end);
     const vmafgpu__cpu_feature *feature;   /* NULL: none, it is always there */
     int      scale;
     int      of_bands;                     /* units are rows of the wavelet's bands */
     int      least;                        /* rows of a piece */
-    int      has_room;
+    int      has_space;
     unsigned behind;                       /* chains, as bits, that this one must not run away from... */
     int      slack;                        /* ...by so many units more than is usual */
     vmafgpu__chain_input input[2];         /* times 0: none */
@@ -6082,7 +6082,7 @@ typedef struct vmafgpu__chains {
     vmafgpu__chain chain[VMAFGPU__MAX_CHAINS];
     int  count;
     int  threads;                          /* those beyond have nothing to do */
-    int *rooms, room_count;                /* atomic: whether each is taken */
+    int *spaces, space_count;                /* atomic: whether each is taken */
     int  is_stopped;                       /* atomic: the rest of the pieces is not done */
 } vmafgpu__chains;
 
@@ -6118,7 +6118,7 @@ static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, 
         if (c->base && wanted[k])
             (void)vmafgpu__cut(units, wanted[k], least, chain->first);
     }
-    chains->rooms = (int *)vmafgpu__carve(c, (size_t)chains->room_count * sizeof *chains->rooms);
+    chains->spaces = (int *)vmafgpu__carve(c, (size_t)chains->space_count * sizeof *chains->spaces);
 }
 
 /* Whether the pieces that have what is in first..end-1 are done. */
@@ -6164,9 +6164,9 @@ static int vmafgpu__is_ready(const vmafgpu__chains *chains, int k, int piece) {
 }
 
 /* The number of a free room, which is taken now; -1: there is none. */
-static int vmafgpu__take_room(vmafgpu__chains *chains) {
-    for (int i = 0; i < chains->room_count; i++)
-        if (!vmafgpu__atomic_get(&chains->rooms[i]) && vmafgpu__atomic_change(&chains->rooms[i], 0, 1))
+static int vmafgpu__take_space(vmafgpu__chains *chains) {
+    for (int i = 0; i < chains->space_count; i++)
+        if (!vmafgpu__atomic_get(&chains->spaces[i]) && vmafgpu__atomic_change(&chains->spaces[i], 0, 1))
             return i;
     return -1;
 }
@@ -6175,20 +6175,20 @@ static int vmafgpu__take_room(vmafgpu__chains *chains) {
 static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     vmafgpu__chain *chain = &chains->chain[k];
-    int room = -1;
+    int space = -1;
     const int piece = vmafgpu__atomic_get(&chain->next);
     if (piece >= chain->limit)
         return 0;
     *is_over = 0;
-    if (!vmafgpu__is_ready(chains, k, piece) || (kind->has_room && (room = vmafgpu__take_room(chains)) < 0))
+    if (!vmafgpu__is_ready(chains, k, piece) || (kind->has_space && (space = vmafgpu__take_space(chains)) < 0))
         return 0;
     const int is_mine = vmafgpu__atomic_change(&chain->next, piece, piece + 1);
     if (is_mine && !vmafgpu__atomic_get(&chains->is_stopped)) {
         const int rows = kind->of_bands ? 1 : 2, end = rows * chain->first[piece + 1];
-        kind->run(v, thread, room, kind->scale, rows * chain->first[piece], end < chain->rows ? end : chain->rows);
+        kind->run(v, thread, space, kind->scale, rows * chain->first[piece], end < chain->rows ? end : chain->rows);
     }
-    if (room >= 0)
-        vmafgpu__atomic_set(&chains->rooms[room], 0);
+    if (space >= 0)
+        vmafgpu__atomic_set(&chains->spaces[space], 0);
     if (is_mine)
         vmafgpu__atomic_set(&chain->done[piece], 1);
     return 1;
@@ -6228,14 +6228,14 @@ enum {
     VMAFGPU__CHAINS
 };
 
-enum { VMAFGPU__DOORS = 2 + (int)VMAFGPU__MAX_DISTORTED };
+enum { VMAFGPU__CONVERSION_BUFFERS = 2 + (int)VMAFGPU__MAX_DISTORTED };
 
 struct vmafgpu__cpu {
     const vmafgpu__cpu_functions *functions;
     uint16_t       *log_table;
     int             wide;                  /* 1: views have words, 0: bytes */
     int             in_place;              /* the caller's frames are views as they are; 0: they are copied to `landing` */
-    uint8_t        *landing[2];
+    uint8_t        *staging_buffer[2];
     size_t          row_bytes;             /* of these and of `history` */
     uint8_t        *history[2];            /* ring of the latest references; the next one goes to `current` */
     int             ring, current;
@@ -6251,9 +6251,9 @@ struct vmafgpu__cpu {
     void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
                                               share a few */
     vmafgpu__chains chains;
-    vmafgpu__cpu   *seats;                 /* [config.candidates - 1], with what a distorted frame needs only */
-    vmafgpu__lent_layout door;             /* of planes for frames in RGB */
-    unsigned char  *doors[VMAFGPU__DOORS]; /* of the reference, the one before it, each distorted frame */
+    vmafgpu__cpu   *candidate_slots;                 /* [config.candidates - 1], with what a distorted frame needs only */
+    vmafgpu__lent_layout conversion_layout;             /* of planes for frames in RGB */
+    unsigned char  *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* of the reference, the one before it, each distorted frame */
 
     /* The present frame. */
     vmafgpu__view   pair[2];
@@ -6263,7 +6263,7 @@ struct vmafgpu__cpu {
                                                           one's first: of other contexts, or `seats` */
     int             member_count;
     int             is_prepared;           /* the sums of the next pair are there already */
-    int             keeps;                 /* this frame's reference will be kept, whatever comes */
+    int             keeps_reference;                 /* this frame's reference will be kept, whatever comes */
 };
 
 #endif /* !VMAFGPU_KERNELS */
@@ -6523,7 +6523,7 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
     vmafgpu_frame        to;               /* in the config's format, but for luma if that is... */
-    int                  is_canonical;     /* ...bytes at 8 bits, else words with samples in the low bits */
+    int                  is_packed;     /* ...bytes at 8 bits, else words with samples in the low bits */
     int                  with_chroma;
 } vmafgpu__conversion;
 
@@ -6547,8 +6547,8 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
     job.form = &vmafgpu__pixel_forms[from->pixels];
     job.plane = &v->colours->plane[from->pixels][0];
     job.transfer = v->colours->transfer;
-    job.wide = conversion->is_canonical ? c->bit_depth > 8 : c->bytes_per_sample > 1;
-    job.shift = conversion->is_canonical ? 0 : vmafgpu__sample_shift(c);
+    job.wide = conversion->is_packed ? c->bit_depth > 8 : c->bytes_per_sample > 1;
+    job.shift = conversion->is_packed ? 0 : vmafgpu__sample_shift(c);
     for (int y = first; y < end; y++)
         functions->pixels->luma(&job, (const uint8_t *)from->data[0] + y * pitch, c->width,
                               vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
@@ -6649,7 +6649,7 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 #define vmafgpu__chroma_put VMAFGPU__LEVEL_NAME(vmafgpu__chroma_put)
 #define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
 #define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
-#define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
+#define VMAFGPU__CHROMA_SPACE VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
 
 /* Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient is taken in digits of 15
  * bits, luma's in three and chroma's in four, of which the last has the sign: floor((s + floor(r / 2^15)) / 2^k) is
@@ -6749,8 +6749,8 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
 /* ---- chroma: VMAFGPU__V_BYTES samples at once; a row's last ones overlap with those before ---- */
 
 /* Of pixels, those of two samples in a row of chroma and the one before: words as above, summed over the rows. */
-enum { VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES, VMAFGPU__CHROMA_ROOM = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS };
-typedef struct vmafgpu__chroma_words { uint32_t rb[VMAFGPU__CHROMA_ROOM], g[VMAFGPU__CHROMA_ROOM]; } vmafgpu__chroma_words;
+enum { VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES, VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS };
+typedef struct vmafgpu__chroma_words { uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE]; } vmafgpu__chroma_words;
 
 /* `count` pixels from column x on, which come behind the first place. */
 VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *const *rows,
@@ -7416,12 +7416,12 @@ static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int
 }
 
 /* Of all members. */
-static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
+static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_sums *sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_job job;
-    (void)room;
+    (void)space;
     memset(&job, 0, sizeof job);
     for (int i = 0; i < cpu->member_count; i++) {
         distorted[i] = vmafgpu__vif_picture_of(cpu->members[i], scale, 1);
@@ -7470,7 +7470,7 @@ static vmafgpu_result vmafgpu__vif_cpu_open(vmafgpu *v) {
 }
 
 static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
-    VMAFGPU__SET(scratch, vmafgpu__vif_cpu_scratch), VMAFGPU__SET(room, NULL), VMAFGPU__SET(add, vmafgpu__vif_cpu_add),
+    VMAFGPU__SET(scratch, vmafgpu__vif_cpu_scratch), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, vmafgpu__vif_cpu_add),
     VMAFGPU__SET(open, vmafgpu__vif_cpu_open), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
 };
 
@@ -7720,8 +7720,8 @@ VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vma
     }
 }
 
-static VMAFGPU__APART void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
-                                             int y, char *to) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
+                                                int y, char *to) {
     if (s->job->wide)
         vmafgpu__vif_take_of(s, image, 1, y, to);
     else
@@ -7818,9 +7818,9 @@ VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const ch
     }
 }
 
-static VMAFGPU__APART void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
-                                              const ptrdiff_t *at, int means, int line,
-                                              uint16_t *const *next_line, const char *const *ahead) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
+                                                 const ptrdiff_t *at, int means, int line,
+                                                 uint16_t *const *next_line, const char *const *ahead) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
@@ -7893,16 +7893,16 @@ VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const
     }
 }
 
-static VMAFGPU__APART void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
-                                                const ptrdiff_t *at, int line) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
+                                                   const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
     else
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
 }
 
-static VMAFGPU__APART void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
-                                                 const char *other, const ptrdiff_t *at, int line) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
+                                                    const char *other, const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
     else
@@ -7954,9 +7954,9 @@ static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
 }
 
 /* Along the line, into row y / 2 of the next image. */
-static VMAFGPU__APART void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
-                                                     const vmafgpu__vif_picture *image, int y,
-                                                     const uint16_t *line) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
+                                                        const vmafgpu__vif_picture *image, int y,
+                                                        const uint16_t *line) {
     const int pairs = s->next_along.pairs, halved = s->job->scale == 2;
     const ptrdiff_t *at = s->next_along_at;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
@@ -8293,7 +8293,7 @@ VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int 
     vmafgpu__vif_clear_outside(s, s->variance[row]);
 }
 
-static VMAFGPU__APART void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
@@ -8318,7 +8318,7 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
     vmafgpu__vif_clear_outside(s, s->variance[4]);
 }
 
-static VMAFGPU__APART void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
 }
 
@@ -8356,9 +8356,9 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
 }
 
 /* Apart from the rest, so that its registers are its own. */
-static VMAFGPU__APART void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
-                                                   const vmafgpu__vif_constants *constants,
-                                                   vmafgpu__vif_totals *totals) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
+                                                      const vmafgpu__vif_constants *constants,
+                                                      vmafgpu__vif_totals *totals) {
     const int variants = s->job->plan->vif_variants;
     if (variants == 1 && reference)
         vmafgpu__vif_statistics_of(s, row, 1, 1, constants, totals);
@@ -8647,12 +8647,12 @@ static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
         bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
 }
 
-static size_t vmafgpu__gpu_vif_tables(const vmafgpu__site *site, unsigned char *out) {
+static size_t vmafgpu__gpu_vif_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     if (out) {
         uint32_t *matrices = (uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT);
         vmafgpu__vif_log_bytes(out);
-        if (site->form == VMAFGPU__VIF_MATRIX_16)
-            vmafgpu__vif_16_matrices(matrices, site->lanes);
+        if (context->form == VMAFGPU__VIF_MATRIX_16)
+            vmafgpu__vif_16_matrices(matrices, context->lanes);
         else
             vmafgpu__vif_matrices(matrices);
     }
@@ -8722,25 +8722,25 @@ static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
 }
 
 /* Functions are numbered by scale. */
-static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__site *site, int scale) {
+static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int scale) {
     return scale >= (int)VMAFGPU__SCALES
                ? NULL
-               : vmafgpu__vif_kernels[site->form][site->uses_integers][vmafgpu__vif_input(scale, site->config->bit_depth)];
+               : vmafgpu__vif_kernels[context->form][context->uses_integers][vmafgpu__vif_input(scale, context->config->bit_depth)];
 }
 
-static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__site *site, int scale) {
-    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit,
-                              (uint32_t)site->most_threads[scale]);
+static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__launch_context *context, int scale) {
+    return vmafgpu__vif_block(context->form, scale, context->config->bit_depth, context->lanes, (uint32_t)context->shared_limit,
+                              (uint32_t)context->most_threads[scale]);
 }
 
-static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__site *site) {
-    return vmafgpu__vif_scratch_of(site->config->width, site->config->height).size;
+static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__launch_context *context) {
+    return vmafgpu__vif_scratch_of(context->config->width, context->config->height).size;
 }
 
 static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
-    const vmafgpu__plan *plan = site->plan;
-    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(site->config->width, site->config->height);
+    const vmafgpu__launch_context *context = work->context;
+    const vmafgpu__plan *plan = context->plan;
+    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(context->config->width, context->config->height);
     for (int i = 0; i < plan->vif_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             const int images_only = s == 0 && plan->vif_skips_scale_0;
@@ -8749,15 +8749,15 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
             if (images_only && i > 0)
                 continue;
             launch.batch = *work->batch;
-            vmafgpu__vif_fill(&launch, &shape, plan, i, s, site->form, vmafgpu__gpu_vif_block(site, s), work->resident[s],
+            vmafgpu__vif_fill(&launch, &shape, plan, i, s, context->form, vmafgpu__gpu_vif_block(context, s), work->resident[s],
                               &layout, work->scratch, work->tables, work->is_checked ? work->illegal : NULL,
                               &work->claimed[i * (int)VMAFGPU__SCALES + s], images_only);
             vmafgpu__enqueue(work, s, &shape, &launch);
         }
 }
 
-static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    for (int s = site->plan->vif_skips_scale_0; s < VMAFGPU__SCALES; s++)
+static int vmafgpu__gpu_vif_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int s = context->plan->vif_skips_scale_0; s < VMAFGPU__SCALES; s++)
         if (memcmp(&a->vif[s], &b->vif[s], sizeof a->vif[s]))
             return s;
     return -1;
@@ -8916,7 +8916,7 @@ static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
 }
 
 /* Whether the next position can be given: it needs its successor, the first ones need the first that has a SAD. */
-static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__course *m, int ended) {
+static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__temporal_state *m, int ended) {
     const int window = vmafgpu__motion_window(e);
     const int64_t needed = m->emitted < window ? window : m->emitted + 1;
     return m->emitted < m->count && (ended || needed < m->count);
@@ -8924,7 +8924,7 @@ static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__
 
 /* Gives motion2 and motion3 of the next position. The course has the SAD scores, and the previous motion3 without the
  * moving average. */
-static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__course *m, double *row) {
+static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
     const int64_t i = m->emitted++;
@@ -9044,14 +9044,14 @@ static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int f
 
 static const vmafgpu__motion_functions vmafgpu__motion_level_scalar = { vmafgpu__motion_rows_scalar };
 
-static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
+static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     vmafgpu__worker *worker = &cpu->workers[thread];
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__motion_lines lines;
     vmafgpu__motion_job job = { NULL, &cpu->pair[0], cpu->wide, v->config.width, v->config.height, v->config.bit_depth,
                                 &lines };
-    (void)room, (void)scale;
+    (void)space, (void)scale;
     carver.base = (unsigned char *)worker->scratch;
     vmafgpu__carve_motion_lines(&carver, v->config.width, &lines);
     for (int i = 0; i < 2; i++)
@@ -9076,7 +9076,7 @@ static void vmafgpu__motion_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const v
 }
 
 static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
-    VMAFGPU__SET(scratch, vmafgpu__motion_cpu_scratch), VMAFGPU__SET(room, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__motion_cpu_scratch), VMAFGPU__SET(space, NULL),
     VMAFGPU__SET(add, vmafgpu__motion_cpu_add), VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL),
     VMAFGPU__SET(close, NULL)
 };
@@ -9352,12 +9352,12 @@ static int vmafgpu__gpu_motion_is_planned(const vmafgpu__plan *plan) {
     return plan->motion[0] || plan->motion[1];
 }
 
-static const char *vmafgpu__gpu_motion_kernel(const vmafgpu__site *site, int function) {
-    return function ? NULL : vmafgpu__motion_kernel(site->form, site->config->bit_depth);
+static const char *vmafgpu__gpu_motion_kernel(const vmafgpu__launch_context *context, int function) {
+    return function ? NULL : vmafgpu__motion_kernel(context->form, context->config->bit_depth);
 }
 
-static size_t vmafgpu__gpu_motion_tables(const vmafgpu__site *site, unsigned char *out) {
-    (void)site;
+static size_t vmafgpu__gpu_motion_tables(const vmafgpu__launch_context *context, unsigned char *out) {
+    (void)context;
     if (out)
         vmafgpu__motion_matrices((uint32_t *)(void *)out);
     return (int)VMAFGPU__MOTION_FRAGMENTS * 4;
@@ -9367,14 +9367,14 @@ static void vmafgpu__gpu_motion_enqueue(const vmafgpu__work *work) {
     vmafgpu__motion_launch launch;
     vmafgpu__shape shape;
     launch.batch = *work->batch;
-    vmafgpu__motion_fill(&launch, &shape, work->site->plan, work->site->form, work->tables);
+    vmafgpu__motion_fill(&launch, &shape, work->context->plan, work->context->form, work->tables);
     vmafgpu__enqueue(work, 0, &shape, &launch);
 }
 
-static int vmafgpu__gpu_motion_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+static int vmafgpu__gpu_motion_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
     int differs = 0;
     for (int k = 0; k < 2; k++)
-        differs |= site->plan->motion[k] && a->motion[k] != b->motion[k];
+        differs |= context->plan->motion[k] && a->motion[k] != b->motion[k];
     return differs ? 0 : -1;
 }
 
@@ -10304,7 +10304,7 @@ static void vmafgpu__add_adm_row(vmafgpu__adm_sums *to, const vmafgpu__adm_sums 
     }
 }
 
-static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
+static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     vmafgpu__adm_sums *sums = cpu->workers[thread].adm, *rows = cpu->adm_rows[scale];
     vmafgpu__adm_task task;
@@ -10322,7 +10322,7 @@ static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale
     task.image[0] = vmafgpu__adm_image_of(cpu, scale, 0);
     for (int i = 0; i < cpu->member_count; i++)
         task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i], scale, 1);
-    task.scratch = cpu->adm_scratch[room];
+    task.scratch = cpu->adm_scratch[space];
     if (rows) {
         const int shift = task.geometry.mask_row_shift;
         memset(rows + first, 0, (size_t)(end - first) * sizeof *rows);
@@ -10339,7 +10339,7 @@ static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale
                               v->plan.adm_variants);
 }
 
-static uint64_t vmafgpu__adm_cpu_room(const vmafgpu *v, int together) {
+static uint64_t vmafgpu__adm_cpu_space(const vmafgpu *v, int together) {
     return vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, together);
 }
 
@@ -10349,7 +10349,7 @@ static void vmafgpu__adm_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmaf
 }
 
 static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
-    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(room, vmafgpu__adm_cpu_room), VMAFGPU__SET(add, vmafgpu__adm_cpu_add),
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, vmafgpu__adm_cpu_space), VMAFGPU__SET(add, vmafgpu__adm_cpu_add),
     VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
 };
 
@@ -10398,7 +10398,7 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 #define vmafgpu__adm_signals0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals0)
 #define vmafgpu__adm_reciprocal VMAFGPU__LEVEL_NAME(vmafgpu__adm_reciprocal)
 #define vmafgpu__adm_restored VMAFGPU__LEVEL_NAME(vmafgpu__adm_restored)
-#define vmafgpu__adm_apart VMAFGPU__LEVEL_NAME(vmafgpu__adm_apart)
+#define vmafgpu__adm_is_beyond_angle VMAFGPU__LEVEL_NAME(vmafgpu__adm_is_beyond_angle)
 #define vmafgpu__adm_weigh32 VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh32)
 #define vmafgpu__adm_bands VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands)
 #define vmafgpu__adm_signals_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals_of)
@@ -10479,8 +10479,8 @@ typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_rounding mask[2], den;     /* mask: of h and v, d */
 } vmafgpu__adm_constants;
 
-static VMAFGPU__APART void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
-                                                     const vmafgpu__adm_work *work) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
+                                                        const vmafgpu__adm_work *work) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     c->left = g->left > 0 ? g->left - 1 : 0;
     c->right = g->left > 0 ? g->w - g->left + 1 : g->w;
@@ -10627,8 +10627,8 @@ VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *
     *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
 }
 
-static VMAFGPU__APART void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
-                                                   const void *const *rows, int needed, int16_t *(*line)[2]) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
+                                                      const void *const *rows, int needed, int16_t *(*line)[2]) {
     enum { WORDS = VMAFGPU__V_WORDS };
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const vmafgpu__v half = vmafgpu__v_set32(32768);
@@ -10666,9 +10666,9 @@ static VMAFGPU__APART void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task
 }
 
 /* Vertical filters of one row, and the border of the lines. */
-static VMAFGPU__APART void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
-                                                 int needed, int16_t *(*line)[2]) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
+                                                    int needed, int16_t *(*line)[2]) {
     const int w = task->in_width;
     const void *rows[6];
     for (int k = 0; k < 6; k++)
@@ -10733,8 +10733,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, 
 }
 
 /* The low-pass band of a row. */
-static VMAFGPU__APART void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
-                                                int16_t *(*line)[2]) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
+                                                   int16_t *(*line)[2]) {
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const int w = task->geometry.w;
     if (task->scale == 0) {
@@ -10827,7 +10827,7 @@ VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_pa
         }
 }
 
-static VMAFGPU__APART void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
     const int shift = task->geometry.den_row_shift;
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -10842,20 +10842,20 @@ static VMAFGPU__APART void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, c
 /* The angle test in floats, for sums of products: `apart` is negative where the angle is too large, `doubt` positive
  * where floats cannot tell. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
-                                        vmafgpu__v *doubt) {
+                                        vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
     const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
     const vmafgpu__v far_side =
         vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
     *apart = vmafgpu__v_sub_f32(near_side, far_side);
-    *doubt = vmafgpu__v_sub_f32(
+    *uncertainty = vmafgpu__v_sub_f32(
         vmafgpu__v_mul_f32(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_set_f32(3.814697265625e-6f)),
         vmafgpu__v_and(*apart, magnitude));
 }
 
 /* The same for exact 32-bit sums of words, packed again. */
 VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
-                                         vmafgpu__v *doubt) {
+                                         vmafgpu__v *uncertainty) {
     vmafgpu__v f[2], u[2];
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
@@ -10866,13 +10866,13 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
                            vmafgpu__v_to_f32(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
     }
     *apart = vmafgpu__v_pack32(f[0], f[1]);
-    *doubt = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
+    *uncertainty = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
 }
 
 /* Does columns again by the definition, where `rare` is not 0. */
-static VMAFGPU__APART void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
-                                              const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
-                                              const vmafgpu__adm_row *row) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
+                                                 const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
+                                                 const vmafgpu__adm_row *row) {
     enum { CHUNK = VMAFGPU__ADM_CHUNK };
     int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
     vmafgpu__v_store(rare, rare_packed);
@@ -10916,10 +10916,10 @@ static VMAFGPU__APART void vmafgpu__adm_rare0(const vmafgpu__adm_variant *varian
 VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
                                          const vmafgpu__adm_variant *definition, const vmafgpu__v *o,
                                          const vmafgpu__v *t, const vmafgpu__v *u, const vmafgpu__v *v,
-                                         vmafgpu__v apart, vmafgpu__v doubt, int x, int at,
+                                         vmafgpu__v apart, vmafgpu__v uncertainty, int x, int at,
                                          const vmafgpu__adm_row *row) {
     const vmafgpu__v zero = vmafgpu__v_zero(), side_rest = vmafgpu__v_set16(2184), mid_rest = vmafgpu__v_set16(4368);
-    vmafgpu__v rare = variant->gains ? doubt : zero;
+    vmafgpu__v rare = variant->gains ? uncertainty : zero;
     vmafgpu__v weighted[2], side[2], mid[2];
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -10966,16 +10966,16 @@ static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *c
     }
 }
 
-static VMAFGPU__APART void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                                 vmafgpu__v *den) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                    vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     vmafgpu__adm_den_parts parts;
     memset(&parts, 0, sizeof parts);
     for (int chunk = 0; chunk < c->chunks; chunk++) {
         const int at = chunk * VMAFGPU__ADM_CHUNK, x = c->left + at;
         vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], u[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
-        vmafgpu__v apart = vmafgpu__v_zero(), doubt = vmafgpu__v_zero();
+        vmafgpu__v apart = vmafgpu__v_zero(), uncertainty = vmafgpu__v_zero();
         VMAFGPU__UNROLL
         for (int f = 0; f < 2; f++) {
             vmafgpu__v *band = f ? t : o;
@@ -10999,10 +10999,10 @@ static VMAFGPU__APART void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, 
                 vmafgpu__adm_join_den0(den, &parts);
         }
         if (c->any_gain)
-            vmafgpu__adm_angle0(o, t, &apart, &doubt);
+            vmafgpu__adm_angle0(o, t, &apart, &uncertainty);
         for (int i = 0; i < task->variant_count; i++)
             if (c->variant[i].fast)
-                vmafgpu__adm_weigh0(&c->variant[i], &task->variants[i], o, t, u, v, apart, doubt, x, at,
+                vmafgpu__adm_weigh0(&c->variant[i], &task->variants[i], o, t, u, v, apart, uncertainty, x, at,
                                     &rows[3 * i + ring]);
         if (c->any_general) {
             vmafgpu__adm_keep0(o, x, work->general.band[0]);
@@ -11051,8 +11051,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vma
 }
 
 /* Negative where the angle is too large. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_apart(const vmafgpu__v *o, const vmafgpu__v *t) {
-    vmafgpu__v f[4], apart, doubt;
+VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, const vmafgpu__v *t) {
+    vmafgpu__v f[4], apart, uncertainty;
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
         f[i] = vmafgpu__v_to_f32(o[i]);
@@ -11064,18 +11064,18 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_apart(const vmafgpu__v *o, const vmafgpu
     vmafgpu__adm_angle(dot,
                        vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
                        vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[2], f[2]), vmafgpu__v_mul_f32(f[3], f[3])),
-                       &apart, &doubt);
-    if (vmafgpu__v_any_positive32(doubt)) {
-        int32_t lanes[4][VMAFGPU__V_WORDS], doubts[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
+                       &apart, &uncertainty);
+    if (vmafgpu__v_any_positive32(uncertainty)) {
+        int32_t lanes[4][VMAFGPU__V_WORDS], uncertain_word[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             vmafgpu__v_store(lanes[i], o[i]);
             vmafgpu__v_store(lanes[2 + i], t[i]);
         }
-        vmafgpu__v_store(doubts, doubt);
+        vmafgpu__v_store(uncertain_word, uncertainty);
         vmafgpu__v_store(fars, apart);
         for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-            if (doubts[i] > 0)
+            if (uncertain_word[i] > 0)
                 fars[i] = vmafgpu__adm_same_angle(lanes[0][i], lanes[1][i], lanes[2][i], lanes[3][i]) ? 0 : -1;
         apart = vmafgpu__v_load(fars);
     }
@@ -11135,9 +11135,9 @@ VMAFGPU__INLINE void vmafgpu__adm_bands(int16_t *const (*line)[2], int x, const 
     out[2] = vmafgpu__adm_horizontal(line[1], x, taps, 1, scale);
 }
 
-static VMAFGPU__APART void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                                   vmafgpu__v *den) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                      vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
         const int x = c->left + at;
@@ -11162,7 +11162,7 @@ static VMAFGPU__APART void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task
                 den[band] = vmafgpu__adm_cubes(den[band], magnitude, &c->den);
             }
         }
-        const vmafgpu__v apart = vmafgpu__adm_apart(o, t);
+        const vmafgpu__v apart = vmafgpu__adm_is_beyond_angle(o, t);
         const vmafgpu__v not_far = vmafgpu__v_xor(vmafgpu__v_srai32(apart, 31), vmafgpu__v_set32(-1));
         for (int i = 0; i < task->variant_count; i++)
             if (c->variant[i].fast)
@@ -11178,8 +11178,8 @@ static VMAFGPU__APART void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task
 
 /* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
  * where they have wrapped. Only the first and the last register have such columns. */
-static VMAFGPU__APART void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                         const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
     for (int place = 0; place <= last; place += last ? last : 1) {
@@ -11252,10 +11252,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_threshold(const uint32_t *column_sum, co
         vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
 }
 
-static VMAFGPU__APART void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
-                                                   const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
-                                                   const vmafgpu__adm_row *below, int which, int64_t *sums) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
+                                                      const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                                      const vmafgpu__adm_row *below, int which, int64_t *sums) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const vmafgpu__adm_geometry *g = &task->geometry;
     uint32_t *column_sum = work->column_sum;
@@ -11568,49 +11568,49 @@ static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;
 }
 
-static int vmafgpu__adm_function(const vmafgpu__site *site, int variant, int scale) {
-    const vmafgpu__adm_form form = vmafgpu__adm_form_of(&site->plan->adm[variant], scale);
-    return (int)form * VMAFGPU__ADM_INPUTS + vmafgpu__adm_input(scale, site->config->bit_depth);
+static int vmafgpu__adm_function(const vmafgpu__launch_context *context, int variant, int scale) {
+    const vmafgpu__adm_form form = vmafgpu__adm_form_of(&context->plan->adm[variant], scale);
+    return (int)form * VMAFGPU__ADM_INPUTS + vmafgpu__adm_input(scale, context->config->bit_depth);
 }
 
-static const char *vmafgpu__gpu_adm_kernel(const vmafgpu__site *site, int function) {
-    for (int i = 0; i < site->plan->adm_variants; i++)
+static const char *vmafgpu__gpu_adm_kernel(const vmafgpu__launch_context *context, int function) {
+    for (int i = 0; i < context->plan->adm_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++)
-            if (function == vmafgpu__adm_function(site, i, s))
+            if (function == vmafgpu__adm_function(context, i, s))
                 return vmafgpu__adm_kernels[function / VMAFGPU__ADM_INPUTS][function % VMAFGPU__ADM_INPUTS];
     return function == VMAFGPU__ADM_ROWS ? vmafgpu__adm_rows_kernel : NULL;
 }
 
-static uint64_t vmafgpu__gpu_adm_scratch(const vmafgpu__site *site) {
-    return vmafgpu__adm_scratch_of(site->config->width, site->config->height).size;
+static uint64_t vmafgpu__gpu_adm_scratch(const vmafgpu__launch_context *context) {
+    return vmafgpu__adm_scratch_of(context->config->width, context->config->height).size;
 }
 
 static void vmafgpu__gpu_adm_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
-    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(site->config->width, site->config->height);
+    const vmafgpu__launch_context *context = work->context;
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(context->config->width, context->config->height);
     vmafgpu__shape shape;
-    for (int i = 0; i < site->plan->adm_variants; i++) {
+    for (int i = 0; i < context->plan->adm_variants; i++) {
         vmafgpu__adm_rows_launch rows;
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             vmafgpu__adm_launch launch;
             launch.batch = *work->batch;
-            vmafgpu__adm_fill(&launch, &shape, site->plan, i, s, &layout, work->scratch, site->lanes);
-            vmafgpu__enqueue(work, vmafgpu__adm_function(site, i, s), &shape, &launch);
+            vmafgpu__adm_fill(&launch, &shape, context->plan, i, s, &layout, work->scratch, context->lanes);
+            vmafgpu__enqueue(work, vmafgpu__adm_function(context, i, s), &shape, &launch);
         }
         rows.batch = *work->batch;
         vmafgpu__adm_rows_fill(&rows, &shape, i, &layout, work->scratch);
-        rows.kept = site->kept_rows ? site->kept_rows + (size_t)i * layout.row_sums_size : NULL;
+        rows.kept = context->kept_rows ? context->kept_rows + (size_t)i * layout.row_sums_size : NULL;
         vmafgpu__enqueue(work, VMAFGPU__ADM_ROWS, &shape, &rows);
     }
 }
 
-static int vmafgpu__gpu_adm_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+static int vmafgpu__gpu_adm_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
-        for (int i = 0; i < site->plan->adm_variants; i++)
+        for (int i = 0; i < context->plan->adm_variants; i++)
             if ((i == 0 && memcmp(a->adm[s].denominator, b->adm[s].denominator, sizeof a->adm[s].denominator)) ||
                 memcmp(a->adm[s].numerator[i], b->adm[s].numerator[i], sizeof a->adm[s].numerator[i]) ||
                 memcmp(a->adm[s].impairment[i], b->adm[s].impairment[i], sizeof a->adm[s].impairment[i]))
-                return vmafgpu__adm_function(site, i, s);
+                return vmafgpu__adm_function(context, i, s);
     return -1;
 }
 
@@ -12887,7 +12887,7 @@ static vmafgpu_result vmafgpu__cambi_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 }
 
 static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
-    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(room, NULL), VMAFGPU__SET(add, NULL),
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
     VMAFGPU__SET(open, vmafgpu__cambi_cpu_open), VMAFGPU__SET(score, vmafgpu__cambi_cpu_score),
     VMAFGPU__SET(close, vmafgpu__cambi_cpu_close)
 };
@@ -13054,7 +13054,7 @@ static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,
 
 /* Adds the samples first..last of a row, or takes them away, to a value's counts in columns 0..w-1 of a strip. What lies
  * within reach of a column is limited by the run's beginning, its end, its length and the window. */
-VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int goes) {
+VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int leaves_window) {
     const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
     const int end = last + reach < w ? last + reach + 1 : w;
     const int length = last - first, window = 2 * reach;
@@ -13066,7 +13066,7 @@ VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, i
     for (int x = begin; x < end; x += VMAFGPU__CAMBI_LANES) {
         const vmafgpu__v seen = vmafgpu__v_max16(vmafgpu__v_min16(vmafgpu__v_min16(before, after), most), zero);
         const vmafgpu__v count = vmafgpu__v_load(counts + x);
-        vmafgpu__v_store(counts + x, goes ? vmafgpu__v_sub16(count, seen) : vmafgpu__v_add16(count, seen));
+        vmafgpu__v_store(counts + x, leaves_window ? vmafgpu__v_sub16(count, seen) : vmafgpu__v_add16(count, seen));
         before = vmafgpu__v_add16(before, lanes);
         after = vmafgpu__v_sub16(after, lanes);
     }
@@ -13087,18 +13087,18 @@ typedef struct vmafgpu__cambi_state {
 typedef struct vmafgpu__cambi_open_run { int first, code; } vmafgpu__cambi_open_run;
 
 VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const vmafgpu__cambi_open_run *run, int end,
-                                          int goes) {
+                                          int leaves_window) {
     if (run->first >= 0)
-        vmafgpu__cambi_run(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, goes);
+        vmafgpu__cambi_run(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, leaves_window);
 }
 
 /* Runs begin at `starts` and end before the next of `places`, which are counted from column x on. One that does not end
  * stays open. */
 VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu__cambi_open_run *run,
                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
-                                         int goes) {
+                                         int leaves_window) {
     if (run->first >= 0 && places) {
-        vmafgpu__cambi_close(s, run, x + vmafgpu__v_first_lane(places), goes);
+        vmafgpu__cambi_close(s, run, x + vmafgpu__v_first_lane(places), leaves_window);
         run->first = -1;
     }
     for (; starts; starts &= starts - 1) {
@@ -13110,7 +13110,7 @@ VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu_
             *run = own;
             return;
         }
-        vmafgpu__cambi_close(s, &own, x + vmafgpu__v_first_lane(after), goes);
+        vmafgpu__cambi_close(s, &own, x + vmafgpu__v_first_lane(after), leaves_window);
     }
 }
 
@@ -13129,9 +13129,9 @@ static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint1
             continue;
         const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
         const vmafgpu__v_lanes comes = edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1)));
-        const vmafgpu__v_lanes goes = edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
+        const vmafgpu__v_lanes leaves_window = edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
         vmafgpu__cambi_runs(s, &in, come, x, comes, comes & differ & vmafgpu__v_unequal16(a, nothing), 0);
-        vmafgpu__cambi_runs(s, &out, gone, x, goes, goes & differ & vmafgpu__v_unequal16(b, nothing), 1);
+        vmafgpu__cambi_runs(s, &out, gone, x, leaves_window, leaves_window & differ & vmafgpu__v_unequal16(b, nothing), 1);
         before = differ >> (BITS - 1) << (STEP - 1);
     }
     vmafgpu__cambi_close(s, &in, s->right, 0);
@@ -13366,7 +13366,7 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
     const int columns = vmafgpu__cambi_count_shared(p->window >> 1, 1) - head;
-    const int room = (VMAFGPU__CAMBI_COUNT_SHARED - head) / columns / 4;   /* words */
+    const int space = (VMAFGPU__CAMBI_COUNT_SHARED - head) / columns / 4;   /* words */
     int low = 0, end = variant->bins;
     while (low < end && !vmafgpu__cambi_is_counted(variant, low))
         low++;
@@ -13374,7 +13374,7 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
         end--;
     out->low = low;
     out->centres = end - low;
-    out->cell = variant->contrasts == 4 ? (int)VMAFGPU__CAMBI_CELL_OF_FOUR : ((room - 1) | 1) * 4;
+    out->cell = variant->contrasts == 4 ? (int)VMAFGPU__CAMBI_CELL_OF_FOUR : ((space - 1) | 1) * 4;
     out->range = 4 * (out->cell / 4 - span + 1);
 }
 
@@ -13469,11 +13469,11 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
 }
 
 /* Of a pair; pictures and variants use it in turn. */
-static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__site *site) {
+static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
-    for (int i = 0; i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
-            const uint64_t size = vmafgpu__cambi_scratch_of(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]).size;
+    for (int i = 0; i < context->plan->cambi_variants; i++)
+        for (int k = 0; k < context->plan->cambi[i].pictures; k++) {
+            const uint64_t size = vmafgpu__cambi_scratch_of(&context->plan->cambi[i], &context->plan->cambi[i].picture[k]).size;
             most = size > most ? size : most;
         }
     return most;
@@ -13487,12 +13487,12 @@ typedef struct vmafgpu__cambi_tables {
 } vmafgpu__cambi_tables;
 
 /* After a first table, the reciprocals. Pictures have theirs one after the other, each with its variant's. */
-static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__site *site, int index, int image) {
+static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__launch_context *context, int index, int image) {
     vmafgpu__cambi_tables t;
     memset(&t, 0, sizeof t);
     t.size = sizeof(float) * (VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1);
-    for (int i = 0; i <= index && i < site->plan->cambi_variants; i++) {
-        const vmafgpu__cambi_variant *variant = &site->plan->cambi[i];
+    for (int i = 0; i <= index && i < context->plan->cambi_variants; i++) {
+        const vmafgpu__cambi_variant *variant = &context->plan->cambi[i];
         for (int k = 0; k < variant->pictures && (i < index || k <= image); k++) {
             t.weights = (t.size + 15) / 16 * 16;
             t.column = (t.weights + (size_t)variant->bins * (size_t)variant->contrasts + 15) / 16 * 16;
@@ -13503,23 +13503,23 @@ static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__site *site,
     return t;
 }
 
-static size_t vmafgpu__gpu_cambi_tables(const vmafgpu__site *site, unsigned char *out) {
+static size_t vmafgpu__gpu_cambi_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     if (out)
         vmafgpu__cambi_reciprocals((float *)(void *)out);
-    for (int i = 0; out && i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
-            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(site, i, k);
-            const vmafgpu__cambi_picture *p = &site->plan->cambi[i].picture[k];
-            vmafgpu__cambi_weigh(&site->plan->cambi[i], out + t.weights);
-            vmafgpu__cambi_positions(site->config->width, p->width, (int *)(void *)(out + t.column));
-            vmafgpu__cambi_positions(site->config->height, p->height, (int *)(void *)(out + t.row));
+    for (int i = 0; out && i < context->plan->cambi_variants; i++)
+        for (int k = 0; k < context->plan->cambi[i].pictures; k++) {
+            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(context, i, k);
+            const vmafgpu__cambi_picture *p = &context->plan->cambi[i].picture[k];
+            vmafgpu__cambi_weigh(&context->plan->cambi[i], out + t.weights);
+            vmafgpu__cambi_positions(context->config->width, p->width, (int *)(void *)(out + t.column));
+            vmafgpu__cambi_positions(context->config->height, p->height, (int *)(void *)(out + t.row));
         }
-    const int last = site->plan->cambi_variants - 1;
-    return vmafgpu__cambi_tables_of(site, last, site->plan->cambi[last].pictures - 1).size;
+    const int last = context->plan->cambi_variants - 1;
+    return vmafgpu__cambi_tables_of(context, last, context->plan->cambi[last].pictures - 1).size;
 }
 
-static vmafgpu__cambi_kernel vmafgpu__cambi_prepare_kernel(const vmafgpu__site *site) {
-    return site->config->bit_depth == 8 ? VMAFGPU__CAMBI_PREPARE_8 : VMAFGPU__CAMBI_PREPARE_16;
+static vmafgpu__cambi_kernel vmafgpu__cambi_prepare_kernel(const vmafgpu__launch_context *context) {
+    return context->config->bit_depth == 8 ? VMAFGPU__CAMBI_PREPARE_8 : VMAFGPU__CAMBI_PREPARE_16;
 }
 
 static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
@@ -13527,12 +13527,12 @@ static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
 }
 
 /* Functions are numbered as kernels are. */
-static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__site *site, int kernel) {
-    int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(site) || kernel == VMAFGPU__CAMBI_SHRINK ||
+static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__launch_context *context, int kernel) {
+    int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(context) || kernel == VMAFGPU__CAMBI_SHRINK ||
                   kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;
-    for (int i = 0; i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++)
-            is_used |= kernel == (int)vmafgpu__cambi_count_kernel(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]);
+    for (int i = 0; i < context->plan->cambi_variants; i++)
+        for (int k = 0; k < context->plan->cambi[i].pictures; k++)
+            is_used |= kernel == (int)vmafgpu__cambi_count_kernel(&context->plan->cambi[i], &context->plan->cambi[i].picture[k]);
     return is_used ? vmafgpu__cambi_kernel_names[kernel] : NULL;
 }
 
@@ -13543,24 +13543,24 @@ static void vmafgpu__cambi_launch_one(const vmafgpu__work *work, vmafgpu__cambi_
 }
 
 static void vmafgpu__gpu_cambi_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
+    const vmafgpu__launch_context *context = work->context;
     const unsigned char *table = work->tables;
-    const uint64_t size = vmafgpu__gpu_cambi_scratch(site);
-    for (int i = 0; i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++) {
-            const vmafgpu__cambi_variant *variant = &site->plan->cambi[i];
+    const uint64_t size = vmafgpu__gpu_cambi_scratch(context);
+    for (int i = 0; i < context->plan->cambi_variants; i++)
+        for (int k = 0; k < context->plan->cambi[i].pictures; k++) {
+            const vmafgpu__cambi_variant *variant = &context->plan->cambi[i];
             const vmafgpu__cambi_picture *p = &variant->picture[k];
-            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(site, i, k);
-            const int is_whole = p->width == site->config->width && p->height == site->config->height;
+            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(context, i, k);
+            const int is_whole = p->width == context->config->width && p->height == context->config->height;
             vmafgpu__cambi_launch launch;
             launch.batch = *work->batch;
-            if (!vmafgpu__cambi_fill(&launch, site->plan, i, k, work->scratch, size))
+            if (!vmafgpu__cambi_fill(&launch, context->plan, i, k, work->scratch, size))
                 continue;
             launch.reciprocal = (const uint32_t *)(const void *)table;
             launch.weights = table + t.weights;
             launch.source_column = is_whole ? NULL : (const int32_t *)(const void *)(table + t.column);
             launch.source_row = is_whole ? NULL : (const int32_t *)(const void *)(table + t.row);
-            vmafgpu__cambi_launch_one(work, &launch, vmafgpu__cambi_prepare_kernel(site));
+            vmafgpu__cambi_launch_one(work, &launch, vmafgpu__cambi_prepare_kernel(context));
             vmafgpu__cambi_launch_one(work, &launch, VMAFGPU__CAMBI_SHRINK);
             vmafgpu__cambi_launch_one(work, &launch, vmafgpu__cambi_count_kernel(variant, p));
             for (launch.pass = 0; launch.pass <= VMAFGPU__CAMBI_SELECT_PASSES; launch.pass++)
@@ -13569,11 +13569,11 @@ static void vmafgpu__gpu_cambi_enqueue(const vmafgpu__work *work) {
         }
 }
 
-static int vmafgpu__gpu_cambi_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    for (int i = 0; i < site->plan->cambi_variants; i++)
-        for (int k = 0; k < site->plan->cambi[i].pictures; k++)
+static int vmafgpu__gpu_cambi_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int i = 0; i < context->plan->cambi_variants; i++)
+        for (int k = 0; k < context->plan->cambi[i].pictures; k++)
             if (memcmp(a->cambi[i].top[k], b->cambi[i].top[k], sizeof a->cambi[i].top[k]))
-                return (int)vmafgpu__cambi_count_kernel(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]);
+                return (int)vmafgpu__cambi_count_kernel(&context->plan->cambi[i], &context->plan->cambi[i].picture[k]);
     return -1;
 }
 
@@ -15166,33 +15166,33 @@ static int vmafgpu__gpu_speed_is_planned(const vmafgpu__plan *plan) {
     return plan->speed_variants > 0;
 }
 
-static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__site *site, int kernel) {
-    return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(site->config)) : NULL;
+static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *context, int kernel) {
+    return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(context->config)) : NULL;
 }
 
 /* The variants run one after another and share it. */
-static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__site *site) {
+static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
-    for (int i = 0; i < site->plan->speed_variants; i++) {
-        const uint64_t size = vmafgpu__speed_scratch_of(&site->plan->speed[i]).size;
+    for (int i = 0; i < context->plan->speed_variants; i++) {
+        const uint64_t size = vmafgpu__speed_scratch_of(&context->plan->speed[i]).size;
         most = size > most ? size : most;
     }
     return most;
 }
 
 /* The table of the logarithm, then of each variant with a prescale those of the columns and of the rows. */
-static size_t vmafgpu__gpu_speed_tables(const vmafgpu__site *site, unsigned char *out) {
+static size_t vmafgpu__gpu_speed_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     uint64_t *to = (uint64_t *)(void *)out;
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     if (out)
         memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
-    for (int i = 0; i < site->plan->speed_variants; i++)
-        used += vmafgpu__speed_tables(&site->plan->speed[i], to ? to + used : NULL);
+    for (int i = 0; i < context->plan->speed_variants; i++)
+        used += vmafgpu__speed_tables(&context->plan->speed[i], to ? to + used : NULL);
     return used * sizeof(uint64_t);
 }
 
 static void vmafgpu__gpu_speed_enqueue(const vmafgpu__work *work) {
-    const vmafgpu__site *site = work->site;
+    const vmafgpu__launch_context *context = work->context;
     const int count = work->batch->pairs;
     const void *log_table = work->tables;
     const uint64_t *table = (const uint64_t *)log_table + VMAFGPU__SPEED_LOG_ENTRIES;
@@ -15200,11 +15200,11 @@ static void vmafgpu__gpu_speed_enqueue(const vmafgpu__work *work) {
     uint32_t pairs = 0;
     for (int i = 0; i < count && i < VMAFGPU__MAX_BATCH; i++)
         pairs |= (uint32_t)(work->chroma[i].plane[1][0] != NULL) << i;
-    for (int i = 0; pairs && i < site->plan->speed_variants; i++) {
-        const vmafgpu__speed_variant *x = &site->plan->speed[i];
+    for (int i = 0; pairs && i < context->plan->speed_variants; i++) {
+        const vmafgpu__speed_variant *x = &context->plan->speed[i];
         vmafgpu__speed_low_launch low;
         vmafgpu__speed_launch launch;
-        vmafgpu__speed_fill_low(&low, site->config, x, scratch, table, work->illegal);
+        vmafgpu__speed_fill_low(&low, context->config, x, scratch, table, work->illegal);
         memcpy(low.chroma, work->chroma, sizeof low.chroma);
         vmafgpu__speed_fill(&launch, x, i, scratch, work->batch->sums, pairs, log_table);
         const int is_checked = !low.mask || vmafgpu__speed_all_wide(&low, count);
@@ -15220,8 +15220,8 @@ static void vmafgpu__gpu_speed_enqueue(const vmafgpu__work *work) {
     }
 }
 
-static int vmafgpu__gpu_speed_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
-    const size_t size = sizeof a->speed[0] * (size_t)site->plan->speed_variants;
+static int vmafgpu__gpu_speed_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    const size_t size = sizeof a->speed[0] * (size_t)context->plan->speed_variants;
     return memcmp(a->speed, b->speed, size) ? (int)VMAFGPU__SPEED_SCORE : -1;
 }
 
@@ -15338,7 +15338,7 @@ static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extra
 
 /* The first frame of a clip, or of a pair by itself, has changed nothing. */
 static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
-                                                           const vmafgpu__sight *pair, void *scratch, vmafgpu__value *out) {
+                                                           const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     vmafgpu__speed *speed = (vmafgpu__speed *)scratch;
     float score = 0;
     int32_t singular;
@@ -15393,7 +15393,7 @@ static vmafgpu_result vmafgpu__speed_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 }
 
 static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
-    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(room, NULL), VMAFGPU__SET(add, NULL),
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
     VMAFGPU__SET(open, vmafgpu__speed_cpu_open), VMAFGPU__SET(score, vmafgpu__speed_cpu_score),
     VMAFGPU__SET(close, vmafgpu__speed_close)
 };
@@ -15404,15 +15404,15 @@ VMAFGPU__COLD
 
 /* ---- on a GPU ---- */
 
-static const char *vmafgpu__gpu_temporal_kernel(const vmafgpu__site *site, int kernel) {
-    (void)site;
+static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_context *context, int kernel) {
+    (void)context;
     return kernel == VMAFGPU__SPEED_LOW_SCALED                                ? "vmafgpu_speed_change"
            : kernel >= VMAFGPU__SPEED_FLAT && kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, 1)
                                                                               : NULL;
 }
 
 /* Its kernel always reads tables: without a prescale each sample is made of itself. */
-static vmafgpu__speed_variant vmafgpu__gpu_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
+static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
     vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
     x.method = x.resampled ? x.method : (int)VMAFGPU__SPEED_NEAREST;
@@ -15420,32 +15420,32 @@ static vmafgpu__speed_variant vmafgpu__gpu_temporal_variant(const vmafgpu_config
     return x;
 }
 
-static uint64_t vmafgpu__gpu_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, e);
+static uint64_t vmafgpu__gpu_speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    const vmafgpu__speed_variant x = vmafgpu__gpu_speed_temporal_variant(&v->config, e);
     return vmafgpu__speed_scratch_of(&x).size;
 }
 
 /* Entries before the tables of extractor `e`; NULL: all. */
-static size_t vmafgpu__temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
+static size_t vmafgpu__speed_temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
         if (v->extractors[i].feature->measure == &vmafgpu__speed_temporal_measure) {
-            const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, &v->extractors[i]);
+            const vmafgpu__speed_variant x = vmafgpu__gpu_speed_temporal_variant(&v->config, &v->extractors[i]);
             used += vmafgpu__speed_tables(&x, out ? out + used : NULL);
         }
     return used;
 }
 
-static size_t vmafgpu__gpu_temporal_tables(const vmafgpu__site *site, unsigned char *out) {
+static size_t vmafgpu__gpu_speed_temporal_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     if (out)
         memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
-    return sizeof(uint64_t) * vmafgpu__temporal_tables(site->v, NULL, (uint64_t *)(void *)out);
+    return sizeof(uint64_t) * vmafgpu__speed_temporal_tables(context->v, NULL, (uint64_t *)(void *)out);
 }
 
-static void vmafgpu__gpu_temporal_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
+static void vmafgpu__gpu_speed_temporal_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->context->config;
     const vmafgpu__batch *batch = work->batch;
-    const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(c, e);
+    const vmafgpu__speed_variant x = vmafgpu__gpu_speed_temporal_variant(c, e);
     const int has_one = e->option[VMAFGPU__SPEED_REF_DIFF] != 0;
     float *scratch = (float *)(void *)work->scratch;
     vmafgpu__speed_low_launch low;
@@ -15453,7 +15453,7 @@ static void vmafgpu__gpu_temporal_enqueue(const vmafgpu__work *work, const vmafg
     uint32_t pairs = 0;
     memset(&low, 0, sizeof low);
     vmafgpu__speed_fill_low(&low, c, &x, scratch,
-                            (const uint64_t *)(const void *)work->tables + vmafgpu__temporal_tables(work->v, e, NULL), work->illegal);
+                            (const uint64_t *)(const void *)work->tables + vmafgpu__speed_temporal_tables(work->v, e, NULL), work->illegal);
     low.bytes = low.step = c->bit_depth == 8 ? 1 : 2;
     low.shift = 0;
     low.mask = 0;
@@ -15480,22 +15480,22 @@ static void vmafgpu__gpu_temporal_enqueue(const vmafgpu__work *work, const vmafg
     }
 }
 
-static void vmafgpu__gpu_temporal_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                         vmafgpu__value *out) {
+static void vmafgpu__gpu_speed_temporal_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                                 vmafgpu__value *out) {
     (void)v, (void)e;
     *out = *words;
 }
 
-static const vmafgpu__gpu_measured vmafgpu__gpu_temporal_measure = {
-    VMAFGPU__SET(words, 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_temporal_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_temporal_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_temporal_settle),
-    VMAFGPU__SET(amend, NULL)
+static const vmafgpu__gpu_measured vmafgpu__gpu_speed_temporal_measure = {
+    VMAFGPU__SET(words, 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_speed_temporal_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_temporal_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_speed_temporal_finalise),
+    VMAFGPU__SET(recompute, NULL)
 };
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed_temporal = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_temporal_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, vmafgpu__gpu_temporal_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_temporal_measure)
+    VMAFGPU__SET(kernel, vmafgpu__gpu_speed_temporal_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_speed_temporal_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_speed_temporal_measure)
 };
 
 VMAFGPU__COLD_END
@@ -15509,7 +15509,7 @@ VMAFGPU__COLD_END
       VMAFGPU__SET(columns, vmafgpu__speed_temporal_columns), VMAFGPU__SET(options, vmafgpu__speed_temporal_options), \
       VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__speed_temporal_plan), \
       VMAFGPU__SET(finish, vmafgpu__speed_temporal_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_temporal)), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_speed_temporal)), \
       VMAFGPU__SET(measure, &vmafgpu__speed_temporal_measure), VMAFGPU__SET(has_column, NULL) }
 
 #endif
@@ -15604,7 +15604,7 @@ typedef struct vmafgpu__float_planes_launch {
 enum {
     VMAFGPU__FLOAT_ROWS = 4,               /* rows that are worked off together */
     VMAFGPU__FLOAT_REACH = 32,             /* taps on either side, at most */
-    VMAFGPU__FVIF_MEANS = 5                /* of r, d, r r, d d, r d */
+    VMAFGPU__FLOAT_VIF_MEANS = 5                /* of r, d, r r, d d, r d */
 };
 
 /* What is done to rows: in plain C here, in vectors in >>levels. Rows of floats are worked on up to their padded width; some
@@ -15871,7 +15871,7 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
  * columns, then of the rows. */
 static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h, const uint64_t *tables,
                                  uint64_t scratch_size, const uint64_t *output, vmafgpu__float_planes_launch *out) {
-    const vmafgpu_config *c = work->site->config;
+    const vmafgpu_config *c = work->context->config;
     memset(out, 0, sizeof *out);
     out->scratch = work->scratch;
     out->scratch_size = scratch_size;
@@ -15985,7 +15985,7 @@ static const vmafgpu__psnr_functions vmafgpu__psnr_level_scalar = { vmafgpu__psn
 
 typedef struct vmafgpu__psnr_task {
     const vmafgpu           *v;
-    const vmafgpu__sight    *pair;
+    const vmafgpu__pair_view    *pair;
     int                      planes;
     uint16_t                *lines;       /* two for each thread */
     size_t                   line;        /* words of one */
@@ -16006,13 +16006,13 @@ static void vmafgpu__psnr_part(void *arg, int index) {
         vmafgpu__part(vmafgpu__plane_height(c, plane), index, c->threads, &y, &end);
         for (t->sum[index][plane] = 0; y < end; y++)
             t->sum[index][plane] += t->pair->functions->psnr->row(
-                vmafgpu__sight_row(c, t->pair, 0, plane, y, line),
-                vmafgpu__sight_row(c, t->pair, 1, plane, y, line + t->line), c->bit_depth > 8,
+                vmafgpu__pair_view_row(c, t->pair, 0, plane, y, line),
+                vmafgpu__pair_view_row(c, t->pair, 1, plane, y, line + t->line), c->bit_depth > 8,
                 vmafgpu__plane_width(c, plane));
     }
 }
 
-static vmafgpu_result vmafgpu__psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+static vmafgpu_result vmafgpu__psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                  void *scratch, vmafgpu__value *out) {
     vmafgpu__psnr_task *t = (vmafgpu__psnr_task *)scratch;
     t->v = v;
@@ -16140,16 +16140,16 @@ static void vmafgpu__gpu_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__
     vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES, vmafgpu__psnr_planes(work->v, e));
 }
 
-static void vmafgpu__gpu_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                     vmafgpu__value *out) {
+static void vmafgpu__gpu_psnr_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                       vmafgpu__value *out) {
     (void)v, (void)e;
     memcpy(out, words, 3 * sizeof *out);
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = {
     VMAFGPU__SET(words, 3), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_psnr_settle),
-    VMAFGPU__SET(amend, NULL)
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_finalise),
+    VMAFGPU__SET(recompute, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -16226,21 +16226,21 @@ typedef struct vmafgpu__float_psnr_functions {
     void (*row)(const void *a, const void *b, int wide, int w, uint64_t *sums);
 } vmafgpu__float_psnr_functions;
 
-typedef struct vmafgpu__float_task {
+typedef struct vmafgpu__float_psnr_task {
     const vmafgpu        *v;
-    const vmafgpu__sight *pair;
+    const vmafgpu__pair_view *pair;
     int                   is_moment;
     uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* the picture's, or the difference's in the first two: see float_row */
-} vmafgpu__float_task;
+} vmafgpu__float_psnr_task;
 
-static uint64_t vmafgpu__float_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)v;
     (void)e;
-    return sizeof(vmafgpu__float_task);
+    return sizeof(vmafgpu__float_psnr_task);
 }
 
-static void vmafgpu__float_part(void *arg, int index) {
-    vmafgpu__float_task *t = (vmafgpu__float_task *)arg;
+static void vmafgpu__float_psnr_part(void *arg, int index) {
+    vmafgpu__float_psnr_task *t = (vmafgpu__float_psnr_task *)arg;
     const vmafgpu_config *c = &t->v->config;
     uint64_t *sum = t->sum[index];
     int y, end;
@@ -16254,7 +16254,7 @@ static void vmafgpu__float_part(void *arg, int index) {
 }
 
 /* The sum of squares of words, or of their differences, as libvmaf makes it. */
-static double vmafgpu__float_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
+static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
     for (int y = 0; y < v->config.height; y++)
@@ -16268,21 +16268,21 @@ static double vmafgpu__float_chain(const vmafgpu *v, const vmafgpu__view *a, con
 }
 
 /* Sums of the pictures, or of their difference: as they are, and of their squares. */
-static vmafgpu_result vmafgpu__float_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                  void *scratch, vmafgpu__value *out) {
-    vmafgpu__float_task *t = (vmafgpu__float_task *)scratch;
+static vmafgpu_result vmafgpu__float_psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
+                                                       void *scratch, vmafgpu__value *out) {
+    vmafgpu__float_psnr_task *t = (vmafgpu__float_psnr_task *)scratch;
     const double unit = (double)vmafgpu__float_unit(&v->config);
     t->v = v;
     t->pair = pair;
     t->is_moment = e->feature->measure->values == 4;
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__float_part, t);
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__float_psnr_part, t);
     for (int k = 0; k < e->feature->measure->values && result == VMAFGPU_OK; k++) {
         const int square = !t->is_moment || k >= 2, which = t->is_moment ? k & 1 : 0;
         uint64_t sum = 0;
         for (int i = 0; i < v->config.threads; i++)
             sum += t->sum[i][2 * which + square];
         if (sum >> 53)
-            out[k].real = vmafgpu__float_chain(v, &pair->luma[which], t->is_moment ? NULL : &pair->luma[1]);
+            out[k].real = vmafgpu__float_psnr_chain(v, &pair->luma[which], t->is_moment ? NULL : &pair->luma[1]);
         else
             out[k].real = (double)sum * (square ? unit * unit : unit);
     }
@@ -16308,13 +16308,13 @@ static void vmafgpu__float_moment_finish(const vmafgpu *v, const vmafgpu__extrac
 
 static const vmafgpu__measure vmafgpu__float_psnr_measure = {
     VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__float_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__float_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(scratch, vmafgpu__float_psnr_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 static const vmafgpu__measure vmafgpu__float_moment_measure = {
     VMAFGPU__SET(values, 4), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__float_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__float_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(scratch, vmafgpu__float_psnr_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -16322,11 +16322,11 @@ static const vmafgpu__measure vmafgpu__float_moment_measure = {
 
 /* ---- lanes ---- */
 
-#define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
+#define vmafgpu__float_psnr_row VMAFGPU__LANES_NAME(vmafgpu__float_psnr_row)
 
 /* Adds the sum of a row of w bytes, or words (`wide`), to sums[0], and of their squares, rounded to float, to sums[1]; or of its
  * differences from b, of which only the squares. Bytes' squares are exact in floats for a stretch of lanes. */
-static void vmafgpu__float_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
+static void vmafgpu__float_psnr_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
     enum { STRETCH = 256 };
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
     double total[VMAFGPU__LANES];
@@ -16381,7 +16381,7 @@ static void vmafgpu__float_row(const void *a, const void *b, int wide, int w, ui
     sums[1] += squares;
 }
 
-static const vmafgpu__float_psnr_functions vmafgpu__float_psnr_lanes = { vmafgpu__float_row };
+static const vmafgpu__float_psnr_functions vmafgpu__float_psnr_lanes = { vmafgpu__float_psnr_row };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -16389,23 +16389,23 @@ VMAFGPU__COLD
 
 /* ---- on a GPU ---- */
 
-enum { VMAFGPU__GSQUARES_ALL, VMAFGPU__GSQUARES_TERMS, VMAFGPU__GSQUARES_SUMS };
+enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
 /* Sums of squares of words can get to 2^53, from where on libvmaf's chain of doubles may round. */
-static int vmafgpu__gpu_squares_may_round(const vmafgpu_config *c) {
+static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
 
-static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__site *site, int kernel) {
-    const int may_round = vmafgpu__gpu_squares_may_round(site->config);
-    return kernel == VMAFGPU__GSQUARES_ALL                ? "vmafgpu_squares"
-           : kernel == VMAFGPU__GSQUARES_TERMS && may_round ? "vmafgpu_square_terms"
-           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ordered_sums"
+static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__launch_context *context, int kernel) {
+    const int may_round = vmafgpu__gpu_float_psnr_may_round(context->config);
+    return kernel == VMAFGPU__GPU_SQUARES_ALL                ? "vmafgpu_squares"
+           : kernel == VMAFGPU__GPU_SQUARES_TERMS && may_round ? "vmafgpu_square_terms"
+           : kernel == VMAFGPU__GPU_SQUARES_SUMS && may_round  ? "vmafgpu_ordered_sums"
                                                           : NULL;
 }
 
 /* Rows whose terms are kept at a time, and groups of these. */
-static int vmafgpu__gpu_squares_strip(const vmafgpu_config *c, int *groups) {
+static int vmafgpu__gpu_float_psnr_strip(const vmafgpu_config *c, int *groups) {
     const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
     *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
     return rows;
@@ -16414,19 +16414,19 @@ static int vmafgpu__gpu_squares_strip(const vmafgpu_config *c, int *groups) {
 static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     int groups;
     (void)e;
-    vmafgpu__gpu_squares_strip(&v->config, &groups);
-    return vmafgpu__gpu_squares_may_round(&v->config)
+    vmafgpu__gpu_float_psnr_strip(&v->config, &groups);
+    return vmafgpu__gpu_float_psnr_may_round(&v->config)
                ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
 }
 
 /* One sum once more, in libvmaf's order. */
-static void vmafgpu__gpu_squares_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
-    const vmafgpu_config *c = work->site->config;
+static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
+    const vmafgpu_config *c = work->context->config;
     vmafgpu__square_terms_launch terms;
     vmafgpu__sequence_launch sums;
     vmafgpu__shape shape;
     int groups;
-    const int strip = vmafgpu__gpu_squares_strip(c, &groups);
+    const int strip = vmafgpu__gpu_float_psnr_strip(c, &groups);
     memset(&terms, 0, sizeof terms);
     memset(&sums, 0, sizeof sums);
     sums.scratch = terms.scratch = work->scratch;
@@ -16443,9 +16443,9 @@ static void vmafgpu__gpu_squares_enqueue_again(const vmafgpu__work *work, const 
         sums.plane[0].groups = vmafgpu__divide_up(c->width * (terms.end - terms.first), VMAFGPU__SEQUENCE_GROUP);
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(sums.plane[0].groups * (int)VMAFGPU__SEQUENCE_GROUP, VMAFGPU__SQUARES_THREADS), 1,
                            work->batch->pairs, VMAFGPU__SQUARES_THREADS, 0);
-        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_TERMS, &shape, &terms);
+        vmafgpu__enqueue(work, VMAFGPU__GPU_SQUARES_TERMS, &shape, &terms);
         vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
-        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_SUMS, &shape, &sums);
+        vmafgpu__enqueue(work, VMAFGPU__GPU_SQUARES_SUMS, &shape, &sums);
         sums.before += sums.plane[0].groups;
     }
 }
@@ -16457,21 +16457,21 @@ static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vma
         vmafgpu__squares_enqueue(work, count == 4 ? VMAFGPU__SQUARES_MOMENTS : VMAFGPU__SQUARES_ROUNDED, 1);
     for (int k = 0; k < count && work->again; k++)
         if (work->found[count].whole >> k & 1)
-            vmafgpu__gpu_squares_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
+            vmafgpu__gpu_float_psnr_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
 }
 
 /* Sums that may have been rounded are found again. */
-static int vmafgpu__gpu_float_psnr_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+static int vmafgpu__gpu_float_psnr_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     const int count = e->feature->measure->values;
-    if (words[count].whole || !vmafgpu__gpu_squares_may_round(site->config))
+    if (words[count].whole || !vmafgpu__gpu_float_psnr_may_round(context->config))
         return 0;
     for (int k = count == 4 ? 2 : 0; k < count; k++)
-        words[count].whole |= (uint64_t)(words[k].whole >> 53 || site->doubted) << k;
+        words[count].whole |= (uint64_t)(words[k].whole >> 53 || context->uncertain) << k;
     return words[count].whole != 0;
 }
 
-static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                           vmafgpu__value *out) {
+static void vmafgpu__gpu_float_psnr_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                             vmafgpu__value *out) {
     const double unit = (double)vmafgpu__float_unit(&v->config);
     const int count = e->feature->measure->values;
     for (int k = 0; k < count; k++)
@@ -16481,13 +16481,13 @@ static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extr
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
     VMAFGPU__SET(words, 1 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_float_psnr_settle),
-    VMAFGPU__SET(amend, vmafgpu__gpu_float_psnr_amend)
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
+    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute)
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
     VMAFGPU__SET(words, 4 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_float_psnr_settle),
-    VMAFGPU__SET(amend, vmafgpu__gpu_float_psnr_amend)
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
+    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -16615,7 +16615,7 @@ enum {
     VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
     VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats of a row that it sees */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
-    VMAFGPU__SSIM_SETTLE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
+    VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
 /* A row of windows of a sum in doubt: its terms, each rounded to a multiple of 2^(exponent - 52), added up in units of that; how
@@ -16639,8 +16639,8 @@ typedef struct vmafgpu__ssim_launch {
     uint64_t scratch_size;
     double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
     int32_t  word_stride;
-    int32_t  doubts;                        /* that word */
-    uint32_t doubted, unsettled;            /* which are in doubt anyway; which stay so */
+    int32_t  uncertain_word;                        /* that word */
+    uint32_t uncertain, still_uncertain;            /* which are in doubt anyway; which stay so */
     uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
     int32_t  kind;                          /* of the sums */
     int32_t  strip, strip_end;              /* rows of windows */
@@ -16721,7 +16721,7 @@ typedef struct vmafgpu__ssim_pictures {
 } vmafgpu__ssim_pictures;
 
 /* What a thread has. */
-typedef struct vmafgpu__ssim_seat {
+typedef struct vmafgpu__ssim_thread_state {
     float  rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
     double begun[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
     float  halving[VMAFGPU__SSIM_HALVING][2 * VMAFGPU__SSIM_LINE];
@@ -16729,11 +16729,11 @@ typedef struct vmafgpu__ssim_seat {
     float  line[2][2 * VMAFGPU__SSIM_LINE];
     double sums[(int)VMAFGPU__SSIM_SUMS * (int)VMAFGPU__SSIM_LANES];
     vmafgpu__ssim_terms terms;   /* where those of the present row go */
-} vmafgpu__ssim_seat;
+} vmafgpu__ssim_thread_state;
 
 typedef struct vmafgpu__ssim_task {
     vmafgpu                 *v;
-    const vmafgpu__sight    *pair;
+    const vmafgpu__pair_view    *pair;
     int                      factor;             /* by which float_ssim's pictures are smaller than luma */
     int                      scales;
     vmafgpu__ssim_pictures   scale[VMAFGPU__SSIM_SCALES];
@@ -16742,7 +16742,7 @@ typedef struct vmafgpu__ssim_task {
     int                      is_strip, first;    /* only the terms of a strip's rows are wanted */
     vmafgpu__ssim_terms      terms;              /* of STRIP rows of so many columns */
     size_t                   terms_pitch;
-    vmafgpu__ssim_seat      *seats;              /* one for each thread */
+    vmafgpu__ssim_thread_state      *states;              /* one for each thread */
     double                  *columns;            /* sums of columns, for each thread so many */
     size_t                   columns_count;
 } vmafgpu__ssim_task;
@@ -16801,7 +16801,7 @@ static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu_
         vmafgpu__ssim_carve_scale(c, &t->scale[0], vmafgpu__ssim_reduced(w, t->factor), vmafgpu__ssim_reduced(h, t->factor));
     for (int k = 1; k < t->scales; k++)
         vmafgpu__ssim_carve_scale(c, &t->scale[k], (t->scale[k - 1].w + 1) / 2, (t->scale[k - 1].h + 1) / 2);
-    t->seats = (vmafgpu__ssim_seat *)vmafgpu__carve(c, sizeof *t->seats * (size_t)v->config.threads);
+    t->states = (vmafgpu__ssim_thread_state *)vmafgpu__carve(c, sizeof *t->states * (size_t)v->config.threads);
     t->columns_count = t->factor > 1 ? vmafgpu__padded(w + 2 * t->factor) + VMAFGPU__CHUNK : 0;
     t->columns = (double *)vmafgpu__carve(c, sizeof(double) * (uint64_t)t->columns_count * (uint64_t)v->config.threads);
     t->terms_pitch = vmafgpu__padded(t->scale[0].w);
@@ -16895,20 +16895,20 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[0], *to = &t->scale[1];
     const int lanes = (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES;
-    vmafgpu__ssim_seat *seat = &t->seats[index];
+    vmafgpu__ssim_thread_state *state = &t->states[index];
     int first, end;
     vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
-    memset(seat->halves, 0, sizeof seat->halves);
+    memset(state->halves, 0, sizeof state->halves);
     for (int y = 2 * first - 4; y <= 2 * end + 2 && first < end; y++) {
         /* The last row that it counts in is in the middle between this one and the one four rows on; never below 0 in the ring. */
         const int odd = y & 1, last = (y - odd) / 2 + 2, done = last - 4;
         double *sums[5];
         for (int k = 0; k < 5; k++)
-            sums[k] = seat->halves[(last - k + VMAFGPU__SSIM_HALVES) % VMAFGPU__SSIM_HALVES];
-        vmafgpu__ssim_reflected(t, i, vmafgpu__ssim_mirror(y, from->h), 2 * x - 4, 2 * count + 8, seat->line[0]);
+            sums[k] = state->halves[(last - k + VMAFGPU__SSIM_HALVES) % VMAFGPU__SSIM_HALVES];
+        vmafgpu__ssim_reflected(t, i, vmafgpu__ssim_mirror(y, from->h), 2 * x - 4, 2 * count + 8, state->line[0]);
         vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
-        f->split(seat->line[0], lanes + 1, seat->halving[0]);
-        f->halve_luma(seat->halving[0], odd, lanes, sums);
+        f->split(state->line[0], lanes + 1, state->halving[0]);
+        f->halve_luma(state->halving[0], odd, lanes, sums);
         if (!odd && done >= first)
             f->round(sums[4], lanes, to->plane[i] + (size_t)done * to->pitch + x);
     }
@@ -16918,7 +16918,7 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
-    vmafgpu__ssim_seat *seat = &t->seats[index];
+    vmafgpu__ssim_thread_state *state = &t->states[index];
     int first, end;
     vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
     for (int i = 0; i < 2; i++)
@@ -16933,12 +16933,12 @@ static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
             for (int y = first; y < end; y++) {
                 const float *rows[9];
                 for (; next <= 2 * y + 4 && next < from->h; next++) {
-                    vmafgpu__ssim_reflected(t, i, next, 2 * x - 4, 2 * count + 8, seat->line[0]);
+                    vmafgpu__ssim_reflected(t, i, next, 2 * x - 4, 2 * count + 8, state->line[0]);
                     vmafgpu__ssim_ask(t, i, next + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
-                    f->split(seat->line[0], lanes + 1, seat->halving[next % VMAFGPU__SSIM_HALVING]);
+                    f->split(state->line[0], lanes + 1, state->halving[next % VMAFGPU__SSIM_HALVING]);
                 }
                 for (int j = 0; j < 9; j++)
-                    rows[j] = seat->halving[vmafgpu__ssim_mirror(2 * y - 4 + j, from->h) % VMAFGPU__SSIM_HALVING];
+                    rows[j] = state->halving[vmafgpu__ssim_mirror(2 * y - 4 + j, from->h) % VMAFGPU__SSIM_HALVING];
                 f->halve(rows, lanes, to->plane[i] + (size_t)y * to->pitch + x);
             }
         }
@@ -16980,15 +16980,15 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, dou
 }
 
 /* The windows' row that begins at column x of the pictures' rows. */
-static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_seat *seat, int y, int x, int count, float *out) {
+static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_thread_state *state, int y, int x, int count, float *out) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const float *line[2];
     for (int i = 0; i < 2; i++) {
-        line[i] = p->plane[i] ? p->plane[i] + (size_t)y * p->pitch + x : seat->line[i];
+        line[i] = p->plane[i] ? p->plane[i] + (size_t)y * p->pitch + x : state->line[i];
         if (!p->plane[i])
             f->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, x, p->w, vmafgpu__float_unit(&t->v->config),
-                      (count + VMAFGPU__SSIM_TAPS - 1 + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, seat->line[i]);
+                      (count + VMAFGPU__SSIM_TAPS - 1 + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, state->line[i]);
         vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count + VMAFGPU__SSIM_TAPS - 1);
     }
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
@@ -16998,23 +16998,23 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_s
 static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
-    vmafgpu__ssim_seat *seat = &t->seats[index];
+    vmafgpu__ssim_thread_state *state = &t->states[index];
     for (int x = 0; x < w && first < end; x += VMAFGPU__SSIM_TILE) {
         const int count = w - x < VMAFGPU__SSIM_TILE ? w - x : (int)VMAFGPU__SSIM_TILE;
-        memset(seat->begun, 0, sizeof seat->begun);
+        memset(state->begun, 0, sizeof state->begun);
         for (int top = first; top < end + beyond; top += VMAFGPU__SSIM_TAPS) {
             const int left = end + beyond - top, rows = left < VMAFGPU__SSIM_TAPS ? left : (int)VMAFGPU__SSIM_TAPS;
             for (int k = 0; k < rows; k++)
-                vmafgpu__ssim_along_row(t, seat, top + k, x, count, seat->rows + k * VMAFGPU__SSIM_ROW);
-            f->down(seat->rows, (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, seat->begun);
+                vmafgpu__ssim_along_row(t, state, top + k, x, count, state->rows + k * VMAFGPU__SSIM_ROW);
+            f->down(state->rows, (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, state->begun);
             for (int k = top > first ? 0 : beyond; k < rows; k++) {
                 if (at) {
                     const size_t place = (size_t)(top + k - beyond - first) * t->terms_pitch + (size_t)x;
-                    seat->terms.l = at->l + place;
-                    seat->terms.c = at->c + place;
-                    seat->terms.s = at->s + place;
+                    state->terms.l = at->l + place;
+                    state->terms.c = at->c + place;
+                    state->terms.s = at->s + place;
                 }
-                f->compare(seat->rows + k * VMAFGPU__SSIM_ROW, count, t->wanted, seat->sums, at ? &seat->terms : NULL);
+                f->compare(state->rows + k * VMAFGPU__SSIM_ROW, count, t->wanted, state->sums, at ? &state->terms : NULL);
             }
         }
     }
@@ -17026,7 +17026,7 @@ static void vmafgpu__ssim_part(void *arg, int index) {
     const int left = h - t->first, rows = left < VMAFGPU__SSIM_STRIP ? left : (int)VMAFGPU__SSIM_STRIP;
     vmafgpu__ssim_terms terms = t->terms;
     int first, end;
-    memset(t->seats[index].sums, 0, sizeof t->seats[index].sums);
+    memset(t->states[index].sums, 0, sizeof t->states[index].sums);
     if (!t->is_strip) {
         vmafgpu__part(h, index, t->v->config.threads, &first, &end);
         vmafgpu__ssim_windows(t, index, first, end, NULL);
@@ -17089,7 +17089,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0;   /* 2^53 */
     double sums[VMAFGPU__SSIM_SUMS], sizes[4];
-    unsigned doubt = 0;
+    unsigned uncertainty = 0;
     t->wanted = wanted;
     vmafgpu_result result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
     if (result != VMAFGPU_OK)
@@ -17099,7 +17099,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
         for (int i = 0; i < t->v->config.threads; i++) {
             double sum = 0;
             for (int lane = 0; lane < VMAFGPU__SSIM_LANES; lane++)
-                sum += t->seats[i].sums[k * VMAFGPU__SSIM_LANES + lane];
+                sum += t->states[i].sums[k * VMAFGPU__SSIM_LANES + lane];
             sums[k] += sum;
         }
     }
@@ -17108,8 +17108,8 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
     sizes[VMAFGPU__SSIM_C] = sums[VMAFGPU__SSIM_C];
     sizes[VMAFGPU__SSIM_S] = sums[VMAFGPU__SSIM_S_SIZE];
     for (int k = 0; k < 4; k++)
-        doubt |= (unsigned)vmafgpu__ssim_mean(sums[k], error * sizes[k], n, &means[k]) << k;
-    if (!(doubt & wanted))
+        uncertainty |= (unsigned)vmafgpu__ssim_mean(sums[k], error * sizes[k], n, &means[k]) << k;
+    if (!(uncertainty & wanted))
         return VMAFGPU_OK;
     result = vmafgpu__ssim_in_order(t, sums);
     for (int k = 0; k < 4; k++)
@@ -17118,7 +17118,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
 }
 
 /* float_ssim finds the means of all, l, c and s; float_ms_ssim l, c and s at each scale. */
-static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                  void *scratch, vmafgpu__value *out) {
     const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L, cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S;
     const int has_lcs = e->option[VMAFGPU__SSIM_LCS] != 0;
@@ -17594,22 +17594,22 @@ VMAFGPU__COLD
 /* ---- on a GPU: pictures and windows of each scale, then all means ---- */
 
 enum {
-    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_TERMS, VMAFGPU__GSSIM_ROUNDED,
-    VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_SETTLE, VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_KERNELS
+    VMAFGPU__GPU_SSIM_REDUCE, VMAFGPU__GPU_SSIM_HALVE, VMAFGPU__GPU_SSIM_WINDOWS, VMAFGPU__GPU_SSIM_TERMS, VMAFGPU__GPU_SSIM_ROUNDED,
+    VMAFGPU__GPU_SSIM_MEANS, VMAFGPU__GPU_SSIM_FINALISE, VMAFGPU__GPU_SSIM_SUMS, VMAFGPU__GPU_SSIM_KERNELS
 };
 
-static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kernel) {
+static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__launch_context *context, int kernel) {
     static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_terms",
-                                         "vmafgpu_ssim_rounded", "vmafgpu_ssim_means", "vmafgpu_ssim_settle", "vmafgpu_ssim_sums" };
-    int is_used = kernel >= VMAFGPU__GSSIM_WINDOWS;
-    for (int i = 0; i < site->v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &site->v->extractors[i];
-        if (kernel == VMAFGPU__GSSIM_REDUCE)
-            is_used |= e->feature->measure == &vmafgpu__ssim_measure && vmafgpu__ssim_factor(site->v, e) > 1;
-        if (kernel == VMAFGPU__GSSIM_HALVE)
+                                         "vmafgpu_ssim_rounded", "vmafgpu_ssim_means", "vmafgpu_ssim_finalise", "vmafgpu_ssim_sums" };
+    int is_used = kernel >= VMAFGPU__GPU_SSIM_WINDOWS;
+    for (int i = 0; i < context->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &context->v->extractors[i];
+        if (kernel == VMAFGPU__GPU_SSIM_REDUCE)
+            is_used |= e->feature->measure == &vmafgpu__ssim_measure && vmafgpu__ssim_factor(context->v, e) > 1;
+        if (kernel == VMAFGPU__GPU_SSIM_HALVE)
             is_used |= e->feature->measure == &vmafgpu__ms_ssim_measure;
     }
-    return kernel < VMAFGPU__GSSIM_KERNELS && is_used ? names[kernel] : NULL;
+    return kernel < VMAFGPU__GPU_SSIM_KERNELS && is_used ? names[kernel] : NULL;
 }
 
 /* Rows of windows whose terms are kept at a time: as blocks have them. */
@@ -17650,7 +17650,7 @@ static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extracto
     const vmafgpu__ssim_scale *largest = &out->scale[0];
     const int w = largest->width - VMAFGPU__SSIM_TAPS + 1, h = largest->height - VMAFGPU__SSIM_TAPS + 1,
               rows = vmafgpu__gpu_ssim_strip(w);
-    out->doubts = 4 * scales;
+    out->uncertain_word = 4 * scales;
     out->terms = size;
     out->terms_pitch = (int32_t)vmafgpu__round_up(
         (uint64_t)vmafgpu__divide_up(w * (h < rows ? h : rows), VMAFGPU__SEQUENCE_GROUP), VMAFGPU__CHAIN_TILE);
@@ -17696,14 +17696,14 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
         const int word = 4 * launch->at + launch->kind;
         sums.words = launch->words + word;
         sums.before = 0;
-        if (!(work->found[launch->doubts].whole >> word & 1))
+        if (!(work->found[launch->uncertain_word].whole >> word & 1))
             continue;
         for (launch->strip = 0; launch->strip < h; launch->strip = launch->strip_end) {
             launch->strip_end = launch->strip + rows < h ? launch->strip + rows : h;
             const int high = launch->strip_end - launch->strip;
-            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high);
+            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GPU_SSIM_TERMS, w, high);
             sums.plane[0].groups = vmafgpu__divide_up(w * high, VMAFGPU__SEQUENCE_GROUP);
-            vmafgpu__enqueue(work, VMAFGPU__GSSIM_SUMS, &shape, &sums);
+            vmafgpu__enqueue(work, VMAFGPU__GPU_SSIM_SUMS, &shape, &sums);
             sums.before += sums.plane[0].groups;
         }
     }
@@ -17714,18 +17714,18 @@ static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__
     vmafgpu__shape shape;
     int looked_at = 0;
     vmafgpu__set_shape(&shape, scales, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, launch);
+    vmafgpu__enqueue(work, VMAFGPU__GPU_SSIM_MEANS, &shape, launch);
     for (launch->at = 0; launch->at < scales; launch->at++) {
         const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
         const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
-        if ((int64_t)w * h < VMAFGPU__SSIM_KEPT && !launch->doubted)
+        if ((int64_t)w * h < VMAFGPU__SSIM_KEPT && !launch->uncertain)
             break;
-        vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_ROUNDED, w, h);
+        vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GPU_SSIM_ROUNDED, w, h);
         looked_at++;
     }
-    vmafgpu__set_shape(&shape, looked_at, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_SETTLE_SHARED);
+    vmafgpu__set_shape(&shape, looked_at, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_FINALISE_SHARED);
     if (looked_at)
-        vmafgpu__enqueue(work, VMAFGPU__GSSIM_SETTLE, &shape, launch);
+        vmafgpu__enqueue(work, VMAFGPU__GPU_SSIM_FINALISE, &shape, launch);
 }
 
 static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
@@ -17740,36 +17740,36 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.words = work->words;
     launch.word_stride = work->word_stride;
     launch.again = work->again;
-    launch.doubted = work->site->doubted;
-    launch.unsettled = work->site->unsettled;
+    launch.uncertain = work->context->uncertain;
+    launch.still_uncertain = work->context->still_uncertain;
     if (launch.factor > 1)
-        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height);
+        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GPU_SSIM_REDUCE, launch.scale[0].width, launch.scale[0].height);
     for (launch.at = 0; launch.at < scales; launch.at++) {
         const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
         if (work->again)
             vmafgpu__gpu_ssim_enqueue_again(work, &launch);
         else
-            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GPU_SSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
                                              scale->height - VMAFGPU__SSIM_TAPS + 1);
-        if (launch.at + 1 < scales && (!work->again || work->found[launch.doubts].whole >> 4 * (launch.at + 1)))
-            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height);
+        if (launch.at + 1 < scales && (!work->again || work->found[launch.uncertain_word].whole >> 4 * (launch.at + 1)))
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GPU_SSIM_HALVE, scale[1].width, scale[1].height);
     }
     if (!work->again)
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
 /* Sums in doubt are found again; then they are in none. */
-static int vmafgpu__gpu_ssim_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
-    vmafgpu__value *doubts = words + e->feature->gpu->measure->words - 2;
-    const int is_in_doubt = doubts[0].whole != doubts[1].whole;
-    (void)site;
-    doubts[1] = doubts[0];
-    return is_in_doubt;
+static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
+    const int is_uncertain = uncertain_word[0].whole != uncertain_word[1].whole;
+    (void)context;
+    uncertain_word[1] = uncertain_word[0];
+    return is_uncertain;
 }
 
 /* From sums of all, l, c and s at each scale to the means that are kept. */
-static void vmafgpu__gpu_ssim_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                     vmafgpu__value *out) {
+static void vmafgpu__gpu_ssim_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                       vmafgpu__value *out) {
     const int is_single = e->feature->measure == &vmafgpu__ssim_measure;
     vmafgpu__ssim_launch launch;
     (void)vmafgpu__gpu_ssim_fill(v, e, &launch);
@@ -17782,13 +17782,13 @@ static void vmafgpu__gpu_ssim_settle(const vmafgpu *v, const vmafgpu__extractor 
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
     VMAFGPU__SET(words, 4 + 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_ssim_settle),
-    VMAFGPU__SET(amend, vmafgpu__gpu_ssim_amend)
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise),
+    VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute)
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
     VMAFGPU__SET(words, 4 * VMAFGPU__SSIM_SCALES + 2), VMAFGPU__SET(lacks, NULL),
     VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue),
-    VMAFGPU__SET(settle, vmafgpu__gpu_ssim_settle), VMAFGPU__SET(amend, vmafgpu__gpu_ssim_amend)
+    VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
     VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -17826,8 +17826,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
 /* Means that the self-test of a GPU doubts, of the first and of the last scale, and those that it leaves in doubt. */
-#define VMAFGPU__SSIM_DOUBTED (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
-#define VMAFGPU__SSIM_UNSETTLED (0x10001u << VMAFGPU__SSIM_S)
+#define VMAFGPU__SSIM_TESTED_UNCERTAIN (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
+#define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
 #endif
 #endif /* !VMAFGPU_NO_SSIM */
@@ -17835,8 +17835,8 @@ VMAFGPU__COLD_END
 #define VMAFGPU__SSIM_FEATURES VMAFGPU__LEFT_OUT("float_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ssim_columns), \
     VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns)
 #define VMAFGPU__SSIM_LEVEL NULL
-#define VMAFGPU__SSIM_DOUBTED 0
-#define VMAFGPU__SSIM_UNSETTLED 0
+#define VMAFGPU__SSIM_TESTED_UNCERTAIN 0
+#define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN 0
 #endif
 
 /* ================================================================================================
@@ -17850,7 +17850,7 @@ VMAFGPU__COLD_END
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-static const vmafgpu__column vmafgpu__hvs_columns[] = {
+static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
     { "psnr_hvs_y", NULL, 0, 0, 1 }, { "psnr_hvs_cb", NULL, 0, 0, 1 }, { "psnr_hvs_cr", NULL, 0, 0, 1 },
     { "psnr_hvs", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
 };
@@ -17863,13 +17863,13 @@ static const vmafgpu__column vmafgpu__hvs_columns[] = {
 
 /* Blocks of psnr_hvs, one for each thread; of shared memory a thread has what it knows of its first picture. */
 enum {
-    VMAFGPU__HVS_STEP = 7,
-    VMAFGPU__HVS_THREADS = 128,
-    VMAFGPU__HVS_SHARED = VMAFGPU__HVS_THREADS * 64 * 4
+    VMAFGPU__PSNR_HVS_STEP = 7,
+    VMAFGPU__PSNR_HVS_THREADS = 128,
+    VMAFGPU__PSNR_HVS_SHARED = VMAFGPU__PSNR_HVS_THREADS * 64 * 4
 };
 
 /* Of a plane. */
-typedef struct vmafgpu__hvs_launch {
+typedef struct vmafgpu__psnr_hvs_launch {
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
     uint64_t terms;                         /* there: 64 floats of each block, as below */
@@ -17878,17 +17878,17 @@ typedef struct vmafgpu__hvs_launch {
     int32_t  pitch;                         /* floats from a term to the next one of the block */
     float    csf[64], mask[64];
     struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
-} vmafgpu__hvs_launch;
+} vmafgpu__psnr_hvs_launch;
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__HVS_LANES = 16 };    /* blocks that are worked off together */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 };    /* blocks that are worked off together */
 
 /* Sensitivity of y, cb, cr: symmetric, the upper triangle row by row. */
-static const float vmafgpu__hvs_csf[3][36] = {
+static const float vmafgpu__psnr_hvs_csf[3][36] = {
     { 1.6193873005f, 2.2901594831f, 2.08509755623f, 1.48366094411f, 1.00227514334f, 0.678296995242f, 0.466224900598f,
       0.3265091542f, 1.94321815382f, 2.04793073064f, 1.68731108984f, 1.2305666963f, 0.868920337363f, 0.61280991668f,
       0.436405793551f, 1.34329019223f, 1.09205635862f, 0.875748795257f, 0.670882927016f, 0.501731932449f, 0.372504254596f,
@@ -17909,7 +17909,7 @@ static const float vmafgpu__hvs_csf[3][36] = {
       0.285345396658f }
 };
 
-static vmafgpu_result vmafgpu__hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
+static vmafgpu_result vmafgpu__psnr_hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr_hvs is defined for 8, 10 and 12 bits, not for %d", b);
@@ -17917,48 +17917,48 @@ static vmafgpu_result vmafgpu__hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
 }
 
 /* Blocks along or down a plane; 0 where not even one fits. */
-static int vmafgpu__hvs_blocks(int size) {
-    return size < 8 ? 0 : (size - 8) / VMAFGPU__HVS_STEP + 1;
+static int vmafgpu__psnr_hvs_blocks(int size) {
+    return size < 8 ? 0 : (size - 8) / VMAFGPU__PSNR_HVS_STEP + 1;
 }
 
-static int vmafgpu__hvs_groups(int blocks) {
-    return (blocks + VMAFGPU__HVS_LANES - 1) / VMAFGPU__HVS_LANES;
+static int vmafgpu__psnr_hvs_groups(int blocks) {
+    return (blocks + VMAFGPU__PSNR_HVS_LANES - 1) / VMAFGPU__PSNR_HVS_LANES;
 }
 
 /* ---- in plain C ---- */
 
-/* Coefficient or sample k of the i-th block of a group: [k * VMAFGPU__HVS_LANES + i]. */
-enum { VMAFGPU__HVS_GROUP = 64 * VMAFGPU__HVS_LANES };
+/* Coefficient or sample k of the i-th block of a group: [k * VMAFGPU__PSNR_HVS_LANES + i]. */
+enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 
-typedef struct vmafgpu__hvs_work {
-    int32_t sample[2][VMAFGPU__HVS_GROUP];          /* of the reference, of the distorted picture */
-    int32_t coefficient[2][VMAFGPU__HVS_GROUP];
-    int32_t column[VMAFGPU__HVS_GROUP];             /* half transformed */
-    uint32_t word[32 * VMAFGPU__HVS_LANES];         /* samples that lie side by side */
-    int32_t sum[4][VMAFGPU__HVS_LANES];
-    float   mean[5][VMAFGPU__HVS_LANES], variance[5][VMAFGPU__HVS_LANES];   /* of the quadrants and of the block */
-    float   activity[2][VMAFGPU__HVS_LANES];
-} vmafgpu__hvs_work;
+typedef struct vmafgpu__psnr_hvs_work {
+    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP];          /* of the reference, of the distorted picture */
+    int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
+    int32_t column[VMAFGPU__PSNR_HVS_GROUP];             /* half transformed */
+    uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES];         /* samples that lie side by side */
+    int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
+    float   mean[5][VMAFGPU__PSNR_HVS_LANES], variance[5][VMAFGPU__PSNR_HVS_LANES];   /* of the quadrants and of the block */
+    float   activity[2][VMAFGPU__PSNR_HVS_LANES];
+} vmafgpu__psnr_hvs_work;
 
 /* A row of blocks. */
-typedef struct vmafgpu__hvs_job {
+typedef struct vmafgpu__psnr_hvs_job {
     const void        *row[2][8];
     int                wide, blocks;
     const float       *csf, *mask;        /* 64 each; mask[0] is 0 */
-    float             *terms;             /* out: VMAFGPU__HVS_GROUP for each group... */
+    float             *terms;             /* out: VMAFGPU__PSNR_HVS_GROUP for each group... */
     uint8_t           *is_equal;          /* ...or none, as nothing differs in it */
-    vmafgpu__hvs_work *work;
-} vmafgpu__hvs_job;
+    vmafgpu__psnr_hvs_work *work;
+} vmafgpu__psnr_hvs_job;
 
-typedef struct vmafgpu__hvs_functions {
-    void  (*row)(const vmafgpu__hvs_job *job);
+typedef struct vmafgpu__psnr_hvs_functions {
+    void  (*row)(const vmafgpu__psnr_hvs_job *job);
     /* Adds the terms of a row of blocks to a sum, one after another. */
-    float (*fold)(const vmafgpu__hvs_job *job, float sum);
-} vmafgpu__hvs_functions;
+    float (*fold)(const vmafgpu__psnr_hvs_job *job, float sum);
+} vmafgpu__psnr_hvs_functions;
 
-typedef struct vmafgpu__hvs_task {
+typedef struct vmafgpu__psnr_hvs_task {
     const vmafgpu            *v;
-    const vmafgpu__sight     *pair;
+    const vmafgpu__pair_view     *pair;
     unsigned char            *memory;     /* of each thread */
     size_t                    size;
     int                       rows[4];    /* of blocks: first of each plane, and the end */
@@ -17966,43 +17966,43 @@ typedef struct vmafgpu__hvs_task {
     int                       added;      /* ...rows whose terms are in the sums; atomic */
     float                     sum[3];
     float                     csf[3][64], mask[3][64];
-} vmafgpu__hvs_task;
+} vmafgpu__psnr_hvs_task;
 
 /* What a thread has in its memory; its size. */
-typedef struct vmafgpu__hvs_memory {
-    vmafgpu__hvs_work *work;
+typedef struct vmafgpu__psnr_hvs_memory {
+    vmafgpu__psnr_hvs_work *work;
     float             *terms;
     uint8_t           *is_equal;
     uint16_t          *lines;
-} vmafgpu__hvs_memory;
+} vmafgpu__psnr_hvs_memory;
 
-static uint64_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_memory *m) {
-    const size_t groups = (size_t)vmafgpu__hvs_groups(vmafgpu__hvs_blocks(v->config.width));
+static uint64_t vmafgpu__psnr_hvs_layout(const vmafgpu *v, void *base, vmafgpu__psnr_hvs_memory *m) {
+    const size_t groups = (size_t)vmafgpu__psnr_hvs_groups(vmafgpu__psnr_hvs_blocks(v->config.width));
     vmafgpu__carver c = { NULL, 0 };
     c.base = (unsigned char *)base;
-    m->work = (vmafgpu__hvs_work *)vmafgpu__carve(&c, sizeof *m->work);
-    m->terms = (float *)vmafgpu__carve(&c, groups * VMAFGPU__HVS_GROUP * sizeof *m->terms);
+    m->work = (vmafgpu__psnr_hvs_work *)vmafgpu__carve(&c, sizeof *m->work);
+    m->terms = (float *)vmafgpu__carve(&c, groups * VMAFGPU__PSNR_HVS_GROUP * sizeof *m->terms);
     m->lines = (uint16_t *)vmafgpu__carve(&c, 16 * vmafgpu__padded(v->config.width) * sizeof *m->lines);
     m->is_equal = (uint8_t *)vmafgpu__carve(&c, groups);
     return vmafgpu__round_up(c.used, 64);
 }
 
-static uint64_t vmafgpu__hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__hvs_memory m;
+static uint64_t vmafgpu__psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__psnr_hvs_memory m;
     (void)e;
-    return vmafgpu__round_up(sizeof(vmafgpu__hvs_task), 64) +
-           (uint64_t)v->config.threads * vmafgpu__hvs_layout(v, NULL, &m);
+    return vmafgpu__round_up(sizeof(vmafgpu__psnr_hvs_task), 64) +
+           (uint64_t)v->config.threads * vmafgpu__psnr_hvs_layout(v, NULL, &m);
 }
 
 /* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand: so the
  * order is the same for any number of threads, and no plane of terms is kept. */
-static void vmafgpu__hvs_part(void *arg, int index) {
-    vmafgpu__hvs_task *t = (vmafgpu__hvs_task *)arg;
+static void vmafgpu__psnr_hvs_part(void *arg, int index) {
+    vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)arg;
     const vmafgpu_config *c = &t->v->config;
-    const vmafgpu__hvs_functions *functions = t->pair->functions->hvs;
-    vmafgpu__hvs_memory memory;
-    vmafgpu__hvs_job job;
-    (void)vmafgpu__hvs_layout(t->v, t->memory + (size_t)index * t->size, &memory);
+    const vmafgpu__psnr_hvs_functions *functions = t->pair->functions->psnr_hvs;
+    vmafgpu__psnr_hvs_memory memory;
+    vmafgpu__psnr_hvs_job job;
+    (void)vmafgpu__psnr_hvs_layout(t->v, t->memory + (size_t)index * t->size, &memory);
     for (;;) {
         const int taken = vmafgpu__atomic_get(&t->next);
         int plane = 0, looks = 0;
@@ -18013,11 +18013,11 @@ static void vmafgpu__hvs_part(void *arg, int index) {
         while (taken >= t->rows[plane + 1])
             plane++;
         for (int i = 0; i < 16; i++)
-            job.row[i / 8][i % 8] = vmafgpu__sight_row(
-                c, t->pair, i / 8, plane, (taken - t->rows[plane]) * VMAFGPU__HVS_STEP + i % 8,
+            job.row[i / 8][i % 8] = vmafgpu__pair_view_row(
+                c, t->pair, i / 8, plane, (taken - t->rows[plane]) * VMAFGPU__PSNR_HVS_STEP + i % 8,
                 memory.lines + (size_t)i * vmafgpu__padded(c->width));
         job.wide = c->bit_depth > 8;
-        job.blocks = vmafgpu__hvs_blocks(vmafgpu__plane_width(c, plane));
+        job.blocks = vmafgpu__psnr_hvs_blocks(vmafgpu__plane_width(c, plane));
         job.csf = t->csf[plane];
         job.mask = t->mask[plane];
         job.terms = memory.terms;
@@ -18032,56 +18032,56 @@ static void vmafgpu__hvs_part(void *arg, int index) {
 }
 
 /* 64 entries each, of a plane. */
-static void vmafgpu__hvs_tables(int plane, float *csf, float *mask) {
+static void vmafgpu__psnr_hvs_tables(int plane, float *csf, float *mask) {
     for (int i = 0; i < 64; i++) {
         const int a = i / 8 < i % 8 ? i / 8 : i % 8, b = i / 8 + i % 8 - a;
-        const double root = (double)vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a] * 0.3885746225901003;
-        csf[i] = vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a];
+        const double root = (double)vmafgpu__psnr_hvs_csf[plane][a * (17 - a) / 2 + b - a] * 0.3885746225901003;
+        csf[i] = vmafgpu__psnr_hvs_csf[plane][a * (17 - a) / 2 + b - a];
         mask[i] = i ? (float)(root * root) : 0;
     }
 }
 
 /* Blocks along and down a plane; 0 where not even one fits. */
-static void vmafgpu__hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
-    *along = vmafgpu__hvs_blocks(vmafgpu__plane_width(c, plane));
-    *down = *along ? vmafgpu__hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
+static void vmafgpu__psnr_hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
+    *along = vmafgpu__psnr_hvs_blocks(vmafgpu__plane_width(c, plane));
+    *down = *along ? vmafgpu__psnr_hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
 }
 
 /* A plane's value from the sum of its terms. */
-static double vmafgpu__hvs_value(const vmafgpu_config *c, int plane, float sum) {
+static double vmafgpu__psnr_hvs_value(const vmafgpu_config *c, int plane, float sum) {
     const float peak = (float)((1 << c->bit_depth) - 1);
     int along, down;
-    vmafgpu__hvs_size(c, plane, &along, &down);
+    vmafgpu__psnr_hvs_size(c, plane, &along, &down);
     const float mean = down > 0 ? sum / (float)(64 * along * down) : (float)NAN;
     return (double)(mean / (peak * peak));
 }
 
-static vmafgpu_result vmafgpu__hvs_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                void *scratch, vmafgpu__value *out) {
-    vmafgpu__hvs_task *t = (vmafgpu__hvs_task *)scratch;
-    vmafgpu__hvs_memory memory;
+static vmafgpu_result vmafgpu__psnr_hvs_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
+                                                     void *scratch, vmafgpu__value *out) {
+    vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)scratch;
+    vmafgpu__psnr_hvs_memory memory;
     (void)e;
     memset(t, 0, sizeof *t);
     t->v = v;
     t->pair = pair;
     t->memory = (unsigned char *)scratch + vmafgpu__round_up(sizeof *t, 64);
-    t->size = (size_t)vmafgpu__hvs_layout(v, NULL, &memory);
+    t->size = (size_t)vmafgpu__psnr_hvs_layout(v, NULL, &memory);
     for (int plane = 0; plane < 3; plane++) {
         int along, down;
-        vmafgpu__hvs_size(&v->config, plane, &along, &down);
+        vmafgpu__psnr_hvs_size(&v->config, plane, &along, &down);
         t->rows[plane + 1] = t->rows[plane] + down;
-        vmafgpu__hvs_tables(plane, t->csf[plane], t->mask[plane]);
+        vmafgpu__psnr_hvs_tables(plane, t->csf[plane], t->mask[plane]);
     }
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__hvs_part, t);
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__psnr_hvs_part, t);
     for (int plane = 0; plane < 3; plane++)
-        out[plane].real = vmafgpu__hvs_value(&v->config, plane, t->sum[plane]);
+        out[plane].real = vmafgpu__psnr_hvs_value(&v->config, plane, t->sum[plane]);
     return result;
 }
 
 /* ---- from sums to doubles ---- */
 
-static void vmafgpu__hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                double *out) {
+static void vmafgpu__psnr_hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
+                                     double *out) {
     const vmafgpu__value *plane = vmafgpu__values(v, e);
     (void)v;
     (void)sums, (void)position;
@@ -18090,10 +18090,10 @@ static void vmafgpu__hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
     *out = 10 * (-1 * log10(plane[0].real * .8 + .1 * (plane[1].real + plane[2].real)));
 }
 
-static const vmafgpu__measure vmafgpu__hvs_measure = {
+static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
     VMAFGPU__SET(values, 3), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__hvs_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__hvs_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(scratch, vmafgpu__psnr_hvs_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__psnr_hvs_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -18101,30 +18101,30 @@ static const vmafgpu__measure vmafgpu__hvs_measure = {
 
 /* ---- lanes: a group of blocks at once, one in each lane ---- */
 
-#define vmafgpu__hvs_add_terms VMAFGPU__LANES_NAME(vmafgpu__hvs_add_terms)
-#define vmafgpu__hvs_activity VMAFGPU__LANES_NAME(vmafgpu__hvs_activity)
-#define vmafgpu__hvs_add_four VMAFGPU__LANES_NAME(vmafgpu__hvs_add_four)
-#define vmafgpu__hvs_add_masks VMAFGPU__LANES_NAME(vmafgpu__hvs_add_masks)
-#define vmafgpu__hvs_add_squares VMAFGPU__LANES_NAME(vmafgpu__hvs_add_squares)
-#define vmafgpu__hvs_along VMAFGPU__LANES_NAME(vmafgpu__hvs_along)
-#define vmafgpu__hvs_columns_of VMAFGPU__LANES_NAME(vmafgpu__hvs_columns_of)
-#define vmafgpu__hvs_eight VMAFGPU__LANES_NAME(vmafgpu__hvs_eight)
-#define vmafgpu__hvs_error VMAFGPU__LANES_NAME(vmafgpu__hvs_error)
-#define vmafgpu__hvs_fold VMAFGPU__LANES_NAME(vmafgpu__hvs_fold)
-#define vmafgpu__hvs_load VMAFGPU__LANES_NAME(vmafgpu__hvs_load)
-#define vmafgpu__hvs_row VMAFGPU__LANES_NAME(vmafgpu__hvs_row)
-#define vmafgpu__hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__hvs_rows_of)
-#define vmafgpu__hvs_variances VMAFGPU__LANES_NAME(vmafgpu__hvs_variances)
+#define vmafgpu__psnr_hvs_add_terms VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_terms)
+#define vmafgpu__psnr_hvs_activity VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_activity)
+#define vmafgpu__psnr_hvs_add_four VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_four)
+#define vmafgpu__psnr_hvs_add_masks VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_masks)
+#define vmafgpu__psnr_hvs_add_squares VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_squares)
+#define vmafgpu__psnr_hvs_along VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_along)
+#define vmafgpu__psnr_hvs_columns_of VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_columns_of)
+#define vmafgpu__psnr_hvs_eight VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_eight)
+#define vmafgpu__psnr_hvs_error VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_error)
+#define vmafgpu__psnr_hvs_fold VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_fold)
+#define vmafgpu__psnr_hvs_load VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_load)
+#define vmafgpu__psnr_hvs_row VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_row)
+#define vmafgpu__psnr_hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
+#define vmafgpu__psnr_hvs_variances VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
 /* Samples of a group, which are read as words that hold several, and parted there. Blocks behind the last one are the last one
  * again. */
-static void vmafgpu__hvs_load(const void *const *rows, int wide, int first, int blocks, uint32_t *VMAFGPU__RESTRICT word,
-                              int32_t *VMAFGPU__RESTRICT sample) {
-    enum { N = VMAFGPU__HVS_LANES };
+static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks, uint32_t *VMAFGPU__RESTRICT word,
+                                   int32_t *VMAFGPU__RESTRICT sample) {
+    enum { N = VMAFGPU__PSNR_HVS_LANES };
     const int words = wide ? 4 : 2, each = wide ? 2 : 4, bits = wide ? 16 : 8;
     const uint32_t mask = wide ? 0xffff : 0xff;
     for (int l = 0; l < N; l++) {
-        const int x = VMAFGPU__HVS_STEP * (first + l < blocks ? first + l : blocks - 1);
+        const int x = VMAFGPU__PSNR_HVS_STEP * (first + l < blocks ? first + l : blocks - 1);
         uint32_t *VMAFGPU__RESTRICT to = word + l;
         for (int i = 0; i < 8 && wide; i++, to += 4 * N) {
             const uint16_t *at = (const uint16_t *)rows[i] + x;
@@ -18146,37 +18146,37 @@ static void vmafgpu__hvs_load(const void *const *rows, int wide, int first, int 
 }
 
 /* x/2 towards 0, and x * factor / 2^shift to nearest. */
-#define VMAFGPU__HVS_HALF(x) ((x) / 2)
-#define VMAFGPU__HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
+#define VMAFGPU__PSNR_HVS_HALF(x) ((x) / 2)
+#define VMAFGPU__PSNR_HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
 
 /* Daala's transform of eight values, in place. */
-VMAFGPU__INLINE void vmafgpu__hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4, int32_t *x5,
-                                        int32_t *x6, int32_t *x7) {
-    const int32_t d07 = *x0 - *x7, h07 = VMAFGPU__HVS_HALF(d07), e0 = *x0 - h07;
-    const int32_t e1 = *x1 + *x6, h16 = VMAFGPU__HVS_HALF(e1), d16 = *x6 - h16;
-    const int32_t d25 = *x2 - *x5, e2 = *x2 - VMAFGPU__HVS_HALF(d25);
-    const int32_t e3 = *x3 + *x4, h34 = VMAFGPU__HVS_HALF(e3), d34 = h34 - *x4;
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4, int32_t *x5,
+                                             int32_t *x6, int32_t *x7) {
+    const int32_t d07 = *x0 - *x7, h07 = VMAFGPU__PSNR_HVS_HALF(d07), e0 = *x0 - h07;
+    const int32_t e1 = *x1 + *x6, h16 = VMAFGPU__PSNR_HVS_HALF(e1), d16 = *x6 - h16;
+    const int32_t d25 = *x2 - *x5, e2 = *x2 - VMAFGPU__PSNR_HVS_HALF(d25);
+    const int32_t e3 = *x3 + *x4, h34 = VMAFGPU__PSNR_HVS_HALF(e3), d34 = h34 - *x4;
     int32_t p0 = e0 + h34, p6 = p0 - e3, p2 = h16 - e2, p4 = p2 - e1;
     int32_t t3 = d25, t5 = d16, t7 = d34, t1 = d07;
-    p0 -= VMAFGPU__HVS_LIFT(p4, 13573, 15);
-    p4 += VMAFGPU__HVS_LIFT(p0, 11585, 14);
-    p0 -= VMAFGPU__HVS_LIFT(p4, 13573, 15);
-    p6 -= VMAFGPU__HVS_LIFT(p2, 21895, 15);
-    p2 += VMAFGPU__HVS_LIFT(p6, 15137, 14);
-    p6 -= VMAFGPU__HVS_LIFT(p2, 21895, 15);
-    t3 += VMAFGPU__HVS_LIFT(t5, 19195, 15);
-    t5 += VMAFGPU__HVS_LIFT(t3, 11585, 14);
-    t3 -= VMAFGPU__HVS_LIFT(t5, 7489, 13);
-    t7 = VMAFGPU__HVS_HALF(t5) - t7;
+    p0 -= VMAFGPU__PSNR_HVS_LIFT(p4, 13573, 15);
+    p4 += VMAFGPU__PSNR_HVS_LIFT(p0, 11585, 14);
+    p0 -= VMAFGPU__PSNR_HVS_LIFT(p4, 13573, 15);
+    p6 -= VMAFGPU__PSNR_HVS_LIFT(p2, 21895, 15);
+    p2 += VMAFGPU__PSNR_HVS_LIFT(p6, 15137, 14);
+    p6 -= VMAFGPU__PSNR_HVS_LIFT(p2, 21895, 15);
+    t3 += VMAFGPU__PSNR_HVS_LIFT(t5, 19195, 15);
+    t5 += VMAFGPU__PSNR_HVS_LIFT(t3, 11585, 14);
+    t3 -= VMAFGPU__PSNR_HVS_LIFT(t5, 7489, 13);
+    t7 = VMAFGPU__PSNR_HVS_HALF(t5) - t7;
     t5 -= t7;
     t3 = h07 - t3;
     t1 -= t3;
-    t7 += VMAFGPU__HVS_LIFT(t1, 3227, 15);
-    t1 -= VMAFGPU__HVS_LIFT(t7, 6393, 15);
-    t7 += VMAFGPU__HVS_LIFT(t1, 3227, 15);
-    t5 += VMAFGPU__HVS_LIFT(t3, 2485, 13);
-    t3 -= VMAFGPU__HVS_LIFT(t5, 18205, 15);
-    t5 += VMAFGPU__HVS_LIFT(t3, 2485, 13);
+    t7 += VMAFGPU__PSNR_HVS_LIFT(t1, 3227, 15);
+    t1 -= VMAFGPU__PSNR_HVS_LIFT(t7, 6393, 15);
+    t7 += VMAFGPU__PSNR_HVS_LIFT(t1, 3227, 15);
+    t5 += VMAFGPU__PSNR_HVS_LIFT(t3, 2485, 13);
+    t3 -= VMAFGPU__PSNR_HVS_LIFT(t5, 18205, 15);
+    t5 += VMAFGPU__PSNR_HVS_LIFT(t3, 2485, 13);
     *x0 = p0;
     *x1 = t1;
     *x2 = p2;
@@ -18188,11 +18188,11 @@ VMAFGPU__INLINE void vmafgpu__hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, i
 }
 
 /* Values `step` apart, as many times as there are lanes. */
-VMAFGPU__INLINE void vmafgpu__hvs_along(const int32_t *VMAFGPU__RESTRICT in, int step, int32_t *VMAFGPU__RESTRICT out) {
-    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_along(const int32_t *VMAFGPU__RESTRICT in, int step, int32_t *VMAFGPU__RESTRICT out) {
+    for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         int32_t x0 = in[l], x1 = in[l + step], x2 = in[l + 2 * step], x3 = in[l + 3 * step];
         int32_t x4 = in[l + 4 * step], x5 = in[l + 5 * step], x6 = in[l + 6 * step], x7 = in[l + 7 * step];
-        vmafgpu__hvs_eight(&x0, &x1, &x2, &x3, &x4, &x5, &x6, &x7);
+        vmafgpu__psnr_hvs_eight(&x0, &x1, &x2, &x3, &x4, &x5, &x6, &x7);
         out[l] = x0;
         out[l + step] = x1;
         out[l + 2 * step] = x2;
@@ -18204,27 +18204,27 @@ VMAFGPU__INLINE void vmafgpu__hvs_along(const int32_t *VMAFGPU__RESTRICT in, int
     }
 }
 
-static void vmafgpu__hvs_columns_of(const int32_t *VMAFGPU__RESTRICT sample, int32_t *VMAFGPU__RESTRICT out) {
+static void vmafgpu__psnr_hvs_columns_of(const int32_t *VMAFGPU__RESTRICT sample, int32_t *VMAFGPU__RESTRICT out) {
     for (int j = 0; j < 8; j++)
-        vmafgpu__hvs_along(sample + j * VMAFGPU__HVS_LANES, 8 * VMAFGPU__HVS_LANES, out + j * VMAFGPU__HVS_LANES);
+        vmafgpu__psnr_hvs_along(sample + j * VMAFGPU__PSNR_HVS_LANES, 8 * VMAFGPU__PSNR_HVS_LANES, out + j * VMAFGPU__PSNR_HVS_LANES);
 }
 
-static void vmafgpu__hvs_rows_of(const int32_t *VMAFGPU__RESTRICT column, int32_t *VMAFGPU__RESTRICT out) {
+static void vmafgpu__psnr_hvs_rows_of(const int32_t *VMAFGPU__RESTRICT column, int32_t *VMAFGPU__RESTRICT out) {
     for (int i = 0; i < 8; i++)
-        vmafgpu__hvs_along(column + 8 * i * VMAFGPU__HVS_LANES, VMAFGPU__HVS_LANES, out + 8 * i * VMAFGPU__HVS_LANES);
+        vmafgpu__psnr_hvs_along(column + 8 * i * VMAFGPU__PSNR_HVS_LANES, VMAFGPU__PSNR_HVS_LANES, out + 8 * i * VMAFGPU__PSNR_HVS_LANES);
 }
 
 /* Adds half a row of samples to a quadrant's sum. */
-VMAFGPU__INLINE void vmafgpu__hvs_add_four(const int32_t *VMAFGPU__RESTRICT s, int32_t *VMAFGPU__RESTRICT sum) {
-    enum { N = VMAFGPU__HVS_LANES };
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT s, int32_t *VMAFGPU__RESTRICT sum) {
+    enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int l = 0; l < N; l++)
         sum[l] += s[l] + s[l + N] + s[l + 2 * N] + s[l + 3 * N];
 }
 
 /* Adds half a row's squared distances from the mean, of the quadrant and of the block, one after another. */
-VMAFGPU__INLINE void vmafgpu__hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s, const float *VMAFGPU__RESTRICT mean,
-                                              float *VMAFGPU__RESTRICT sum) {
-    enum { N = VMAFGPU__HVS_LANES };
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s, const float *VMAFGPU__RESTRICT mean,
+                                                   float *VMAFGPU__RESTRICT sum) {
+    enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int l = 0; l < N; l++) {
         const float m = mean[l];
         const float a = (float)s[l] - m, b = (float)s[l + N] - m, c = (float)s[l + 2 * N] - m, d = (float)s[l + 3 * N] - m;
@@ -18233,13 +18233,13 @@ VMAFGPU__INLINE void vmafgpu__hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s
 }
 
 /* How much the parts of a block vary, against the whole of it: 4 times that, in variance[4]. */
-static void vmafgpu__hvs_variances(const int32_t *sample, vmafgpu__hvs_work *work) {
-    enum { N = VMAFGPU__HVS_LANES };
+static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs_work *work) {
+    enum { N = VMAFGPU__PSNR_HVS_LANES };
     float *whole = work->variance[4];
     memset(work->sum, 0, sizeof work->sum);
     memset(work->variance, 0, sizeof work->variance);
     for (int i = 0; i < 16; i++)
-        vmafgpu__hvs_add_four(sample + 4 * i * N, work->sum[i / 8 + i % 2 * 2]);
+        vmafgpu__psnr_hvs_add_four(sample + 4 * i * N, work->sum[i / 8 + i % 2 * 2]);
     for (int q = 0; q < 4; q++)
         for (int l = 0; l < N; l++)
             work->mean[q][l] = (float)work->sum[q][l] / 16;
@@ -18247,8 +18247,8 @@ static void vmafgpu__hvs_variances(const int32_t *sample, vmafgpu__hvs_work *wor
         work->mean[4][l] = (float)(work->sum[0][l] + work->sum[1][l] + work->sum[2][l] + work->sum[3][l]) / 64;
     for (int i = 0; i < 16; i++) {
         const int q = i / 8 + i % 2 * 2;   /* left ones first */
-        vmafgpu__hvs_add_squares(sample + 4 * i * N, work->mean[4], whole);
-        vmafgpu__hvs_add_squares(sample + 4 * i * N, work->mean[q], work->variance[q]);
+        vmafgpu__psnr_hvs_add_squares(sample + 4 * i * N, work->mean[4], whole);
+        vmafgpu__psnr_hvs_add_squares(sample + 4 * i * N, work->mean[q], work->variance[q]);
     }
     for (int l = 0; l < N; l++) {
         const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
@@ -18259,9 +18259,9 @@ static void vmafgpu__hvs_variances(const int32_t *sample, vmafgpu__hvs_work *wor
 }
 
 /* Adds weighed squares of a row of coefficients, one after another. */
-VMAFGPU__INLINE void vmafgpu__hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x, const float *VMAFGPU__RESTRICT mask,
-                                            float *VMAFGPU__RESTRICT sum) {
-    enum { N = VMAFGPU__HVS_LANES };
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x, const float *VMAFGPU__RESTRICT mask,
+                                                 float *VMAFGPU__RESTRICT sum) {
+    enum { N = VMAFGPU__PSNR_HVS_LANES };
     const float m0 = mask[0], m1 = mask[1], m2 = mask[2], m3 = mask[3];
     for (int l = 0; l < N; l++) {
         const float a = (float)(x[l] * x[l]) * m0, b = (float)(x[l + N] * x[l + N]) * m1;
@@ -18271,41 +18271,41 @@ VMAFGPU__INLINE void vmafgpu__hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x, 
 }
 
 /* How much a block's own content hides. The coefficient that is its mean has no part in it: its weight is 0. */
-static void vmafgpu__hvs_activity(const int32_t *coefficient, const float *mask, const float *variance, float *activity) {
-    enum { N = VMAFGPU__HVS_LANES };
+static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *mask, const float *variance, float *activity) {
+    enum { N = VMAFGPU__PSNR_HVS_LANES };
     memset(activity, 0, N * sizeof *activity);
     for (int k = 0; k < 64; k += 4)
-        vmafgpu__hvs_add_masks(coefficient + k * N, mask + k, activity);
+        vmafgpu__psnr_hvs_add_masks(coefficient + k * N, mask + k, activity);
     for (int l = 0; l < N; l++)
         activity[l] = sqrtf(activity[l] * variance[l]) / 32;
 }
 
 /* The terms of a coefficient. */
-VMAFGPU__INLINE void vmafgpu__hvs_error(const int32_t *VMAFGPU__RESTRICT a, const int32_t *VMAFGPU__RESTRICT b,
-                                        const float *VMAFGPU__RESTRICT threshold, float mask, float csf,
-                                        float *VMAFGPU__RESTRICT term) {
-    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_error(const int32_t *VMAFGPU__RESTRICT a, const int32_t *VMAFGPU__RESTRICT b,
+                                             const float *VMAFGPU__RESTRICT threshold, float mask, float csf,
+                                             float *VMAFGPU__RESTRICT term) {
+    for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         const float difference = fabsf((float)(a[l] - b[l])), hidden = threshold[l] / mask, rest = difference - hidden;
         const float seen = (rest + fabsf(rest)) * .5f * csf;   /* nothing where it is below 0 */
         term[l] = seen * seen;
     }
 }
 
-static void vmafgpu__hvs_row(const vmafgpu__hvs_job *job) {
-    enum { N = VMAFGPU__HVS_LANES };
-    vmafgpu__hvs_work *w = job->work;
+static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
+    enum { N = VMAFGPU__PSNR_HVS_LANES };
+    vmafgpu__psnr_hvs_work *w = job->work;
     for (int group = 0; group * N < job->blocks; group++) {
-        float *terms = job->terms + (size_t)group * VMAFGPU__HVS_GROUP;
+        float *terms = job->terms + (size_t)group * VMAFGPU__PSNR_HVS_GROUP;
         for (int k = 0; k < 2; k++)
-            vmafgpu__hvs_load(job->row[k], job->wide, group * N, job->blocks, w->word, w->sample[k]);
+            vmafgpu__psnr_hvs_load(job->row[k], job->wide, group * N, job->blocks, w->word, w->sample[k]);
         job->is_equal[group] = memcmp(w->sample[0], w->sample[1], sizeof w->sample[0]) == 0;
         if (job->is_equal[group])
             continue;
         for (int k = 0; k < 2; k++) {
-            vmafgpu__hvs_variances(w->sample[k], w);
-            vmafgpu__hvs_columns_of(w->sample[k], w->column);
-            vmafgpu__hvs_rows_of(w->column, w->coefficient[k]);
-            vmafgpu__hvs_activity(w->coefficient[k], job->mask, w->variance[4], w->activity[k]);
+            vmafgpu__psnr_hvs_variances(w->sample[k], w);
+            vmafgpu__psnr_hvs_columns_of(w->sample[k], w->column);
+            vmafgpu__psnr_hvs_rows_of(w->column, w->coefficient[k]);
+            vmafgpu__psnr_hvs_activity(w->coefficient[k], job->mask, w->variance[4], w->activity[k]);
         }
         for (int l = 0; l < N; l++)
             w->activity[0][l] = w->activity[1][l] > w->activity[0][l] ? w->activity[1][l] : w->activity[0][l];
@@ -18314,16 +18314,16 @@ static void vmafgpu__hvs_row(const vmafgpu__hvs_job *job) {
             terms[l] = seen * seen;
         }
         for (int k = 1; k < 64; k++)
-            vmafgpu__hvs_error(w->coefficient[0] + k * N, w->coefficient[1] + k * N, w->activity[0], job->mask[k], job->csf[k],
-                               terms + k * N);
+            vmafgpu__psnr_hvs_error(w->coefficient[0] + k * N, w->coefficient[1] + k * N, w->activity[0], job->mask[k], job->csf[k],
+                                    terms + k * N);
     }
 }
 
 /* What the terms of a coefficient add to sums that are at least `floor`, a power of two, and less than twice that: multiples of
  * the last bit there. And how far a term is from what it adds: half a bit, and the sum decides which way it goes. */
-VMAFGPU__INLINE void vmafgpu__hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
-                                            float *VMAFGPU__RESTRICT off) {
-    for (int l = 0; l < VMAFGPU__HVS_LANES; l++) {
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
+                                                 float *VMAFGPU__RESTRICT off) {
+    for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         const float step = (floor + term[l]) - floor, rest = fabsf(term[l] - step);
         added[l] += step;
         off[l] = rest > off[l] ? rest : off[l];
@@ -18333,11 +18333,11 @@ VMAFGPU__INLINE void vmafgpu__hvs_add_terms(const float *VMAFGPU__RESTRICT term,
 /* The sum is a chain of additions that may not be regrouped. But as long as it stays between one power of two and the next,
  * each term adds a whole number of last bits, which does not hang on the sum unless it is halfway between two of them: so
  * these are added up for all blocks of a group at once. Other blocks are added term by term. */
-static float vmafgpu__hvs_fold(const vmafgpu__hvs_job *job, float sum) {
-    enum { N = VMAFGPU__HVS_LANES };
+static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
+    enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
         const int group = block / N, end = (group + 1) * N < job->blocks ? (group + 1) * N : job->blocks;
-        const float *terms = job->terms + (size_t)group * VMAFGPU__HVS_GROUP;
+        const float *terms = job->terms + (size_t)group * VMAFGPU__PSNR_HVS_GROUP;
         float added[N] = { 0 }, off[N] = { 0 };
         const float floor = vmafgpu__float_of_bits(vmafgpu__float_bits(sum) & 0x7f800000u);
         int is_there = floor > 0;
@@ -18346,7 +18346,7 @@ static float vmafgpu__hvs_fold(const vmafgpu__hvs_job *job, float sum) {
             continue;
         }
         for (int k = 0; k < 64 && is_there; k++)
-            vmafgpu__hvs_add_terms(terms + k * N, floor, added, off);
+            vmafgpu__psnr_hvs_add_terms(terms + k * N, floor, added, off);
         for (; block < end && is_there; block++) {
             const int l = block % N;
             is_there = off[l] < floor / 16777216 && sum + added[l] < 2 * floor;
@@ -18361,10 +18361,10 @@ static float vmafgpu__hvs_fold(const vmafgpu__hvs_job *job, float sum) {
     return sum;
 }
 
-static const vmafgpu__hvs_functions vmafgpu__hvs_lanes = { vmafgpu__hvs_row, vmafgpu__hvs_fold };
+static const vmafgpu__psnr_hvs_functions vmafgpu__psnr_hvs_lanes = { vmafgpu__psnr_hvs_row, vmafgpu__psnr_hvs_fold };
 
-#undef VMAFGPU__HVS_HALF
-#undef VMAFGPU__HVS_LIFT
+#undef VMAFGPU__PSNR_HVS_HALF
+#undef VMAFGPU__PSNR_HVS_LIFT
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -18374,21 +18374,21 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
 
-static const char *vmafgpu__gpu_hvs_kernel(const vmafgpu__site *site, int kernel) {
-    const int is_checked = site->config->bytes_per_sample == 2;
+static const char *vmafgpu__gpu_psnr_hvs_kernel(const vmafgpu__launch_context *context, int kernel) {
+    const int is_checked = context->config->bytes_per_sample == 2;
     return kernel == VMAFGPU__GHVS_CHECK   ? is_checked ? "vmafgpu_squares" : NULL
-           : kernel == VMAFGPU__GHVS_TERMS ? "vmafgpu_hvs"
-           : kernel == VMAFGPU__GHVS_SUMS  ? "vmafgpu_hvs_sums"
+           : kernel == VMAFGPU__GHVS_TERMS ? "vmafgpu_psnr_hvs"
+           : kernel == VMAFGPU__GHVS_SUMS  ? "vmafgpu_psnr_hvs_sums"
                                            : NULL;
 }
 
 /* The planes' terms, in a pair's scratch. */
-static vmafgpu__sequence_launch vmafgpu__gpu_hvs_place(const vmafgpu_config *c) {
+static vmafgpu__sequence_launch vmafgpu__gpu_psnr_hvs_place(const vmafgpu_config *c) {
     vmafgpu__sequence_launch out;
     memset(&out, 0, sizeof out);
     for (int k = 0; k < 3; k++) {
         int along, down;
-        vmafgpu__hvs_size(c, k, &along, &down);
+        vmafgpu__psnr_hvs_size(c, k, &along, &down);
         out.plane[k].groups = along * down;
         out.plane[k].pitch = vmafgpu__chain_pitch(along * down);
         out.plane[k].terms = vmafgpu__place_plane(&out.scratch_size, out.plane[k].pitch, 64);
@@ -18396,14 +18396,14 @@ static vmafgpu__sequence_launch vmafgpu__gpu_hvs_place(const vmafgpu_config *c) 
     return out;
 }
 
-static uint64_t vmafgpu__gpu_hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__gpu_psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
-    return vmafgpu__gpu_hvs_place(&v->config).scratch_size;
+    return vmafgpu__gpu_psnr_hvs_place(&v->config).scratch_size;
 }
 
-static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, const vmafgpu__sequence_launch *sums, int plane) {
-    const vmafgpu_config *c = work->site->config;
-    vmafgpu__hvs_launch launch;
+static void vmafgpu__gpu_psnr_hvs_enqueue_plane(const vmafgpu__work *work, const vmafgpu__sequence_launch *sums, int plane) {
+    const vmafgpu_config *c = work->context->config;
+    vmafgpu__psnr_hvs_launch launch;
     vmafgpu__shape shape;
     int down;
     memset(&launch, 0, sizeof launch);
@@ -18414,9 +18414,9 @@ static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, const vmaf
     launch.bytes = plane ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
     launch.step = plane ? vmafgpu__chroma_step(c) : launch.bytes;
     launch.shift = plane ? vmafgpu__sample_shift(c) : 0;
-    vmafgpu__hvs_size(c, plane, &launch.along, &down);
+    vmafgpu__psnr_hvs_size(c, plane, &launch.along, &down);
     launch.blocks = launch.along * down;
-    vmafgpu__hvs_tables(plane, launch.csf, launch.mask);
+    vmafgpu__psnr_hvs_tables(plane, launch.csf, launch.mask);
     for (int i = 0; i < work->batch->pairs; i++) {
         const vmafgpu__gpu_pair *pair = &work->batch->pair[i];
         const vmafgpu__gpu_chroma *chroma = &work->chroma[i];
@@ -18425,15 +18425,15 @@ static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, const vmaf
         launch.pair[i].pitch[0] = plane ? chroma->pitch[0][plane - 1] : pair->reference_pitch;
         launch.pair[i].pitch[1] = plane ? chroma->pitch[1][plane - 1] : pair->distorted_pitch;
     }
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.blocks, VMAFGPU__HVS_THREADS), 1, work->batch->pairs,
-                       VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.blocks, VMAFGPU__PSNR_HVS_THREADS), 1, work->batch->pairs,
+                       VMAFGPU__PSNR_HVS_THREADS, VMAFGPU__PSNR_HVS_SHARED);
     if (launch.blocks)
         vmafgpu__enqueue(work, VMAFGPU__GHVS_TERMS, &shape, &launch);
 }
 
-static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    vmafgpu__sequence_launch sums = vmafgpu__gpu_hvs_place(c);
+static void vmafgpu__gpu_psnr_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->context->config;
+    vmafgpu__sequence_launch sums = vmafgpu__gpu_psnr_hvs_place(c);
     vmafgpu__shape shape;
     (void)e;
     sums.scratch = work->scratch;
@@ -18449,28 +18449,28 @@ static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__e
         vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
     }
     for (int plane = 0; plane < 3; plane++)
-        vmafgpu__gpu_hvs_enqueue_plane(work, &sums, plane);
+        vmafgpu__gpu_psnr_hvs_enqueue_plane(work, &sums, plane);
     vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
     vmafgpu__enqueue(work, VMAFGPU__GHVS_SUMS, &shape, &sums);
 }
 
-static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                    vmafgpu__value *out) {
+static void vmafgpu__gpu_psnr_hvs_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                           vmafgpu__value *out) {
     (void)e;
     for (int plane = 0; plane < 3; plane++)
-        out[plane].real = vmafgpu__hvs_value(&v->config, plane, (float)words[plane].real);
+        out[plane].real = vmafgpu__psnr_hvs_value(&v->config, plane, (float)words[plane].real);
 }
 
-static const vmafgpu__gpu_measured vmafgpu__gpu_hvs_measure = {
-    VMAFGPU__SET(words, 6), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_hvs_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_hvs_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_hvs_settle),
-    VMAFGPU__SET(amend, NULL)
+static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_hvs_measure = {
+    VMAFGPU__SET(words, 6), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_psnr_hvs_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_hvs_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_hvs_finalise),
+    VMAFGPU__SET(recompute, NULL)
 };
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_hvs = {
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr_hvs = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_hvs_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_psnr_hvs_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_hvs_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_hvs_measure)
 };
 
 VMAFGPU__COLD_END
@@ -18479,20 +18479,20 @@ VMAFGPU__COLD_END
 
 /* ---- tables ---- */
 
-#define VMAFGPU__HVS_FEATURE \
-    { VMAFGPU__SET(name, "psnr_hvs"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__hvs_columns), \
+#define VMAFGPU__PSNR_HVS_FEATURE \
+    { VMAFGPU__SET(name, "psnr_hvs"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__psnr_hvs_columns), \
       VMAFGPU__SET(options, vmafgpu__no_options), VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 1), \
-      VMAFGPU__SET(plan, vmafgpu__hvs_plan), VMAFGPU__SET(finish, vmafgpu__hvs_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_hvs)), \
-      VMAFGPU__SET(measure, &vmafgpu__hvs_measure), VMAFGPU__SET(has_column, NULL) }
-#define vmafgpu__hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__hvs_lanes)
-#define VMAFGPU__HVS_LEVEL &vmafgpu__hvs_lanes
+      VMAFGPU__SET(plan, vmafgpu__psnr_hvs_plan), VMAFGPU__SET(finish, vmafgpu__psnr_hvs_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr_hvs)), \
+      VMAFGPU__SET(measure, &vmafgpu__psnr_hvs_measure), VMAFGPU__SET(has_column, NULL) }
+#define vmafgpu__psnr_hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_lanes)
+#define VMAFGPU__PSNR_HVS_LEVEL &vmafgpu__psnr_hvs_lanes
 
 #endif
 #endif /* !VMAFGPU_NO_HVS */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_HVS)
-#define VMAFGPU__HVS_FEATURE VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__hvs_columns)
-#define VMAFGPU__HVS_LEVEL NULL
+#define VMAFGPU__PSNR_HVS_FEATURE VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__psnr_hvs_columns)
+#define VMAFGPU__PSNR_HVS_LEVEL NULL
 #endif
 
 /* ================================================================================================
@@ -18540,8 +18540,8 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
 }
 
 enum {
-    VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
-    VMAFGPU__FADM_SHARED = (3 + 2) * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4
+    VMAFGPU__FLOAT_ADM_THREADS = 256, VMAFGPU__FLOAT_ADM_COLUMNS = 32, VMAFGPU__FLOAT_ADM_ROWS = 16,   /* a tile and a pixel around it */
+    VMAFGPU__FLOAT_ADM_SHARED = (3 + 2) * 3 * VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS * 4
 };
 
 typedef struct vmafgpu__float_adm_launch {
@@ -18974,7 +18974,7 @@ static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *s
 }
 
 /* Per scale: denominator, numerator, impairment. */
-static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                       void *scratch, vmafgpu__value *out) {
     const vmafgpu_config *c = &v->config;
     vmafgpu__carver carver = { (unsigned char *)scratch, 0 };
@@ -19399,18 +19399,18 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: a launch per scale, then all sums ---- */
 
-enum { VMAFGPU__FADM_CUBES, VMAFGPU__FADM_POWERS, VMAFGPU__FADM_CHAINS };
+enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
 /* Device memory of one pair. */
-typedef struct vmafgpu__fadm_places {
+typedef struct vmafgpu__float_adm_places {
     uint64_t size;
     uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];   /* nine planes; nine lists */
     uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one */
     int      w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
-} vmafgpu__fadm_places;
+} vmafgpu__float_adm_places;
 
-static vmafgpu__fadm_places vmafgpu__fadm_places_of(const vmafgpu_config *c) {
-    vmafgpu__fadm_places out;
+static vmafgpu__float_adm_places vmafgpu__float_adm_places_of(const vmafgpu_config *c) {
+    vmafgpu__float_adm_places out;
     int w = c->width, h = c->height;
     memset(&out, 0, sizeof out);
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -19435,40 +19435,40 @@ static vmafgpu__fadm_places vmafgpu__fadm_places_of(const vmafgpu_config *c) {
     return out;
 }
 
-static int vmafgpu__fadm_kernel_of(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__FLOAT_ADM_P_NORM] == 3 ? VMAFGPU__FADM_CUBES : VMAFGPU__FADM_POWERS;
+static int vmafgpu__float_adm_kernel_of(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FLOAT_ADM_P_NORM] == 3 ? VMAFGPU__FLOAT_ADM_CUBES : VMAFGPU__FLOAT_ADM_POWERS;
 }
 
-static int vmafgpu__fadm_is_first(const vmafgpu__extractor *e) {
+static int vmafgpu__float_adm_is_first(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__FLOAT_ADM_SKIP_SCALE0] != 0;
 }
 
-static const char *vmafgpu__gpu_fadm_kernel(const vmafgpu__site *site, int kernel) {
+static const char *vmafgpu__gpu_float_adm_kernel(const vmafgpu__launch_context *context, int kernel) {
     static const char *const names[] = { "vmafgpu_float_adm", "vmafgpu_float_adm_powers" };
     int is_used = 0;
-    if (kernel >= VMAFGPU__FADM_CHAINS)
-        return vmafgpu__chain_kernel(kernel - VMAFGPU__FADM_CHAINS);
-    for (int i = 0; i < site->v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &site->v->extractors[i];
-        is_used |= e->feature->measure == &vmafgpu__float_adm_measure && vmafgpu__fadm_kernel_of(e) == kernel;
+    if (kernel >= VMAFGPU__FLOAT_ADM_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ADM_CHAINS);
+    for (int i = 0; i < context->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &context->v->extractors[i];
+        is_used |= e->feature->measure == &vmafgpu__float_adm_measure && vmafgpu__float_adm_kernel_of(e) == kernel;
     }
     return is_used ? names[kernel] : NULL;
 }
 
-static uint64_t vmafgpu__gpu_fadm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__gpu_float_adm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
-    return vmafgpu__fadm_places_of(&v->config).size;
+    return vmafgpu__float_adm_places_of(&v->config).size;
 }
 
 /* The table of the reciprocals; nothing where they are quotients. */
-static size_t vmafgpu__gpu_fadm_tables(const vmafgpu__site *site, unsigned char *out) {
-    return vmafgpu__float_adm_table(site->config->float_reciprocal, (uint16_t *)(void *)out)
+static size_t vmafgpu__gpu_float_adm_tables(const vmafgpu__launch_context *context, unsigned char *out) {
+    return vmafgpu__float_adm_table(context->config->float_reciprocal, (uint16_t *)(void *)out)
                ? VMAFGPU__RECIPROCALS * sizeof(uint16_t) : 0;
 }
 
-static void vmafgpu__gpu_fadm_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    const vmafgpu__fadm_places layout = vmafgpu__fadm_places_of(c);
+static void vmafgpu__gpu_float_adm_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->context->config;
+    const vmafgpu__float_adm_places layout = vmafgpu__float_adm_places_of(c);
     vmafgpu__float_adm_launch launch;
     vmafgpu__chains_launch chains;
     vmafgpu__shape shape;
@@ -19496,18 +19496,18 @@ static void vmafgpu__gpu_fadm_enqueue(const vmafgpu__work *work, const vmafgpu__
         launch.terms_pitch = vmafgpu__chain_pitch(columns);
         launch.terms = layout.terms[s];
         launch.terms_size = layout.terms_size[s];
-        launch.has_bands = s >= vmafgpu__fadm_is_first(e);
+        launch.has_bands = s >= vmafgpu__float_adm_is_first(e);
         launch.has_low = s + 1 < VMAFGPU__SCALES;
         for (int i = 0; i < 2; i++) {
             launch.low[i] = layout.low[s][i];
             launch.csf[i] = e->csf[s][i];
         }
-        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__FADM_COLUMNS - 2),
-                           vmafgpu__divide_up(launch.height, VMAFGPU__FADM_ROWS - 2), work->batch->pairs, VMAFGPU__FADM_THREADS,
-                           VMAFGPU__FADM_SHARED);
-        vmafgpu__enqueue(work, vmafgpu__fadm_kernel_of(e), &shape, &launch);
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__FLOAT_ADM_COLUMNS - 2),
+                           vmafgpu__divide_up(launch.height, VMAFGPU__FLOAT_ADM_ROWS - 2), work->batch->pairs, VMAFGPU__FLOAT_ADM_THREADS,
+                           VMAFGPU__FLOAT_ADM_SHARED);
+        vmafgpu__enqueue(work, vmafgpu__float_adm_kernel_of(e), &shape, &launch);
         for (uint64_t i = 0; i < VMAFGPU__FLOAT_ADM_SUMS && launch.has_bands; i++)
-            vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[s] + i * layout.terms_size[s],
+            vmafgpu__add_chain(&chains, &blocks, work->context->lanes, layout.terms[s] + i * layout.terms_size[s],
                                layout.sums[s] + i * layout.sums_size[s], columns, rows);
         launch.bytes = 4;
         launch.from_width = launch.width;
@@ -19516,15 +19516,15 @@ static void vmafgpu__gpu_fadm_enqueue(const vmafgpu__work *work, const vmafgpu__
         memcpy(launch.input, launch.low, sizeof launch.input);
     }
     if (chains.pairs)
-        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FADM_CHAINS, blocks);
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FLOAT_ADM_CHAINS, blocks);
 }
 
-static void vmafgpu__gpu_fadm_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                     vmafgpu__value *out) {
-    const vmafgpu__fadm_places layout = vmafgpu__fadm_places_of(&v->config);
-    if (vmafgpu__fadm_is_first(e))
+static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                            vmafgpu__value *out) {
+    const vmafgpu__float_adm_places layout = vmafgpu__float_adm_places_of(&v->config);
+    if (vmafgpu__float_adm_is_first(e))
         vmafgpu__float_adm_skip(out);
-    for (int s = vmafgpu__fadm_is_first(e); s < VMAFGPU__SCALES; s++) {
+    for (int s = vmafgpu__float_adm_is_first(e); s < VMAFGPU__SCALES; s++) {
         float sums[VMAFGPU__FLOAT_ADM_SUMS];
         for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++)
             sums[i] = (float)(words++)->real;
@@ -19533,22 +19533,22 @@ static void vmafgpu__gpu_fadm_settle(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 /* A table has what this machine estimates, unless that looks at more bits than those known so far. */
-static const char *vmafgpu__gpu_fadm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
                ? "this processor's own reciprocals (config.float_reciprocal)" : NULL;
 }
 
-static const vmafgpu__gpu_measured vmafgpu__gpu_fadm_measure = {
-    VMAFGPU__SET(words, (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS), VMAFGPU__SET(lacks, vmafgpu__gpu_fadm_lacks),
-    VMAFGPU__SET(scratch, vmafgpu__gpu_fadm_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_fadm_enqueue),
-    VMAFGPU__SET(settle, vmafgpu__gpu_fadm_settle), VMAFGPU__SET(amend, NULL)
+static const vmafgpu__gpu_measured vmafgpu__gpu_float_adm_measure = {
+    VMAFGPU__SET(words, (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS), VMAFGPU__SET(lacks, vmafgpu__gpu_float_adm_lacks),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_adm_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_adm_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_adm_finalise), VMAFGPU__SET(recompute, NULL)
 };
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_adm = {
     VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_fadm_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, vmafgpu__gpu_fadm_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_fadm_measure)
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_adm_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_float_adm_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_adm_measure)
 };
 typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
 
@@ -19564,7 +19564,7 @@ VMAFGPU__COLD_END
       VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_ADM_DEBUG), VMAFGPU__SET(needs_chroma, 0), \
       VMAFGPU__SET(plan, vmafgpu__float_adm_plan), VMAFGPU__SET(finish, vmafgpu__float_adm_finish), \
       VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
-      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fadm)), VMAFGPU__SET(measure, &vmafgpu__float_adm_measure), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_adm)), VMAFGPU__SET(measure, &vmafgpu__float_adm_measure), \
       VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
 #define VMAFGPU__FLOAT_ADM_LEVEL &vmafgpu__float_adm_lanes
@@ -19618,16 +19618,16 @@ typedef struct vmafgpu__ciede_scale {
 #endif
 
 /* x as float; grows *doubt where that hangs on the last bits. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_settle(double x, float *doubt) {
+VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
-    *doubt += VMAFGPU__MAGNITUDE(high - low);
+    *uncertainty += VMAFGPU__MAGNITUDE(high - low);
     return (float)x;
 }
 
 /* The same for sums, of which little may be left: they may be off by 2^-46. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_settle_sum(double x, float *doubt) {
+VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
-    *doubt += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
+    *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
     return (float)x;
 }
 
@@ -19676,13 +19676,13 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
     return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
 }
 
-VMAFGPU__STEP_FN float vmafgpu__ciede_root_of(double x, double z, float inverse, float *doubt) {
+VMAFGPU__STEP_FN float vmafgpu__ciede_root_of(double x, double z, float inverse, float *uncertainty) {
     const double threshold = 216.0 / 24389.0;
     const double y = (double)inverse, h = 1 - z * (y * y * y), w = y + y * h * (1. / 3 + 2. / 9 * h);
     const double root = z * (w * w), line = (24389.0 / 27.0 * x + 16.0) * (1.0 / 116.0);
     const double f = x > threshold ? root : line, apart = x - threshold;
-    *doubt += apart < 1e-12 && apart > -1e-12 ? 1.f : 0.f;
-    return vmafgpu__ciede_settle_sum(f, doubt);
+    *uncertainty += apart < 1e-12 && apart > -1e-12 ? 1.f : 0.f;
+    return vmafgpu__ciede_finalise_sum(f, uncertainty);
 }
 
 VMAFGPU__STEP_FN void vmafgpu__ciede_colour(float root_x, float root_y, float root_z, float *l, float *a, float *b) {
@@ -19704,9 +19704,9 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     return VMAFGPU__QUOTIENT(c7, c7 + 6103515625.0);
 }
 
-VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *doubt) {
+VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *uncertainty) {
     const double g = 1 - root;
-    return vmafgpu__ciede_settle((double)a + (double)(a / 2) * g, doubt);
+    return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
 /* Angles from 0 to 2 pi: the tangent of what is below pi/8; its arc, in the eighth of the circle where it is; the angle. */
@@ -19736,14 +19736,14 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_arc(double t, float from) {
     return t * p + (double)from * (VMAFGPU__CIEDE_PI / 4);
 }
 
-VMAFGPU__STEP_FN float vmafgpu__ciede_angle(float b, float a, double arc, float *doubt) {
+VMAFGPU__STEP_FN float vmafgpu__ciede_angle(float b, float a, double arc, float *uncertainty) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a);
     const double other = pi / 2 - arc, first = y < x ? arc : other;
     const double back = pi - first, half = a < 0 ? back : first;
     const double angle = b < 0 ? -half : half;
-    const float settled = vmafgpu__ciede_settle(angle, doubt), around = (float)((double)settled + 2. * pi);
-    const float h = settled < 0 ? around : settled;
+    const float finalised = vmafgpu__ciede_finalise(angle, uncertainty), around = (float)((double)finalised + 2. * pi);
+    const float h = finalised < 0 ? around : finalised;
     return x + y > 0 ? h : 0.f;
 }
 
@@ -19786,7 +19786,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
 }
 
 /* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
-VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *doubt) {
+VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
     double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
     p = p * u - 2.5052094670223004e-08;
@@ -19808,7 +19808,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *doubt) {
     const double t = 1.0 - 0.17 * (c * 0.8660254037844386 + s * .5) + 0.24 * c2 +
                      0.32 * (c3 * 0.9945218953682733 - s3 * 0.10452846326765347) -
                      0.20 * (c4 * 0.4539904997395468 + s4 * 0.8910065241883679);
-    return vmafgpu__ciede_settle(t, doubt);
+    return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
 /* The difference of hues, in its units; how far their middle is from blue, squared. */
@@ -19842,8 +19842,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     return q * u + 1;
 }
 
-VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *doubt) {
-    return vmafgpu__ciede_settle(60.0 * (part * (double)power), doubt);
+VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *uncertainty) {
+    return vmafgpu__ciede_finalise(60.0 * (part * (double)power), uncertainty);
 }
 
 /* x to the power of 7, within 2^-31 of it: two floats, the same unless that hangs on what is left out. */
@@ -19854,9 +19854,9 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
 }
 
 /* The square of the difference, from `root` of the ratio of powers of 7. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root, float *doubt) {
+VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root, float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
-    const float rt = vmafgpu__ciede_settle((-2.0 * root) * vmafgpu__ciede_sine((double)angle), doubt);
+    const float rt = vmafgpu__ciede_finalise((-2.0 * root) * vmafgpu__ciede_sine((double)angle), uncertainty);
     const float mixed = rt * cq * hq;
     const double a = (double)lq, b = (double)cq, c = (double)hq;
     return ((a * a + b * b) + c * c) + (double)mixed;
@@ -19874,8 +19874,8 @@ enum {
     VMAFGPU__CIEDE_GROUPS = 4,
     VMAFGPU__CIEDE_SHARED = VMAFGPU__SEQUENCE_GROUP * (VMAFGPU__CIEDE_GROUPS + 1) * 4,
     VMAFGPU__CIEDE_SUM = 0, VMAFGPU__CIEDE_COUNT, VMAFGPU__CIEDE_KNOWN, VMAFGPU__CIEDE_LIST,
-    VMAFGPU__CIEDE_DOUBTS = 4096,
-    VMAFGPU__CIEDE_WORDS = VMAFGPU__CIEDE_LIST + 2 * VMAFGPU__CIEDE_DOUBTS
+    VMAFGPU__CIEDE_UNCERTAIN_ENTRIES = 4096,
+    VMAFGPU__CIEDE_WORDS = VMAFGPU__CIEDE_LIST + 2 * VMAFGPU__CIEDE_UNCERTAIN_ENTRIES
 };
 
 typedef struct vmafgpu__ciede_launch {
@@ -20003,7 +20003,7 @@ static float vmafgpu__ciede_pixel(const vmafgpu__ciede_scale *scale, const uint1
 
 typedef struct vmafgpu__ciede_task {
     const vmafgpu        *v;
-    const vmafgpu__sight *pair;
+    const vmafgpu__pair_view *pair;
     unsigned char        *memory;         /* of each thread */
     size_t                size;
     int                   next;           /* row that nobody has taken yet; atomic... */
@@ -20037,13 +20037,13 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
 
 /* Sample x of row y of a plane for x = 0, 1, .. count - 1, each `times` times, as if rows of the reference's length lay behind
  * one another. `out` has places for a multiple of CHUNK. */
-static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__sight *pair, int which, int plane, int y, int count,
+static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y, int count,
                                 int times, uint16_t *VMAFGPU__RESTRICT line, uint16_t *VMAFGPU__RESTRICT out) {
     const int w = vmafgpu__plane_width(c, plane), h = vmafgpu__plane_height(c, plane);
     const int stride = (int)vmafgpu__round_up((uint64_t)w, 32);
     for (int first = 0; first < count; first += stride ? stride : count, y++) {
         const int inside = y >= h ? 0 : count - first < w ? count - first : w;
-        const void *row = inside ? vmafgpu__sight_row(c, pair, which, plane, y, line) : NULL;
+        const void *row = inside ? vmafgpu__pair_view_row(c, pair, which, plane, y, line) : NULL;
         const int end = stride && count - first > stride ? stride : count - first;
         if (c->bit_depth > 8)
             memcpy(out + first, row ? row : out, (size_t)inside * sizeof *out);
@@ -20095,7 +20095,7 @@ static void vmafgpu__ciede_part(void *arg, int index) {
     }
 }
 
-static vmafgpu_result vmafgpu__ciede_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
+static vmafgpu_result vmafgpu__ciede_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                   void *scratch, vmafgpu__value *out) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)scratch;
     vmafgpu__ciede_memory memory;
@@ -20149,7 +20149,7 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
 #endif
 
-static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_sqrt(double *x) {
 #if VMAFGPU__LEVEL == VMAFGPU__AVX512
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 8)
         _mm512_storeu_pd(x + l, _mm512_sqrt_pd(_mm512_loadu_pd(x + l)));
@@ -20184,7 +20184,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_guesses(const double *VMAFGPU__RESTRICT x, f
     memcpy(out, bits, sizeof bits);
 }
 
-static VMAFGPU__APART void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double s[N], s2[N];
     float r[N];
@@ -20199,8 +20199,8 @@ static VMAFGPU__APART void vmafgpu__ciede_straighten(const double *VMAFGPU__REST
         out[l] = vmafgpu__ciede_straight(c[l], s[l], s2[l], r[l]);
 }
 
-static VMAFGPU__APART void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                                float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                   float *VMAFGPU__RESTRICT uncertainty) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double z[N];
     float r[N];
@@ -20210,15 +20210,15 @@ static VMAFGPU__APART void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT 
     for (int l = 0; l < N; l++)
         r[l] = vmafgpu__ciede_cube_root(r[l], (float)z[l]);
     for (int l = 0; l < N; l++) {
-        float d = doubt[l];
+        float d = uncertainty[l];
         out[l] = vmafgpu__ciede_root_of(x[l], z[l], r[l], &d);
-        doubt[l] = d;
+        uncertainty[l] = d;
     }
 }
 
-static VMAFGPU__APART void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
-                                               float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES],
-                                               float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
+                                                  float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES],
+                                                  float *VMAFGPU__RESTRICT uncertainty) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const vmafgpu__ciede_scale own = *scale;
     double c[3][N], x[3][N];
@@ -20234,13 +20234,13 @@ static VMAFGPU__APART void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale
     for (int l = 0; l < N; l++)
         vmafgpu__ciede_stimulus(x[0][l], x[1][l], x[2][l], &c[0][l], &c[1][l], &c[2][l]);
     for (int i = 0; i < 3; i++)
-        vmafgpu__ciede_roots(c[i], f[i], doubt);
+        vmafgpu__ciede_roots(c[i], f[i], uncertainty);
     for (int l = 0; l < N; l++)
         vmafgpu__ciede_colour(f[0][l], f[1][l], f[2][l], &lab[0][l], &lab[1][l], &lab[2][l]);
 }
 
-static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
-                                                  float *VMAFGPU__RESTRICT out) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
+                                                     float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double x[N];
     for (int l = 0; l < N; l++)
@@ -20250,8 +20250,8 @@ static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT
         out[l] = (float)x[l];
 }
 
-static VMAFGPU__APART void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
-                                               float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
+                                                  float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT uncertainty) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double t[N];
     float from[N];
@@ -20260,23 +20260,23 @@ static VMAFGPU__APART void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b,
     for (int l = 0; l < N; l++)
         t[l] = vmafgpu__ciede_arc(t[l], from[l]);
     for (int l = 0; l < N; l++) {
-        float d = doubt[l];
+        float d = uncertainty[l];
         hue[l] = vmafgpu__ciede_angle(b[l], a[l], t[l], &d);
-        doubt[l] = d;
+        uncertainty[l] = d;
     }
 }
 
-static VMAFGPU__APART void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
-                                                  float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
+                                                     float *VMAFGPU__RESTRICT uncertainty) {
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++) {
-        float d = doubt[l];
+        float d = uncertainty[l];
         weight[l] = vmafgpu__ciede_weight(h[l], &d);
-        doubt[l] = d;
+        uncertainty[l] = d;
     }
 }
 
-static VMAFGPU__APART void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                                float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                   float *VMAFGPU__RESTRICT uncertainty) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double part[N];
     int32_t bits[N];
@@ -20285,15 +20285,15 @@ static VMAFGPU__APART void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x
         part[l] = vmafgpu__ciede_exponential(x[l], &bits[l]);
     memcpy(power, bits, sizeof power);
     for (int l = 0; l < N; l++) {
-        float d = doubt[l];
+        float d = uncertainty[l];
         out[l] = vmafgpu__ciede_bell(part[l], power[l], &d);
-        doubt[l] = d;
+        uncertainty[l] = d;
     }
 }
 
 /* As powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should be; of all floats the
  * farthest that is not is nearer than 0.003 last bits. */
-static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
     for (int l = 0; l < N; l++)
@@ -20305,8 +20305,8 @@ static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT
             out[l] = vmafgpu__powf(x[l], 7, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES],
-                                                float *VMAFGPU__RESTRICT out, float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES],
+                                                   float *VMAFGPU__RESTRICT out, float *VMAFGPU__RESTRICT uncertainty) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double x[N];
     float c1[N], c2[N], a1[N], a2[N], k1[N], k2[N], h1[N], h2[N], k[N], chroma[N], light[N], e[N], dh[N], h[N];
@@ -20317,15 +20317,15 @@ static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3
         x[l] = vmafgpu__ciede_vividness(c1[l], c2[l]);
     vmafgpu__ciede_sqrt(x);
     for (int l = 0; l < N; l++) {
-        float d = doubt[l];
+        float d = uncertainty[l];
         a1[l] = vmafgpu__ciede_corrected(lab[0][1][l], x[l], &d);
         a2[l] = vmafgpu__ciede_corrected(lab[1][1][l], x[l], &d);
-        doubt[l] = d;
+        uncertainty[l] = d;
     }
     vmafgpu__ciede_lengths(a1, lab[0][2], k1);
     vmafgpu__ciede_lengths(a2, lab[1][2], k2);
-    vmafgpu__ciede_hues(lab[0][2], a1, h1, doubt);
-    vmafgpu__ciede_hues(lab[1][2], a2, h2, doubt);
+    vmafgpu__ciede_hues(lab[0][2], a1, h1, uncertainty);
+    vmafgpu__ciede_hues(lab[1][2], a2, h2, uncertainty);
     for (int l = 0; l < N; l++) {
         const float p = lab[0][0][l], q = lab[1][0][l];
         light[l] = q - p;
@@ -20345,16 +20345,16 @@ static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3
     }
     vmafgpu__ciede_sqrt(x);
     for (int l = 0; l < N; l++) {
-        float d = doubt[l];
-        hue[l] = vmafgpu__ciede_settle((2.0 * x[l]) * vmafgpu__ciede_sine((double)dh[l] / 2.0), &d);
-        doubt[l] = d;
+        float d = uncertainty[l];
+        hue[l] = vmafgpu__ciede_finalise((2.0 * x[l]) * vmafgpu__ciede_sine((double)dh[l] / 2.0), &d);
+        uncertainty[l] = d;
     }
-    vmafgpu__ciede_weights(h, t, doubt);
+    vmafgpu__ciede_weights(h, t, uncertainty);
     for (int l = 0; l < N; l++) {
         hq[l] = vmafgpu__ciede_hue_of(hue[l], k[l], t[l]);
         z2[l] = vmafgpu__ciede_from_blue(h[l]);
     }
-    vmafgpu__ciede_bells(z2, w, doubt);
+    vmafgpu__ciede_bells(z2, w, uncertainty);
     vmafgpu__ciede_powers7(k, k7);
     for (int l = 0; l < N; l++) {
         const float ratio = k7[l] / (k7[l] + 6103515648.f);
@@ -20362,9 +20362,9 @@ static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3
     }
     vmafgpu__ciede_sqrt(x);
     for (int l = 0; l < N; l++) {
-        float d = doubt[l];
+        float d = uncertainty[l];
         x[l] = vmafgpu__ciede_total(lq[l], cq[l], hq[l], w[l], x[l], &d);
-        doubt[l] = d;
+        uncertainty[l] = d;
     }
     vmafgpu__ciede_sqrt(x);
     for (int l = 0; l < N; l++)
@@ -20374,15 +20374,15 @@ static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3
 /* A chunk of a row; `out` and samples have its lanes. */
 static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
-    float lab[2][3][N], doubt[N], all = 0;
-    memset(doubt, 0, sizeof doubt);
+    float lab[2][3][N], uncertainty[N], all = 0;
+    memset(uncertainty, 0, sizeof uncertainty);
     for (int i = 0; i < 2; i++)
-        vmafgpu__ciede_labs(scale, sample[i], lab[i], doubt);
-    vmafgpu__ciede_chunk(lab, out, doubt);
+        vmafgpu__ciede_labs(scale, sample[i], lab[i], uncertainty);
+    vmafgpu__ciede_chunk(lab, out, uncertainty);
     for (int l = 0; l < N; l++)
-        all += doubt[l];
+        all += uncertainty[l];
     for (int l = 0; l < N && all > 0; l++)
-        if (doubt[l] > 0)
+        if (uncertainty[l] > 0)
             out[l] = vmafgpu__ciede_pixel(scale, sample, l);
 }
 
@@ -20451,13 +20451,13 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: the differences of all pixels, then their sum ---- */
 
-enum { VMAFGPU__GCIEDE_CHECK, VMAFGPU__GCIEDE_DIFFERENCES, VMAFGPU__GCIEDE_SUMS };
+enum { VMAFGPU__GPU_CIEDE_CHECK, VMAFGPU__GPU_CIEDE_DIFFERENCES, VMAFGPU__GPU_CIEDE_SUMS };
 
-static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__site *site, int kernel) {
-    const int is_checked = site->config->bytes_per_sample == 2;
-    return kernel == VMAFGPU__GCIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
-           : kernel == VMAFGPU__GCIEDE_DIFFERENCES ? "vmafgpu_ciede"
-           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ordered_sums"
+static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *context, int kernel) {
+    const int is_checked = context->config->bytes_per_sample == 2;
+    return kernel == VMAFGPU__GPU_CIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
+           : kernel == VMAFGPU__GPU_CIEDE_DIFFERENCES ? "vmafgpu_ciede"
+           : kernel == VMAFGPU__GPU_CIEDE_SUMS        ? "vmafgpu_ordered_sums"
                                                    : NULL;
 }
 
@@ -20477,7 +20477,7 @@ static uint64_t vmafgpu__gpu_ciede_scratch(const vmafgpu *v, const vmafgpu__extr
 }
 
 static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
+    const vmafgpu_config *c = work->context->config;
     const int is_420 = c->chroma == VMAFGPU_420, blocks = vmafgpu__gpu_ciede_blocks(c);
     vmafgpu__ciede_launch launch;
     vmafgpu__sequence_launch sums;
@@ -20514,13 +20514,13 @@ static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu_
     memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
     memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
     vmafgpu__set_shape(&shape, blocks, 1, work->batch->pairs, VMAFGPU__CIEDE_THREADS, VMAFGPU__CIEDE_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_DIFFERENCES, &shape, &launch);
+    vmafgpu__enqueue(work, VMAFGPU__GPU_CIEDE_DIFFERENCES, &shape, &launch);
     vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_SUMS, &shape, &sums);
+    vmafgpu__enqueue(work, VMAFGPU__GPU_CIEDE_SUMS, &shape, &sums);
 }
 
-static void vmafgpu__gpu_ciede_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                      vmafgpu__value *out) {
+static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                        vmafgpu__value *out) {
     (void)v, (void)e;
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
@@ -20538,10 +20538,10 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
 
 /* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
  * is done again with a list of those that are known, each colour once. */
-static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
-    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(site->config->bit_depth);
+static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
     const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
-                  places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
+                  places = VMAFGPU__CIEDE_UNCERTAIN_ENTRIES - before, listed = count < places ? count : places;
     vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
     int64_t known = before;
     int differs = 0;
@@ -20568,7 +20568,7 @@ static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__ex
 static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
     VMAFGPU__SET(words, VMAFGPU__CIEDE_WORDS + 3), VMAFGPU__SET(lacks, vmafgpu__gpu_ciede_lacks),
     VMAFGPU__SET(scratch, vmafgpu__gpu_ciede_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ciede_enqueue),
-    VMAFGPU__SET(settle, vmafgpu__gpu_ciede_settle), VMAFGPU__SET(amend, vmafgpu__gpu_ciede_amend)
+    VMAFGPU__SET(finalise, vmafgpu__gpu_ciede_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ciede_recompute)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -20609,7 +20609,7 @@ VMAFGPU__COLD_END
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-static const vmafgpu__column vmafgpu__ansnr_columns[] = {
+static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
     { "float_ansnr", NULL, 0, 0, 0 }, { "float_anpsnr", NULL, 0, 0, 0 }, { NULL, NULL, 0, 0, 0 }
 };
 
@@ -20620,14 +20620,14 @@ static const vmafgpu__column vmafgpu__ansnr_columns[] = {
 /* ---- shared with kernels ---- */
 
 /* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to the middle. */
-VMAFGPU__TABLE float vmafgpu__ansnr_taps[3][3] = {
+VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
     { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
     { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
     { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) }
 };
 
 enum {
-    VMAFGPU__FANSNR_THREADS = 128, VMAFGPU__FANSNR_ROWS = 8    /* a thread has a column of so many pixels */
+    VMAFGPU__FLOAT_ANSNR_THREADS = 128, VMAFGPU__FLOAT_ANSNR_ROWS = 8    /* a thread has a column of so many pixels */
 };
 
 #endif
@@ -20635,7 +20635,7 @@ enum {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__ANSNR_REACH = 2, VMAFGPU__ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__ANSNR_REACH };
+enum { VMAFGPU__FLOAT_ANSNR_REACH = 2, VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH };
 
 /* What is done to rows, which have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
@@ -20644,17 +20644,17 @@ typedef struct vmafgpu__float_ansnr_functions {
     void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
 } vmafgpu__float_ansnr_functions;
 
-static void vmafgpu__ansnr_along_scalar(const float *line, int w, float *const *out) {
+static void vmafgpu__float_ansnr_along_scalar(const float *line, int w, float *const *out) {
     for (int k = 0; k < 3; k++) {
-        const float *taps = vmafgpu__ansnr_taps[k];
+        const float *taps = vmafgpu__float_ansnr_taps[k];
         for (int x = 0; x < w; x++)
             out[k][x] = taps[0] * line[x - 2] + taps[1] * line[x - 1] + taps[2] * line[x] + taps[1] * line[x + 1] +
                         taps[0] * line[x + 2];
     }
 }
 
-static void vmafgpu__ansnr_terms_scalar(const float *const *reference, const float *const *distorted, int w, float *signal,
-                                        float *noise) {
+static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, const float *const *distorted, int w, float *signal,
+                                              float *noise) {
     for (int x = 0; x < w; x++) {
         const float a = (reference[0][x] + 2 * reference[1][x] + reference[2][x]) * 0.0625f;
         const float b = distorted[0][x] + distorted[1][x] + distorted[2][x] + distorted[3][x] + distorted[4][x];
@@ -20663,31 +20663,31 @@ static void vmafgpu__ansnr_terms_scalar(const float *const *reference, const flo
     }
 }
 
-static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__ansnr_along_scalar, vmafgpu__ansnr_terms_scalar };
+static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar, vmafgpu__float_ansnr_terms_scalar };
 
 /* What a thread works with: rows after the sums along them, by row modulo ANSNR_RING. */
-typedef struct vmafgpu__ansnr_strip {
-    float *line, *reference[VMAFGPU__ANSNR_RING], *distorted[VMAFGPU__ANSNR_RING][3];
+typedef struct vmafgpu__float_ansnr_strip {
+    float *line, *reference[VMAFGPU__FLOAT_ANSNR_RING], *distorted[VMAFGPU__FLOAT_ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
-} vmafgpu__ansnr_strip;
+} vmafgpu__float_ansnr_strip;
 
-typedef struct vmafgpu__ansnr_task {
+typedef struct vmafgpu__float_ansnr_task {
     const vmafgpu        *v;
-    const vmafgpu__sight *pair;
-    vmafgpu__ansnr_strip *strips;          /* one for each thread */
+    const vmafgpu__pair_view *pair;
+    vmafgpu__float_ansnr_strip *strips;          /* one for each thread */
     float                *sums[2];         /* of rows: signal, noise */
-} vmafgpu__ansnr_task;
+} vmafgpu__float_ansnr_task;
 
-static vmafgpu__ansnr_task *vmafgpu__ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
-    vmafgpu__ansnr_task unused, *t = (vmafgpu__ansnr_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
+static vmafgpu__float_ansnr_task *vmafgpu__float_ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
+    vmafgpu__float_ansnr_task unused, *t = (vmafgpu__float_ansnr_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
     const size_t row = vmafgpu__padded(v->config.width) * sizeof(float);
-    task->strips = (vmafgpu__ansnr_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
+    task->strips = (vmafgpu__float_ansnr_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)v->config.height);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__ansnr_strip none, *strip = t ? &t->strips[i] : &none;
+        vmafgpu__float_ansnr_strip none, *strip = t ? &t->strips[i] : &none;
         strip->line = (float *)vmafgpu__carve_line(c, row / sizeof(float), VMAFGPU__MARGIN, sizeof(float));
-        for (int k = 0; k < VMAFGPU__ANSNR_RING; k++) {
+        for (int k = 0; k < VMAFGPU__FLOAT_ANSNR_RING; k++) {
             strip->reference[k] = (float *)vmafgpu__carve(c, row);
             for (int j = 0; j < 3; j++)
                 strip->distorted[k][j] = (float *)vmafgpu__carve(c, row);
@@ -20698,23 +20698,23 @@ static vmafgpu__ansnr_task *vmafgpu__ansnr_layout(const vmafgpu *v, vmafgpu__car
     return t;
 }
 
-static uint64_t vmafgpu__ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     (void)e;
-    vmafgpu__ansnr_layout(v, &c);
+    vmafgpu__float_ansnr_layout(v, &c);
     return c.used;
 }
 
 /* Both pictures' row y, after the sums along it. */
-static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ansnr_strip *strip, int y) {
+static void vmafgpu__float_ansnr_load(const vmafgpu__float_ansnr_task *t, const vmafgpu__float_ansnr_strip *strip, int y) {
     static const float taps[3] = { 1, 2, 1 };
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
     const vmafgpu_config *c = &t->v->config;
-    const int w = c->width, slot = y % VMAFGPU__ANSNR_RING;
+    const int w = c->width, slot = y % VMAFGPU__FLOAT_ANSNR_RING;
     float *line = strip->line;
     for (int i = 0; i < 2; i++) {
         f->convert(vmafgpu__view_row(&t->pair->luma[i], y), c->bit_depth > 8, vmafgpu__float_unit(c), w, line);
-        for (int k = 1; k <= VMAFGPU__ANSNR_REACH; k++) {
+        for (int k = 1; k <= VMAFGPU__FLOAT_ANSNR_REACH; k++) {
             line[-k] = line[k];
             line[w - 1 + k] = line[w - k];
         }
@@ -20727,22 +20727,22 @@ static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ans
     }
 }
 
-static void vmafgpu__ansnr_part(void *arg, int index) {
+static void vmafgpu__float_ansnr_part(void *arg, int index) {
     static const int kinds[5] = { 0, 1, 2, 1, 0 };
-    vmafgpu__ansnr_task *t = (vmafgpu__ansnr_task *)arg;
-    const vmafgpu__ansnr_strip *strip = &t->strips[index];
+    vmafgpu__float_ansnr_task *t = (vmafgpu__float_ansnr_task *)arg;
+    const vmafgpu__float_ansnr_strip *strip = &t->strips[index];
     const int w = t->v->config.width, h = t->v->config.height;
     int y, end, loaded;
     vmafgpu__part(h, index, t->v->config.threads, &y, &end);
-    for (loaded = y > VMAFGPU__ANSNR_REACH ? y - VMAFGPU__ANSNR_REACH : 0; y < end; y += VMAFGPU__FLOAT_ROWS) {
+    for (loaded = y > VMAFGPU__FLOAT_ANSNR_REACH ? y - VMAFGPU__FLOAT_ANSNR_REACH : 0; y < end; y += VMAFGPU__FLOAT_ROWS) {
         const int rows = end - y < VMAFGPU__FLOAT_ROWS ? end - y : (int)VMAFGPU__FLOAT_ROWS;
         float sums[2 * VMAFGPU__FLOAT_ROWS] = { 0 };
-        for (; loaded < h && loaded < y + rows + VMAFGPU__ANSNR_REACH; loaded++)
-            vmafgpu__ansnr_load(t, strip, loaded);
+        for (; loaded < h && loaded < y + rows + VMAFGPU__FLOAT_ANSNR_REACH; loaded++)
+            vmafgpu__float_ansnr_load(t, strip, loaded);
         for (int r = 0; r < rows; r++) {
             const float *reference[3], *distorted[5];
             for (int k = 0; k < 5; k++) {
-                const int slot = vmafgpu__reflect_repeat(y + r + k - 2, h) % VMAFGPU__ANSNR_RING;
+                const int slot = vmafgpu__reflect_repeat(y + r + k - 2, h) % VMAFGPU__FLOAT_ANSNR_RING;
                 distorted[k] = strip->distorted[slot][kinds[k]];
                 if (k > 0 && k < 4)
                     reference[k - 1] = strip->reference[slot];
@@ -20757,21 +20757,21 @@ static void vmafgpu__ansnr_part(void *arg, int index) {
     }
 }
 
-static vmafgpu_result vmafgpu__ansnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                  void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__float_ansnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
+                                                        void *scratch, vmafgpu__value *out) {
     vmafgpu__carver c = { (unsigned char *)scratch, 0 };
-    vmafgpu__ansnr_task *t = vmafgpu__ansnr_layout(v, &c);
+    vmafgpu__float_ansnr_task *t = vmafgpu__float_ansnr_layout(v, &c);
     (void)e;
     t->v = v;
     t->pair = pair;
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__ansnr_part, t);
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__float_ansnr_part, t);
     for (int i = 0; i < 2; i++)
         out[i].real = (double)vmafgpu__float_sum(t->sums[i], v->config.height);
     return result;
 }
 
-static void vmafgpu__ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                  double *out) {
+static void vmafgpu__float_ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
+                                        double *out) {
     const int b = v->config.bit_depth;
     const float signal = (float)vmafgpu__values(v, e)[0].real, noise = (float)vmafgpu__values(v, e)[1].real;
     const double max = 6 * b + 12, peak = 256 - 1.0 / (1 << (b - 8));
@@ -20782,10 +20782,10 @@ static void vmafgpu__ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e,
     out[1] = psnr < max ? psnr : max;
 }
 
-static const vmafgpu__measure vmafgpu__ansnr_measure = {
+static const vmafgpu__measure vmafgpu__float_ansnr_measure = {
     VMAFGPU__SET(values, 2), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__ansnr_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__ansnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(scratch, vmafgpu__float_ansnr_scratch), VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__float_ansnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
 #endif
@@ -20800,7 +20800,7 @@ static void vmafgpu__float_ansnr_along(const float *line, int w, float *const *o
     for (int k = 0; k < 3; k++) {
         vmafgpu__v taps[3];
         for (int i = 0; i < 3; i++)
-            taps[i] = vmafgpu__v_set_f32(vmafgpu__ansnr_taps[k][i]);
+            taps[i] = vmafgpu__v_set_f32(vmafgpu__float_ansnr_taps[k][i]);
         for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
             vmafgpu__v sum = vmafgpu__v_mul_f32(taps[0], vmafgpu__v_load(line + x - 2));
             sum = vmafgpu__v_add_f32(sum, vmafgpu__v_mul_f32(taps[1], vmafgpu__v_load(line + x - 1)));
@@ -20836,15 +20836,15 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: what pixels add to signal and noise, then the sums ---- */
 
-enum { VMAFGPU__FANSNR_TERMS, VMAFGPU__FANSNR_CHAINS };
+enum { VMAFGPU__FLOAT_ANSNR_TERMS, VMAFGPU__FLOAT_ANSNR_CHAINS };
 
-static const char *vmafgpu__gpu_fansnr_kernel(const vmafgpu__site *site, int kernel) {
-    (void)site;
-    return kernel == VMAFGPU__FANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FANSNR_CHAINS);
+static const char *vmafgpu__gpu_float_ansnr_kernel(const vmafgpu__launch_context *context, int kernel) {
+    (void)context;
+    return kernel == VMAFGPU__FLOAT_ANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ANSNR_CHAINS);
 }
 
 /* Device memory of one pair: terms of signal and noise, and their rows' sums. */
-static uint64_t vmafgpu__fansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
+static uint64_t vmafgpu__float_ansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
     uint64_t size = 0;
     for (int i = 0; i < 2; i++) {
         terms[i] = vmafgpu__place_plane(&size, vmafgpu__chain_pitch(c->width), c->height);
@@ -20853,14 +20853,14 @@ static uint64_t vmafgpu__fansnr_place(const vmafgpu_config *c, uint64_t *terms, 
     return size;
 }
 
-static uint64_t vmafgpu__gpu_fansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__gpu_float_ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     uint64_t terms[2], sums[2];
     (void)e;
-    return vmafgpu__fansnr_place(&v->config, terms, sums);
+    return vmafgpu__float_ansnr_place(&v->config, terms, sums);
 }
 
-static void vmafgpu__gpu_fansnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
+static void vmafgpu__gpu_float_ansnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->context->config;
     const uint32_t pairs = vmafgpu__pairs_with(work->batch, 0);
     vmafgpu__blur_launch launch;
     vmafgpu__chains_launch chains;
@@ -20873,37 +20873,37 @@ static void vmafgpu__gpu_fansnr_enqueue(const vmafgpu__work *work, const vmafgpu
     memset(&launch, 0, sizeof launch);
     launch.batch = *work->batch;
     launch.scratch = work->scratch;
-    launch.scratch_size = vmafgpu__fansnr_place(c, launch.output, sums);
+    launch.scratch_size = vmafgpu__float_ansnr_place(c, launch.output, sums);
     launch.bytes = c->bit_depth == 8 ? 1 : 2;
     launch.unit = vmafgpu__float_unit(c);
     launch.width = c->width;
     launch.height = c->height;
     launch.output_pitch = vmafgpu__chain_pitch(c->width);
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->width, VMAFGPU__FANSNR_THREADS),
-                       vmafgpu__divide_up(c->height, VMAFGPU__FANSNR_ROWS), work->batch->pairs, VMAFGPU__FANSNR_THREADS, 0);
-    vmafgpu__enqueue(work, VMAFGPU__FANSNR_TERMS, &shape, &launch);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->width, VMAFGPU__FLOAT_ANSNR_THREADS),
+                       vmafgpu__divide_up(c->height, VMAFGPU__FLOAT_ANSNR_ROWS), work->batch->pairs, VMAFGPU__FLOAT_ANSNR_THREADS, 0);
+    vmafgpu__enqueue(work, VMAFGPU__FLOAT_ANSNR_TERMS, &shape, &launch);
     vmafgpu__begin_chains(&chains, work, launch.scratch_size, pairs);
     for (int i = 0; i < 2; i++)
-        vmafgpu__add_chain(&chains, &blocks, work->site->lanes, launch.output[i], sums[i], c->width, c->height);
-    vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FANSNR_CHAINS, blocks);
+        vmafgpu__add_chain(&chains, &blocks, work->context->lanes, launch.output[i], sums[i], c->width, c->height);
+    vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FLOAT_ANSNR_CHAINS, blocks);
 }
 
-static void vmafgpu__gpu_fansnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                       vmafgpu__value *out) {
+static void vmafgpu__gpu_float_ansnr_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                              vmafgpu__value *out) {
     (void)v, (void)e;
     memcpy(out, words, 2 * sizeof *out);
 }
 
-static const vmafgpu__gpu_measured vmafgpu__gpu_fansnr_measure = {
-    VMAFGPU__SET(words, 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_fansnr_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_fansnr_enqueue), VMAFGPU__SET(settle, vmafgpu__gpu_fansnr_settle),
-    VMAFGPU__SET(amend, NULL)
+static const vmafgpu__gpu_measured vmafgpu__gpu_float_ansnr_measure = {
+    VMAFGPU__SET(words, 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_ansnr_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_ansnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_ansnr_finalise),
+    VMAFGPU__SET(recompute, NULL)
 };
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_ansnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_fansnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_ansnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_fansnr_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_ansnr_measure)
 };
 
 VMAFGPU__COLD_END
@@ -20914,18 +20914,18 @@ VMAFGPU__COLD_END
 
 #define VMAFGPU__FLOAT_ANSNR_FEATURE \
     { VMAFGPU__SET(name, "float_ansnr"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__ansnr_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
+      VMAFGPU__SET(columns, vmafgpu__float_ansnr_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
       VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__plan_depth), \
-      VMAFGPU__SET(finish, vmafgpu__ansnr_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fansnr)), \
-      VMAFGPU__SET(measure, &vmafgpu__ansnr_measure), VMAFGPU__SET(has_column, NULL) }
+      VMAFGPU__SET(finish, vmafgpu__float_ansnr_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_ansnr)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_ansnr_measure), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_ansnr_level VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_level)
 #define VMAFGPU__FLOAT_ANSNR_LEVEL &vmafgpu__float_ansnr_level
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
-#define VMAFGPU__FLOAT_ANSNR_FEATURE VMAFGPU__LEFT_OUT("float_ansnr", "VMAFGPU_NO_FLOAT", vmafgpu__ansnr_columns)
+#define VMAFGPU__FLOAT_ANSNR_FEATURE VMAFGPU__LEFT_OUT("float_ansnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_ansnr_columns)
 #define VMAFGPU__FLOAT_ANSNR_LEVEL NULL
 #endif
 
@@ -20938,7 +20938,7 @@ VMAFGPU__COLD_END
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-static const vmafgpu__column vmafgpu__fmotion_columns[] = {
+static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
     { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 },   /* with motion_force_zero... */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
@@ -20953,9 +20953,9 @@ static const vmafgpu__column vmafgpu__fmotion_columns[] = {
 /* ---- shared with kernels ---- */
 
 enum {
-    VMAFGPU__FMOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
-    VMAFGPU__FMOTION_SMALL_THREADS = 128,
-    VMAFGPU__FMOTION_SUMS = 2 * 3           /* of each plane at both scales */
+    VMAFGPU__FLOAT_MOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
+    VMAFGPU__FLOAT_MOTION_SMALL_THREADS = 128,
+    VMAFGPU__FLOAT_MOTION_SUMS = 2 * 3           /* of each plane at both scales */
 };
 
 #endif
@@ -20963,72 +20963,72 @@ enum {
 
 /* ---- on the CPU ---- */
 
-#define VMAFGPU__FMOTION_OPTIONS(X) \
-    X(VMAFGPU__FMOTION_DEBUG, "debug", NULL, VMAFGPU__FLAG, 1, 0, 1, NULL) \
-    X(VMAFGPU__FMOTION_SCALE1, "motion_add_scale1", "mdc", VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__FMOTION_UV, "motion_add_uv", "mau", VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__FMOTION_BLEND_FACTOR, "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1, NULL) \
-    X(VMAFGPU__FMOTION_BLEND_OFFSET, "motion_blend_offset", "mbo", VMAFGPU__REAL, 40, 0, 1000, NULL) \
-    X(VMAFGPU__FMOTION_FILTER, "motion_filter_size", "mfs", VMAFGPU__INTEGER, 5, 0, 9, NULL) \
-    X(VMAFGPU__FMOTION_FORCE_ZERO, "motion_force_zero", "force_0", VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__FMOTION_FPS_WEIGHT, "motion_fps_weight", "mfw", VMAFGPU__REAL, 1, 0, 5, NULL) \
-    X(VMAFGPU__FMOTION_MAX_VAL, "motion_max_val", "mmxv", VMAFGPU__REAL, 10000, 0, 10000, NULL)
-enum { VMAFGPU__FMOTION_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__fmotion_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__FMOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+#define VMAFGPU__FLOAT_MOTION_OPTIONS(X) \
+    X(VMAFGPU__FLOAT_MOTION_DEBUG, "debug", NULL, VMAFGPU__FLAG, 1, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_MOTION_SCALE1, "motion_add_scale1", "mdc", VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_MOTION_UV, "motion_add_uv", "mau", VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_MOTION_BLEND_FACTOR, "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_MOTION_BLEND_OFFSET, "motion_blend_offset", "mbo", VMAFGPU__REAL, 40, 0, 1000, NULL) \
+    X(VMAFGPU__FLOAT_MOTION_FILTER, "motion_filter_size", "mfs", VMAFGPU__INTEGER, 5, 0, 9, NULL) \
+    X(VMAFGPU__FLOAT_MOTION_FORCE_ZERO, "motion_force_zero", "force_0", VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_MOTION_FPS_WEIGHT, "motion_fps_weight", "mfw", VMAFGPU__REAL, 1, 0, 5, NULL) \
+    X(VMAFGPU__FLOAT_MOTION_MAX_VAL, "motion_max_val", "mmxv", VMAFGPU__REAL, 10000, 0, 10000, NULL)
+enum { VMAFGPU__FLOAT_MOTION_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__FLOAT_MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
 };
 
 enum {
-    VMAFGPU__FMOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS,   /* whose differences are added up together */
-    VMAFGPU__FMOTION_REACH = 2,
-    VMAFGPU__FMOTION_RING = VMAFGPU__FMOTION_ROWS + 2 * VMAFGPU__FMOTION_REACH
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS,   /* whose differences are added up together */
+    VMAFGPU__FLOAT_MOTION_REACH = 2,
+    VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
 
 VMAFGPU__COLD
 
 /* ---- what the options mean ---- */
 
-static int vmafgpu__fmotion_is_zero(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__FMOTION_FORCE_ZERO] != 0;
+static int vmafgpu__float_motion_is_zero(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FLOAT_MOTION_FORCE_ZERO] != 0;
 }
 
-static int vmafgpu__fmotion_has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
+static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
     (void)v;
-    return column == 0 || (column == 2 ? e->option[VMAFGPU__FMOTION_DEBUG] != 0 : vmafgpu__fmotion_is_zero(e) == (column == 1));
+    return column == 0 || (column == 2 ? e->option[VMAFGPU__FLOAT_MOTION_DEBUG] != 0 : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
 /* What blurs a reference; *reach: taps on either side of the centre. */
-static const float *vmafgpu__fmotion_taps(const vmafgpu__extractor *e, int *reach) {
+static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
-    const int filter = (int)e->option[VMAFGPU__FMOTION_FILTER];
+    const int filter = (int)e->option[VMAFGPU__FLOAT_MOTION_FILTER];
     *reach = filter == 1 ? 0 : filter == 3 ? 1 : 2;
     return filter == 3 ? three : five;
 }
 
-static int vmafgpu__fmotion_planes(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__FMOTION_UV] != 0 ? 3 : 1;
+static int vmafgpu__float_motion_planes(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FLOAT_MOTION_UV] != 0 ? 3 : 1;
 }
 
-static void vmafgpu__fmotion_plane_size(const vmafgpu_config *c, int plane, int *w, int *h) {
+static void vmafgpu__float_motion_plane_size(const vmafgpu_config *c, int plane, int *w, int *h) {
     *w = plane ? vmafgpu__chroma_width(c) : c->width;
     *h = plane ? vmafgpu__chroma_height(c) : c->height;
 }
 
 /* Of a side of luma at scale 1, which chroma has as well. */
-static int vmafgpu__fmotion_half(int size) {
+static int vmafgpu__float_motion_half(int size) {
     return (int)(size * 0.5 + 0.5);
 }
 
-static vmafgpu_result vmafgpu__fmotion_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int uv = e->option[VMAFGPU__FMOTION_UV] != 0;
+static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    const int uv = e->option[VMAFGPU__FLOAT_MOTION_UV] != 0;
     vmafgpu_result result = vmafgpu__plan_depth(v, e);
     if (result == VMAFGPU_OK && uv && v->config.chroma == VMAFGPU_400)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "motion_add_uv needs chroma, but config.chroma is 4:0:0");
-    if (result == VMAFGPU_OK && uv && e->option[VMAFGPU__FMOTION_SCALE1] != 0 && v->config.chroma != VMAFGPU_444)
+    if (result == VMAFGPU_OK && uv && e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0 && v->config.chroma != VMAFGPU_444)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "motion_add_uv with motion_add_scale1 is defined for 4:4:4 only: with "
                                                          "others libvmaf shrinks chroma from wrong rows");
-    if (vmafgpu__fmotion_is_zero(e))
+    if (vmafgpu__float_motion_is_zero(e))
         return result;
     e->needs_chroma = uv;
     if (v->seed_count < 1)
@@ -21039,92 +21039,92 @@ static vmafgpu_result vmafgpu__fmotion_plan(vmafgpu *v, vmafgpu__extractor *e) {
 /* ---- memory ---- */
 
 /* The samples of two frames, at their positions modulo 2: if the newer one is refused, the older one is still there. */
-typedef struct vmafgpu__fmotion_state {
+typedef struct vmafgpu__float_motion_state {
     uint8_t                *kept[2][3];
     size_t                  pitch;
     int                     small_w, small_h;    /* of luma at scale 1 */
     vmafgpu__speed_source  *columns;             /* of its pixels */
-} vmafgpu__fmotion_state;
+} vmafgpu__float_motion_state;
 
 /* What a thread works with: rows of the two frames as floats, by row modulo FMOTION_RING; which there are. */
-typedef struct vmafgpu__fmotion_strip {
-    float *ring[2][VMAFGPU__FMOTION_RING];
-    int    held[2][VMAFGPU__FMOTION_RING];
-    float *blurred[2][VMAFGPU__FMOTION_ROWS], *terms[VMAFGPU__FMOTION_ROWS];
+typedef struct vmafgpu__float_motion_strip {
+    float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
+    int    held[2][VMAFGPU__FLOAT_MOTION_RING];
+    float *blurred[2][VMAFGPU__FLOAT_MOTION_ROWS], *terms[VMAFGPU__FLOAT_MOTION_ROWS];
     uint16_t *samples;
-} vmafgpu__fmotion_strip;
+} vmafgpu__float_motion_strip;
 
-typedef struct vmafgpu__fmotion_task {
+typedef struct vmafgpu__float_motion_task {
     const vmafgpu                *v;
-    const vmafgpu__sight         *pair;
-    const vmafgpu__fmotion_state *state;
+    const vmafgpu__pair_view         *pair;
+    const vmafgpu__float_motion_state *state;
     const vmafgpu_frame          *frame[2];      /* the one before, now; NULL: it is kept */
     int                           slot;          /* where the frame is to be kept; -1: nowhere */
     int                           reach, plane, w, h;
     const float                  *taps;
-    vmafgpu__fmotion_strip       *strips;
+    vmafgpu__float_motion_strip       *strips;
     float                        *sums;          /* of rows; NULL: there is no frame before */
-} vmafgpu__fmotion_task;
+} vmafgpu__float_motion_task;
 
-static void vmafgpu__fmotion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__fmotion_state **out,
-                                          vmafgpu__carver *c) {
-    vmafgpu__fmotion_state unused, *t = (vmafgpu__fmotion_state *)vmafgpu__carve(c, sizeof *t), *state = t ? t : &unused;
+static void vmafgpu__float_motion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__float_motion_state **out,
+                                               vmafgpu__carver *c) {
+    vmafgpu__float_motion_state unused, *t = (vmafgpu__float_motion_state *)vmafgpu__carve(c, sizeof *t), *state = t ? t : &unused;
     *out = t;
-    if (vmafgpu__fmotion_is_zero(e))
+    if (vmafgpu__float_motion_is_zero(e))
         return;
     state->pitch = (size_t)v->config.width * (v->config.bit_depth > 8 ? 2 : 1);
-    state->small_w = vmafgpu__fmotion_half(v->config.width);
-    state->small_h = vmafgpu__fmotion_half(v->config.height);
-    for (int plane = 0; plane < vmafgpu__fmotion_planes(e); plane++)
+    state->small_w = vmafgpu__float_motion_half(v->config.width);
+    state->small_h = vmafgpu__float_motion_half(v->config.height);
+    for (int plane = 0; plane < vmafgpu__float_motion_planes(e); plane++)
         for (int i = 0; i < 2; i++) {
             int w, h;
-            vmafgpu__fmotion_plane_size(&v->config, plane, &w, &h);
+            vmafgpu__float_motion_plane_size(&v->config, plane, &w, &h);
             state->kept[i][plane] = (uint8_t *)vmafgpu__carve(c, (uint64_t)state->pitch * (uint64_t)h);
         }
-    if (e->option[VMAFGPU__FMOTION_SCALE1] != 0)
+    if (e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0)
         state->columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *state->columns * (size_t)state->small_w);
 }
 
-static uint64_t vmafgpu__fmotion_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_motion_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
-    vmafgpu__fmotion_state *state;
-    vmafgpu__fmotion_layout_state(v, e, &state, &c);
+    vmafgpu__float_motion_state *state;
+    vmafgpu__float_motion_layout_state(v, e, &state, &c);
     return c.used;
 }
 
-static vmafgpu_result vmafgpu__fmotion_prepare(vmafgpu *v, vmafgpu__extractor *e) {
+static vmafgpu_result vmafgpu__float_motion_prepare(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__carver c = { (unsigned char *)e->state, 0 };
-    vmafgpu__fmotion_state *state;
-    vmafgpu__fmotion_layout_state(v, e, &state, &c);
+    vmafgpu__float_motion_state *state;
+    vmafgpu__float_motion_layout_state(v, e, &state, &c);
     for (int x = 0; state->columns && x < state->small_w; x++)
         vmafgpu__speed_source_of(VMAFGPU__SPEED_BILINEAR, v->config.width, state->small_w, x, &state->columns[x]);
     return VMAFGPU_OK;
 }
 
-static vmafgpu__fmotion_task *vmafgpu__fmotion_layout(const vmafgpu *v, vmafgpu__carver *c) {
-    vmafgpu__fmotion_task unused, *t = (vmafgpu__fmotion_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
+static vmafgpu__float_motion_task *vmafgpu__float_motion_layout(const vmafgpu *v, vmafgpu__carver *c) {
+    vmafgpu__float_motion_task unused, *t = (vmafgpu__float_motion_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
     const size_t width = vmafgpu__padded(v->config.width), row = width * sizeof(float);
-    task->strips = (vmafgpu__fmotion_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
+    task->strips = (vmafgpu__float_motion_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     task->sums = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)v->config.height);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__fmotion_strip none, *strip = t ? &t->strips[i] : &none;
+        vmafgpu__float_motion_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++) {
-            for (int k = 0; k < VMAFGPU__FMOTION_RING; k++)
+            for (int k = 0; k < VMAFGPU__FLOAT_MOTION_RING; k++)
                 strip->ring[f][k] = (float *)vmafgpu__carve(c, row);
-            for (int k = 0; k < VMAFGPU__FMOTION_ROWS; k++)
+            for (int k = 0; k < VMAFGPU__FLOAT_MOTION_ROWS; k++)
                 strip->blurred[f][k] = (float *)vmafgpu__carve(c, row);
         }
-        for (int k = 0; k < VMAFGPU__FMOTION_ROWS; k++)
+        for (int k = 0; k < VMAFGPU__FLOAT_MOTION_ROWS; k++)
             strip->terms[k] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
         strip->samples = (uint16_t *)vmafgpu__carve(c, width * sizeof(uint16_t));
     }
     return t;
 }
 
-static uint64_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_motion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     (void)e;
-    vmafgpu__fmotion_layout(v, &c);
+    vmafgpu__float_motion_layout(v, &c);
     return c.used;
 }
 
@@ -21133,20 +21133,20 @@ VMAFGPU__COLD_END
 /* ---- frames ---- */
 
 /* The samples of row y: of the frame before (0), of this one (1). */
-static const void *vmafgpu__fmotion_samples(const vmafgpu__fmotion_task *t, const vmafgpu__fmotion_strip *strip, int which,
-                                            int y) {
+static const void *vmafgpu__float_motion_samples(const vmafgpu__float_motion_task *t, const vmafgpu__float_motion_strip *strip, int which,
+                                                 int y) {
     if (!t->frame[which])
         return t->state->kept[!t->slot][t->plane] + (size_t)y * t->state->pitch;
     if (which && !t->plane)
         return vmafgpu__view_row(&t->pair->luma[0], y);
-    return vmafgpu__canonical_row(&t->v->config, t->frame[which], t->plane, y, strip->samples);
+    return vmafgpu__packed_row(&t->v->config, t->frame[which], t->plane, y, strip->samples);
 }
 
-static const float *vmafgpu__fmotion_row(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_strip *strip, int which, int y) {
+static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip, int which, int y) {
     const vmafgpu_config *c = &t->v->config;
-    const int slot = y % VMAFGPU__FMOTION_RING;
+    const int slot = y % VMAFGPU__FLOAT_MOTION_RING;
     if (strip->held[which][slot] != y) {
-        t->pair->functions->floats->convert(vmafgpu__fmotion_samples(t, strip, which, y), c->bit_depth > 8,
+        t->pair->functions->floats->convert(vmafgpu__float_motion_samples(t, strip, which, y), c->bit_depth > 8,
                                             vmafgpu__float_unit(c), t->w, strip->ring[which][slot]);
         strip->held[which][slot] = y;
     }
@@ -21154,41 +21154,41 @@ static const float *vmafgpu__fmotion_row(const vmafgpu__fmotion_task *t, vmafgpu
 }
 
 /* Blurs rows y..y + count - 1 of a frame, FLOAT_ROWS at most; works in FLOAT_ROWS lines. */
-static void vmafgpu__fmotion_blur(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_strip *strip, int which, int y, int count,
-                                  float *const *lines, float *const *out) {
+static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip, int which, int y, int count,
+                                       float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
-    const float *rows[VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FMOTION_REACH];
+    const float *rows[VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH];
     if (!t->reach) {
         for (int r = 0; r < count; r++)
-            memcpy(out[r], vmafgpu__fmotion_row(t, strip, which, y + r), (size_t)t->w * sizeof(float));
+            memcpy(out[r], vmafgpu__float_motion_row(t, strip, which, y + r), (size_t)t->w * sizeof(float));
         return;
     }
     for (int k = 0; k < VMAFGPU__FLOAT_ROWS + 2 * t->reach; k++) {
         const int row = y + k - t->reach, last = y + count - 1 + t->reach;
-        rows[k] = vmafgpu__fmotion_row(t, strip, which, vmafgpu__reflect(row < last ? row : last, t->h));
+        rows[k] = vmafgpu__float_motion_row(t, strip, which, vmafgpu__reflect(row < last ? row : last, t->h));
     }
     f->weigh_rows(rows, t->taps, 2 * t->reach + 1, t->w, lines);
     for (int r = 0; r < count; r++)
         vmafgpu__float_weigh_line(f, lines[r], t->taps, t->reach, t->w, out[r]);
 }
 
-static void vmafgpu__fmotion_part(void *arg, int index) {
-    const vmafgpu__fmotion_task *t = (const vmafgpu__fmotion_task *)arg;
-    vmafgpu__fmotion_strip *strip = &t->strips[index];
+static void vmafgpu__float_motion_part(void *arg, int index) {
+    const vmafgpu__float_motion_task *t = (const vmafgpu__float_motion_task *)arg;
+    vmafgpu__float_motion_strip *strip = &t->strips[index];
     enum { HALF = VMAFGPU__FLOAT_ROWS };
     int y, end;
     vmafgpu__part(t->h, index, t->v->config.threads, &y, &end);
     memset(strip->held, 255, sizeof strip->held);
     for (int k = y; k < end && t->slot >= 0; k++)
         memcpy(t->state->kept[t->slot][t->plane] + (size_t)k * t->state->pitch,
-               vmafgpu__fmotion_samples(t, strip, 1, k), (size_t)t->w * (t->v->config.bit_depth > 8 ? 2 : 1));
-    for (; y < end && t->sums; y += VMAFGPU__FMOTION_ROWS) {
-        const int rows = end - y < VMAFGPU__FMOTION_ROWS ? end - y : (int)VMAFGPU__FMOTION_ROWS;
-        float sums[VMAFGPU__FMOTION_ROWS] = { 0 };
+               vmafgpu__float_motion_samples(t, strip, 1, k), (size_t)t->w * (t->v->config.bit_depth > 8 ? 2 : 1));
+    for (; y < end && t->sums; y += VMAFGPU__FLOAT_MOTION_ROWS) {
+        const int rows = end - y < VMAFGPU__FLOAT_MOTION_ROWS ? end - y : (int)VMAFGPU__FLOAT_MOTION_ROWS;
+        float sums[VMAFGPU__FLOAT_MOTION_ROWS] = { 0 };
         for (int i = 0; i < rows; i += HALF)
             for (int which = 0; which < 2; which++)
-                vmafgpu__fmotion_blur(t, strip, which, y + i, rows - i < HALF ? rows - i : (int)HALF, strip->terms + i,
-                                      strip->blurred[which] + i);
+                vmafgpu__float_motion_blur(t, strip, which, y + i, rows - i < HALF ? rows - i : (int)HALF, strip->terms + i,
+                                           strip->blurred[which] + i);
         for (int r = 0; r < rows; r++)
             t->pair->functions->floats->differ(strip->blurred[0][r], strip->blurred[1][r], t->w, strip->terms[r]);
         vmafgpu__float_add_up((const float *const *)strip->terms, t->w, sums);
@@ -21198,9 +21198,9 @@ static void vmafgpu__fmotion_part(void *arg, int index) {
 }
 
 /* The same at half the size: each pixel is made of four blurred ones. */
-static void vmafgpu__fmotion_small_part(void *arg, int index) {
-    const vmafgpu__fmotion_task *t = (const vmafgpu__fmotion_task *)arg;
-    vmafgpu__fmotion_strip *strip = &t->strips[index];
+static void vmafgpu__float_motion_small_part(void *arg, int index) {
+    const vmafgpu__float_motion_task *t = (const vmafgpu__float_motion_task *)arg;
+    vmafgpu__float_motion_strip *strip = &t->strips[index];
     int y, end;
     vmafgpu__part(t->state->small_h, index, t->v->config.threads, &y, &end);
     memset(strip->held, 255, sizeof strip->held);
@@ -21210,7 +21210,7 @@ static void vmafgpu__fmotion_small_part(void *arg, int index) {
         vmafgpu__speed_source_of(VMAFGPU__SPEED_BILINEAR, t->h, t->state->small_h, y, &down);
         for (int which = 0; which < 2; which++)
             for (int k = 0; k < 2; k++)
-                vmafgpu__fmotion_blur(t, strip, which, down.at[k], 1, strip->terms, strip->blurred[which] + k);
+                vmafgpu__float_motion_blur(t, strip, which, down.at[k], 1, strip->terms, strip->blurred[which] + k);
         for (int x = 0; x < t->state->small_w; x++) {
             float pixel[2];
             for (int which = 0; which < 2; which++) {
@@ -21225,37 +21225,37 @@ static void vmafgpu__fmotion_small_part(void *arg, int index) {
     }
 }
 
-static vmafgpu_result vmafgpu__fmotion_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                    void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__float_motion_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
+                                                         void *scratch, vmafgpu__value *out) {
     vmafgpu__carver c = { (unsigned char *)scratch, 0 };
-    vmafgpu__fmotion_task *t = vmafgpu__fmotion_layout(v, &c);
+    vmafgpu__float_motion_task *t = vmafgpu__float_motion_layout(v, &c);
     vmafgpu_result result = VMAFGPU_OK;
     float *sums = t->sums;
     out[0].real = 0;
-    if (vmafgpu__fmotion_is_zero(e))
+    if (vmafgpu__float_motion_is_zero(e))
         return VMAFGPU_OK;
     t->v = v;
     t->pair = pair;
-    t->state = (const vmafgpu__fmotion_state *)e->state;
+    t->state = (const vmafgpu__float_motion_state *)e->state;
     t->frame[0] = pair->detached ? pair->previous : NULL;
     t->frame[1] = pair->frame[0];
     t->slot = pair->detached ? -1 : (int)(pair->position & 1);
-    t->taps = vmafgpu__fmotion_taps(e, &t->reach);
+    t->taps = vmafgpu__float_motion_taps(e, &t->reach);
     if (!pair->history && !t->frame[0])
         t->sums = NULL;
     if (!t->sums && t->slot < 0)
         return VMAFGPU_OK;
-    for (int plane = 0; plane < vmafgpu__fmotion_planes(e) && result == VMAFGPU_OK; plane++) {
+    for (int plane = 0; plane < vmafgpu__float_motion_planes(e) && result == VMAFGPU_OK; plane++) {
         float mean;
         t->plane = plane;
-        vmafgpu__fmotion_plane_size(&v->config, plane, &t->w, &t->h);
-        result = vmafgpu__run(v, vmafgpu__fmotion_part, t);
+        vmafgpu__float_motion_plane_size(&v->config, plane, &t->w, &t->h);
+        result = vmafgpu__run(v, vmafgpu__float_motion_part, t);
         if (!t->sums)
             continue;
         mean = vmafgpu__float_sum(sums, t->h) / (float)(t->w * t->h);
-        if (e->option[VMAFGPU__FMOTION_SCALE1] != 0 && result == VMAFGPU_OK) {
+        if (e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0 && result == VMAFGPU_OK) {
             const int w = t->state->small_w, h = t->state->small_h;
-            result = vmafgpu__run(v, vmafgpu__fmotion_small_part, t);
+            result = vmafgpu__run(v, vmafgpu__float_motion_small_part, t);
             mean += vmafgpu__float_sum(sums, h) / (float)(w * h);
         }
         out[0].real += (double)mean;
@@ -21265,50 +21265,50 @@ static vmafgpu_result vmafgpu__fmotion_measure_pair(vmafgpu *v, const vmafgpu__e
 
 /* ---- from sums to columns ---- */
 
-static double vmafgpu__fmotion_cap(const vmafgpu__extractor *e, double x) {
-    return x < e->option[VMAFGPU__FMOTION_MAX_VAL] ? x : e->option[VMAFGPU__FMOTION_MAX_VAL];
+static double vmafgpu__float_motion_cap(const vmafgpu__extractor *e, double x) {
+    return x < e->option[VMAFGPU__FLOAT_MOTION_MAX_VAL] ? x : e->option[VMAFGPU__FLOAT_MOTION_MAX_VAL];
 }
 
 /* Before weight and limit. */
-static double vmafgpu__fmotion_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                     int64_t position) {
+static double vmafgpu__float_motion_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                          int64_t position) {
     (void)sums;
     return position < 1 ? 0 : vmafgpu__values(v, e)[0].real;
 }
 
-static int vmafgpu__fmotion_is_ready(const vmafgpu__extractor *e, const vmafgpu__course *m, int ended) {
+static int vmafgpu__float_motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__temporal_state *m, int ended) {
     (void)e;
     return m->emitted < m->count && (ended || m->emitted + 1 < m->count);
 }
 
-static void vmafgpu__fmotion_emit(const vmafgpu__extractor *e, vmafgpu__course *m, double *row) {
-    const double factor = e->option[VMAFGPU__FMOTION_BLEND_FACTOR], offset = e->option[VMAFGPU__FMOTION_BLEND_OFFSET];
+static void vmafgpu__float_motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
+    const double factor = e->option[VMAFGPU__FLOAT_MOTION_BLEND_FACTOR], offset = e->option[VMAFGPU__FLOAT_MOTION_BLEND_OFFSET];
     const int64_t i = m->emitted++;
     const double own = m->value[i & 7], next = m->value[(i + 1) & 7];
     double x = i + 1 == m->count ? own : i == 0 || next < own ? next : own;
-    x *= e->option[VMAFGPU__FMOTION_FPS_WEIGHT];
+    x *= e->option[VMAFGPU__FLOAT_MOTION_FPS_WEIGHT];
     if (!row)
         return;
-    row[e->columns[0]] = i == 0 ? 0 : vmafgpu__fmotion_cap(e, x);
-    row[vmafgpu__fmotion_is_zero(e) ? e->columns[0] + 1 : e->columns[1]] =
-        vmafgpu__fmotion_cap(e, x * factor + (1 - factor) * (offset < x ? offset : x));
+    row[e->columns[0]] = i == 0 ? 0 : vmafgpu__float_motion_cap(e, x);
+    row[vmafgpu__float_motion_is_zero(e) ? e->columns[0] + 1 : e->columns[1]] =
+        vmafgpu__float_motion_cap(e, x * factor + (1 - factor) * (offset < x ? offset : x));
 }
 
-static void vmafgpu__fmotion_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                    double *out) {
-    if (e->option[VMAFGPU__FMOTION_DEBUG] != 0)
-        out[vmafgpu__fmotion_is_zero(e) ? 2 : 1] =
-            vmafgpu__fmotion_cap(e, vmafgpu__fmotion_value(v, e, sums, position) * e->option[VMAFGPU__FMOTION_FPS_WEIGHT]);
+static void vmafgpu__float_motion_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
+                                         double *out) {
+    if (e->option[VMAFGPU__FLOAT_MOTION_DEBUG] != 0)
+        out[vmafgpu__float_motion_is_zero(e) ? 2 : 1] =
+            vmafgpu__float_motion_cap(e, vmafgpu__float_motion_value(v, e, sums, position) * e->option[VMAFGPU__FLOAT_MOTION_FPS_WEIGHT]);
 }
 
-static const vmafgpu__temporal vmafgpu__fmotion_temporal = {
-    vmafgpu__fmotion_value, vmafgpu__fmotion_is_ready, vmafgpu__fmotion_emit
+static const vmafgpu__temporal vmafgpu__float_motion_temporal = {
+    vmafgpu__float_motion_value, vmafgpu__float_motion_is_ready, vmafgpu__float_motion_emit
 };
 
-static const vmafgpu__measure vmafgpu__fmotion_measure = {
+static const vmafgpu__measure vmafgpu__float_motion_measure = {
     VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 1),
-    VMAFGPU__SET(state, vmafgpu__fmotion_state_size), VMAFGPU__SET(scratch, vmafgpu__fmotion_scratch),
-    VMAFGPU__SET(prepare, vmafgpu__fmotion_prepare), VMAFGPU__SET(measure, vmafgpu__fmotion_measure_pair),
+    VMAFGPU__SET(state, vmafgpu__float_motion_state_size), VMAFGPU__SET(scratch, vmafgpu__float_motion_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__float_motion_prepare), VMAFGPU__SET(measure, vmafgpu__float_motion_measure_pair),
     VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
@@ -21318,45 +21318,45 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: what pixels differ by, then the sums ---- */
 
-enum { VMAFGPU__FMOTION_DIFFERENCES, VMAFGPU__FMOTION_SMALL, VMAFGPU__FMOTION_MAKE_PLANES, VMAFGPU__FMOTION_CHECK,
-       VMAFGPU__FMOTION_CHAINS };
+enum { VMAFGPU__FLOAT_MOTION_DIFFERENCES, VMAFGPU__FLOAT_MOTION_SMALL, VMAFGPU__FLOAT_MOTION_MAKE_PLANES, VMAFGPU__FLOAT_MOTION_CHECK,
+       VMAFGPU__FLOAT_MOTION_CHAINS };
 
-static const char *vmafgpu__gpu_fmotion_kernel(const vmafgpu__site *site, int kernel) {
+static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_context *context, int kernel) {
     static const char *const names[] = { "vmafgpu_float_motion", "vmafgpu_float_motion_small", "vmafgpu_float_planes",
                                          "vmafgpu_squares" };
-    int is_used = kernel == VMAFGPU__FMOTION_DIFFERENCES;
-    if (kernel >= VMAFGPU__FMOTION_CHAINS)
-        return vmafgpu__chain_kernel(kernel - VMAFGPU__FMOTION_CHAINS);
-    for (int i = 0; i < site->v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &site->v->extractors[i];
-        if (e->feature->measure != &vmafgpu__fmotion_measure)
+    int is_used = kernel == VMAFGPU__FLOAT_MOTION_DIFFERENCES;
+    if (kernel >= VMAFGPU__FLOAT_MOTION_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_MOTION_CHAINS);
+    for (int i = 0; i < context->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &context->v->extractors[i];
+        if (e->feature->measure != &vmafgpu__float_motion_measure)
             continue;
-        is_used |= kernel == VMAFGPU__FMOTION_SMALL && e->option[VMAFGPU__FMOTION_SCALE1] != 0;
-        is_used |= kernel > VMAFGPU__FMOTION_SMALL && e->option[VMAFGPU__FMOTION_UV] != 0 &&
-                   (kernel != VMAFGPU__FMOTION_CHECK || site->config->bytes_per_sample == 2);
+        is_used |= kernel == VMAFGPU__FLOAT_MOTION_SMALL && e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0;
+        is_used |= kernel > VMAFGPU__FLOAT_MOTION_SMALL && e->option[VMAFGPU__FLOAT_MOTION_UV] != 0 &&
+                   (kernel != VMAFGPU__FLOAT_MOTION_CHECK || context->config->bytes_per_sample == 2);
     }
     return is_used ? names[kernel] : NULL;
 }
 
 /* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats, before and
  * now. */
-typedef struct vmafgpu__fmotion_places {
+typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
     int      w[3][2], h[3][2], scales, planes;
-} vmafgpu__fmotion_places;
+} vmafgpu__float_motion_places;
 
-static vmafgpu__fmotion_places vmafgpu__fmotion_places_of(const vmafgpu_config *c, const vmafgpu__extractor *e) {
-    vmafgpu__fmotion_places out;
+static vmafgpu__float_motion_places vmafgpu__float_motion_places_of(const vmafgpu_config *c, const vmafgpu__extractor *e) {
+    vmafgpu__float_motion_places out;
     memset(&out, 0, sizeof out);
-    out.planes = vmafgpu__fmotion_planes(e);
-    out.scales = e->option[VMAFGPU__FMOTION_SCALE1] != 0 ? 2 : 1;
+    out.planes = vmafgpu__float_motion_planes(e);
+    out.scales = e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0 ? 2 : 1;
     for (int plane = 0; plane < out.planes; plane++)
         for (int s = 0; s < out.scales; s++) {
             int w, h;
-            vmafgpu__fmotion_plane_size(c, plane, &w, &h);
-            out.w[plane][s] = s ? vmafgpu__fmotion_half(c->width) : w;
-            out.h[plane][s] = s ? vmafgpu__fmotion_half(c->height) : h;
+            vmafgpu__float_motion_plane_size(c, plane, &w, &h);
+            out.w[plane][s] = s ? vmafgpu__float_motion_half(c->width) : w;
+            out.h[plane][s] = s ? vmafgpu__float_motion_half(c->height) : h;
             out.terms[plane][s] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[plane][s]), out.h[plane][s]);
             out.sums[plane][s] = vmafgpu__place_plane(&out.size, 1, out.h[plane][s]);
         }
@@ -21365,27 +21365,27 @@ static vmafgpu__fmotion_places vmafgpu__fmotion_places_of(const vmafgpu_config *
     return out;
 }
 
-static uint64_t vmafgpu__gpu_fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    return vmafgpu__fmotion_is_zero(e) ? 0 : vmafgpu__fmotion_places_of(&v->config, e).size;
+static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
 /* Tables of chroma's columns and rows, each made of itself, then of luma's at scale 1. `halved`: where these begin. */
-static size_t vmafgpu__fmotion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
+static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
     used += vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, h, h, out ? out + used : NULL);
     *halved = used;
-    used += vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->width, vmafgpu__fmotion_half(c->width), out ? out + used : NULL);
-    return used + vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->height, vmafgpu__fmotion_half(c->height), out ? out + used : NULL);
+    used += vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->width, vmafgpu__float_motion_half(c->width), out ? out + used : NULL);
+    return used + vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->height, vmafgpu__float_motion_half(c->height), out ? out + used : NULL);
 }
 
-static size_t vmafgpu__gpu_fmotion_tables(const vmafgpu__site *site, unsigned char *out) {
+static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     size_t halved;
-    return sizeof(uint64_t) * vmafgpu__fmotion_tables(site->config, (uint64_t *)(void *)out, &halved);
+    return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
 /* A plane of chroma as floats, before and now. Of references that come alone, too, each sample must be legal. */
-static void vmafgpu__fmotion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__fmotion_places *layout, int plane) {
+static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout, int plane) {
     vmafgpu__float_planes_launch launch;
     vmafgpu__fill_planes(work, 1, VMAFGPU__SPEED_NEAREST, layout->w[plane][0], layout->h[plane][0],
                          (const uint64_t *)(const void *)work->tables, layout->size, layout->picture, &launch);
@@ -21395,18 +21395,18 @@ static void vmafgpu__fmotion_enqueue_chroma(const vmafgpu__work *work, const vma
         launch.source[i][1].data = work->chroma[i].plane[0][plane - 1];
         launch.source[i][1].pitch = work->chroma[i].pitch[0][plane - 1];
     }
-    vmafgpu__enqueue_planes(work, VMAFGPU__FMOTION_MAKE_PLANES, &launch);
+    vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_MOTION_MAKE_PLANES, &launch);
 }
 
 /* Of both planes and scales. */
-static void vmafgpu__fmotion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__fmotion_places *layout,
-                                  vmafgpu__blur_launch *launch) {
-    const vmafgpu_config *c = work->site->config;
+static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_motion_places *layout,
+                                       vmafgpu__blur_launch *launch) {
+    const vmafgpu_config *c = work->context->config;
     float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
     size_t halved;
     int reach;
-    const float *given = vmafgpu__fmotion_taps(e, &reach);
-    vmafgpu__fmotion_tables(c, NULL, &halved);
+    const float *given = vmafgpu__float_motion_taps(e, &reach);
+    vmafgpu__float_motion_tables(c, NULL, &halved);
     memset(launch, 0, sizeof *launch);
     launch->batch = *work->batch;
     launch->scratch = work->scratch;
@@ -21414,7 +21414,7 @@ static void vmafgpu__fmotion_fill(const vmafgpu__work *work, const vmafgpu__extr
     launch->bytes = c->bit_depth == 8 ? 1 : 2;
     launch->unit = vmafgpu__float_unit(c);
     launch->columns = (const uint64_t *)(const void *)work->tables + halved;
-    launch->rows = launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__fmotion_half(c->width));
+    launch->rows = launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
     memcpy(launch->input, layout->picture, sizeof launch->input);
     /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
@@ -21423,27 +21423,27 @@ static void vmafgpu__fmotion_fill(const vmafgpu__work *work, const vmafgpu__extr
     vmafgpu__blur_taps(launch, taps, VMAFGPU__BLUR_MOTION_REACH);
 }
 
-static void vmafgpu__gpu_fmotion_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
-    const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(c, e);
+static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->context->config;
+    const vmafgpu__float_motion_places layout = vmafgpu__float_motion_places_of(c, e);
     vmafgpu__blur_launch launch;
     vmafgpu__chains_launch chains;
     vmafgpu__shape shape;
     int blocks = 0;
-    if (vmafgpu__fmotion_is_zero(e))
+    if (vmafgpu__float_motion_is_zero(e))
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
-    vmafgpu__fmotion_fill(work, e, &layout, &launch);
+    vmafgpu__float_motion_fill(work, e, &layout, &launch);
     /* Distorted chroma must be legal as well: its squares are sums that nobody reads. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
-        check.functions += VMAFGPU__FMOTION_CHECK;
-        check.words += VMAFGPU__FMOTION_SUMS;
+        check.functions += VMAFGPU__FLOAT_MOTION_CHECK;
+        check.words += VMAFGPU__FLOAT_MOTION_SUMS;
         vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
     }
     for (int plane = 0; plane < layout.planes; plane++) {
         if (plane)
-            vmafgpu__fmotion_enqueue_chroma(work, &layout, plane);
+            vmafgpu__float_motion_enqueue_chroma(work, &layout, plane);
         launch.bytes = plane ? 4 : launch.bytes;
         launch.width = layout.w[plane][0];
         launch.height = layout.h[plane][0];
@@ -21455,23 +21455,23 @@ static void vmafgpu__gpu_fmotion_enqueue(const vmafgpu__work *work, const vmafgp
             launch.output[0] = layout.terms[plane][s];
             launch.output_pitch = vmafgpu__chain_pitch(w);
             if (s)
-                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, VMAFGPU__FMOTION_SMALL_THREADS), h, work->batch->pairs,
-                                   VMAFGPU__FMOTION_SMALL_THREADS, 0);
+                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, VMAFGPU__FLOAT_MOTION_SMALL_THREADS), h, work->batch->pairs,
+                                   VMAFGPU__FLOAT_MOTION_SMALL_THREADS, 0);
             else
                 vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, vmafgpu__blur_columns(VMAFGPU__BLUR_MOTION_REACH)),
                                    vmafgpu__divide_up(h, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
-                                   VMAFGPU__FMOTION_SHARED);
-            vmafgpu__enqueue(work, s ? VMAFGPU__FMOTION_SMALL : VMAFGPU__FMOTION_DIFFERENCES, &shape, &launch);
-            vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[plane][s], layout.sums[plane][s], w, h);
+                                   VMAFGPU__FLOAT_MOTION_SHARED);
+            vmafgpu__enqueue(work, s ? VMAFGPU__FLOAT_MOTION_SMALL : VMAFGPU__FLOAT_MOTION_DIFFERENCES, &shape, &launch);
+            vmafgpu__add_chain(&chains, &blocks, work->context->lanes, layout.terms[plane][s], layout.sums[plane][s], w, h);
         }
     }
     if (chains.pairs)
-        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FMOTION_CHAINS, blocks);
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FLOAT_MOTION_CHAINS, blocks);
 }
 
-static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                        vmafgpu__value *out) {
-    const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(&v->config, e);
+static void vmafgpu__gpu_float_motion_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                               vmafgpu__value *out) {
+    const vmafgpu__float_motion_places layout = vmafgpu__float_motion_places_of(&v->config, e);
     out[0].real = 0;
     for (int plane = 0; plane < layout.planes; plane++) {
         float mean = 0;
@@ -21481,16 +21481,16 @@ static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extract
     }
 }
 
-static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
-    VMAFGPU__SET(words, VMAFGPU__FMOTION_SUMS + 3), VMAFGPU__SET(lacks, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__gpu_fmotion_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_fmotion_enqueue),
-    VMAFGPU__SET(settle, vmafgpu__gpu_fmotion_settle), VMAFGPU__SET(amend, NULL)
+static const vmafgpu__gpu_measured vmafgpu__gpu_float_motion_measure = {
+    VMAFGPU__SET(words, VMAFGPU__FLOAT_MOTION_SUMS + 3), VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_motion_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_motion_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_motion_finalise), VMAFGPU__SET(recompute, NULL)
 };
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_motion = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_fmotion_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, vmafgpu__gpu_fmotion_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_fmotion_measure)
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_motion_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_float_motion_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_motion_measure)
 };
 
 VMAFGPU__COLD_END
@@ -21501,17 +21501,17 @@ VMAFGPU__COLD_END
 
 #define VMAFGPU__FLOAT_MOTION_FEATURE \
     { VMAFGPU__SET(name, "float_motion"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__fmotion_columns), VMAFGPU__SET(options, vmafgpu__fmotion_options), \
-      VMAFGPU__SET(debug_option, VMAFGPU__FMOTION_DEBUG), VMAFGPU__SET(needs_chroma, 0), \
-      VMAFGPU__SET(plan, vmafgpu__fmotion_plan), VMAFGPU__SET(finish, vmafgpu__fmotion_finish), \
-      VMAFGPU__SET(temporal, &vmafgpu__fmotion_temporal), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
-      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fmotion)), VMAFGPU__SET(measure, &vmafgpu__fmotion_measure), \
-      VMAFGPU__SET(has_column, vmafgpu__fmotion_has_column) }
+      VMAFGPU__SET(columns, vmafgpu__float_motion_columns), VMAFGPU__SET(options, vmafgpu__float_motion_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_MOTION_DEBUG), VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__float_motion_plan), VMAFGPU__SET(finish, vmafgpu__float_motion_finish), \
+      VMAFGPU__SET(temporal, &vmafgpu__float_motion_temporal), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_motion)), VMAFGPU__SET(measure, &vmafgpu__float_motion_measure), \
+      VMAFGPU__SET(has_column, vmafgpu__float_motion_has_column) }
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
-#define VMAFGPU__FLOAT_MOTION_FEATURE VMAFGPU__LEFT_OUT("float_motion", "VMAFGPU_NO_FLOAT", vmafgpu__fmotion_columns)
+#define VMAFGPU__FLOAT_MOTION_FEATURE VMAFGPU__LEFT_OUT("float_motion", "VMAFGPU_NO_FLOAT", vmafgpu__float_motion_columns)
 #endif
 
 /* ================================================================================================
@@ -21523,7 +21523,7 @@ VMAFGPU__COLD_END
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-static const vmafgpu__column vmafgpu__fvif_columns[] = {
+static const vmafgpu__column vmafgpu__float_vif_columns[] = {
     { "vif_scale0", "VMAF_feature_vif_scale0_score", 0, 0, 0 }, { "vif_scale1", "VMAF_feature_vif_scale1_score", 0, 0, 0 },
     { "vif_scale2", "VMAF_feature_vif_scale2_score", 0, 0, 0 }, { "vif_scale3", "VMAF_feature_vif_scale3_score", 0, 0, 0 },
     { "vif", NULL, 1, 0, 0 }, { "vif_num", NULL, 1, 0, 0 }, { "vif_den", NULL, 1, 0, 0 },
@@ -21590,7 +21590,7 @@ VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd
 }
 
 enum {
-    VMAFGPU__FVIF_SHARED = 5 * VMAFGPU__BLUR_LINE,
+    VMAFGPU__FLOAT_VIF_SHARED = 5 * VMAFGPU__BLUR_LINE,
     VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 60, VMAFGPU__SHRINK_ROWS = 16, VMAFGPU__SHRINK_PARTS = 2
 };
 
@@ -21608,20 +21608,20 @@ VMAFGPU__FN int32_t vmafgpu__shrink_shared(int32_t reach) {
 
 /* ---- on the CPU ---- */
 
-#define VMAFGPU__FVIF_OPTIONS(X) \
-    X(VMAFGPU__FVIF_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
-    X(VMAFGPU__FVIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
-    X(VMAFGPU__FVIF_KERNELSCALE, "vif_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
-    X(VMAFGPU__FVIF_PRESCALE, "vif_prescale", "ps", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
-    X(VMAFGPU__FVIF_METHOD, "vif_prescale_method", "pm", VMAFGPU__WORD, 0, 0, 0, "nearest,bilinear,bicubic,lanczos4") \
-    X(VMAFGPU__FVIF_MIN_1, "vif_scale1_min_val", "s1miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
-    X(VMAFGPU__FVIF_MIN_2, "vif_scale2_min_val", "s2miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
-    X(VMAFGPU__FVIF_MIN_3, "vif_scale3_min_val", "s3miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
-    X(VMAFGPU__FVIF_NOISE, "vif_sigma_nsq", "snsq", VMAFGPU__REAL, 2, 0, 5, NULL) \
-    X(VMAFGPU__FVIF_SKIP_SCALE0, "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum { VMAFGPU__FVIF_OPTIONS(VMAFGPU__OPTION_ID) };
-static const vmafgpu__option vmafgpu__fvif_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__FVIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+#define VMAFGPU__FLOAT_VIF_OPTIONS(X) \
+    X(VMAFGPU__FLOAT_VIF_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_VIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
+    X(VMAFGPU__FLOAT_VIF_KERNELSCALE, "vif_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
+    X(VMAFGPU__FLOAT_VIF_PRESCALE, "vif_prescale", "ps", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
+    X(VMAFGPU__FLOAT_VIF_METHOD, "vif_prescale_method", "pm", VMAFGPU__WORD, 0, 0, 0, "nearest,bilinear,bicubic,lanczos4") \
+    X(VMAFGPU__FLOAT_VIF_MIN_1, "vif_scale1_min_val", "s1miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_VIF_MIN_2, "vif_scale2_min_val", "s2miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_VIF_MIN_3, "vif_scale3_min_val", "s3miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
+    X(VMAFGPU__FLOAT_VIF_NOISE, "vif_sigma_nsq", "snsq", VMAFGPU__REAL, 2, 0, 5, NULL) \
+    X(VMAFGPU__FLOAT_VIF_SKIP_SCALE0, "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1, NULL)
+enum { VMAFGPU__FLOAT_VIF_OPTIONS(VMAFGPU__OPTION_ID) };
+static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1] = {
+    VMAFGPU__FLOAT_VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
 };
 
 VMAFGPU__COLD
@@ -21639,41 +21639,41 @@ typedef struct vmafgpu__float_vif_functions {
 /* ---- what the options mean ---- */
 
 /* Kept from open to close, with the sources of a scaled row's pixels. */
-typedef struct vmafgpu__fvif_state {
+typedef struct vmafgpu__float_vif_state {
     int   w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
     int   resampled, method;
     vmafgpu__float_vif_limits limits;
     vmafgpu__speed_source *columns;
-} vmafgpu__fvif_state;
+} vmafgpu__float_vif_state;
 
 /* What VIF loses per distorted variance where there is only noise. libvmaf squares with powf(), which its compilers replace by a
  * product. The C library's powf() rounds some squares otherwise, and not every compiler replaces it. */
-static float vmafgpu__fvif_from_noise(double noise) {
+static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
 }
 
-static void vmafgpu__fvif_resolve(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__fvif_state *s) {
+static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__float_vif_state *s) {
     static const int counts[VMAFGPU__SCALES] = { 17, 9, 5, 3 };
     const vmafgpu_config *c = &v->config;
-    const double prescale = e->option[VMAFGPU__FVIF_PRESCALE], noise = e->option[VMAFGPU__FVIF_NOISE];
+    const double prescale = e->option[VMAFGPU__FLOAT_VIF_PRESCALE], noise = e->option[VMAFGPU__FLOAT_VIF_NOISE];
     memset(s, 0, sizeof *s);
     s->w[0] = (int)(c->width * prescale + 0.5);
     s->h[0] = (int)(c->height * prescale + 0.5);
     s->resampled = s->w[0] != c->width || s->h[0] != c->height;
-    s->method = (int)e->option[VMAFGPU__FVIF_METHOD];
+    s->method = (int)e->option[VMAFGPU__FLOAT_VIF_METHOD];
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
         if (scale) {
             s->w[scale] = s->w[scale - 1] / 2;
             s->h[scale] = s->h[scale - 1] / 2;
         }
-        s->reach[scale] = vmafgpu__speed_reach(counts[scale], (float)e->option[VMAFGPU__FVIF_KERNELSCALE]);
+        s->reach[scale] = vmafgpu__speed_reach(counts[scale], (float)e->option[VMAFGPU__FLOAT_VIF_KERNELSCALE]);
     }
-    s->limits.gain = (float)e->option[VMAFGPU__FVIF_GAIN_LIMIT];
+    s->limits.gain = (float)e->option[VMAFGPU__FLOAT_VIF_GAIN_LIMIT];
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
-    s->limits.from_noise = vmafgpu__fvif_from_noise(noise);
+    s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
     /* Below the double is below the first float that is not. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
@@ -21682,9 +21682,9 @@ static void vmafgpu__fvif_resolve(const vmafgpu *v, const vmafgpu__extractor *e,
     }
 }
 
-static vmafgpu_result vmafgpu__fvif_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    vmafgpu__fvif_state s;
-    const double prescale = e->option[VMAFGPU__FVIF_PRESCALE], kernelscale = e->option[VMAFGPU__FVIF_KERNELSCALE];
+static vmafgpu_result vmafgpu__float_vif_plan(vmafgpu *v, vmafgpu__extractor *e) {
+    vmafgpu__float_vif_state s;
+    const double prescale = e->option[VMAFGPU__FLOAT_VIF_PRESCALE], kernelscale = e->option[VMAFGPU__FLOAT_VIF_KERNELSCALE];
     vmafgpu_result result = vmafgpu__plan_depth(v, e);
     if (result != VMAFGPU_OK)
         return result;
@@ -21692,7 +21692,7 @@ static vmafgpu_result vmafgpu__fvif_plan(vmafgpu *v, vmafgpu__extractor *e) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "vif_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
                              "5/3, 1.25, 2.4 and a few more", kernelscale);
-    vmafgpu__fvif_resolve(v, e, &s);
+    vmafgpu__float_vif_resolve(v, e, &s);
     if (s.resampled && s.method == VMAFGPU__SPEED_BILINEAR && s.w[0] > 7680)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "vif_prescale_method bilinear makes pictures of at most 7680 columns, not of %d", s.w[0]);
@@ -21710,8 +21710,8 @@ static vmafgpu_result vmafgpu__fvif_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- memory ---- */
 
-static vmafgpu__fvif_state *vmafgpu__fvif_layout_state(const vmafgpu__fvif_state *shape, vmafgpu__carver *c) {
-    vmafgpu__fvif_state *state = (vmafgpu__fvif_state *)vmafgpu__carve(c, sizeof *state);
+static vmafgpu__float_vif_state *vmafgpu__float_vif_layout_state(const vmafgpu__float_vif_state *shape, vmafgpu__carver *c) {
+    vmafgpu__float_vif_state *state = (vmafgpu__float_vif_state *)vmafgpu__carve(c, sizeof *state);
     vmafgpu__speed_source *columns = NULL;
     if (shape->resampled)
         columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *columns * (size_t)shape->w[0]);
@@ -21722,19 +21722,19 @@ static vmafgpu__fvif_state *vmafgpu__fvif_layout_state(const vmafgpu__fvif_state
     return state;
 }
 
-static uint64_t vmafgpu__fvif_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_vif_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
-    vmafgpu__fvif_state shape;
-    vmafgpu__fvif_resolve(v, e, &shape);
-    vmafgpu__fvif_layout_state(&shape, &c);
+    vmafgpu__float_vif_state shape;
+    vmafgpu__float_vif_resolve(v, e, &shape);
+    vmafgpu__float_vif_layout_state(&shape, &c);
     return c.used;
 }
 
-static vmafgpu_result vmafgpu__fvif_prepare(vmafgpu *v, vmafgpu__extractor *e) {
+static vmafgpu_result vmafgpu__float_vif_prepare(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__carver c = { (unsigned char *)e->state, 0 };
-    vmafgpu__fvif_state shape, *state;
-    vmafgpu__fvif_resolve(v, e, &shape);
-    state = vmafgpu__fvif_layout_state(&shape, &c);
+    vmafgpu__float_vif_state shape, *state;
+    vmafgpu__float_vif_resolve(v, e, &shape);
+    state = vmafgpu__float_vif_layout_state(&shape, &c);
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
         vmafgpu__speed_gaussian(state->reach[scale], (float)(2 * state->reach[scale] + 1) / 5.0f, state->taps[scale]);
     for (int x = 0; state->columns && x < state->w[0]; x++)
@@ -21743,52 +21743,52 @@ static vmafgpu_result vmafgpu__fvif_prepare(vmafgpu *v, vmafgpu__extractor *e) {
 }
 
 enum {
-    VMAFGPU__FVIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH
+    VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH
 };
 
 /* What a thread works with. */
-typedef struct vmafgpu__fvif_strip {
+typedef struct vmafgpu__float_vif_strip {
     float *ring[2];                        /* rows of scale 0, by row modulo `ring_rows` */
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame, where it is scaled */
-    float *line[VMAFGPU__FVIF_MEANS][VMAFGPU__FLOAT_ROWS];     /* means of columns */
+    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS];     /* means of columns */
     float *smooth;                         /* a row of which every other pixel is kept */
     float *terms[2 * VMAFGPU__FLOAT_ROWS]; /* numerators, denominators */
-} vmafgpu__fvif_strip;
+} vmafgpu__float_vif_strip;
 
-typedef struct vmafgpu__fvif_task {
+typedef struct vmafgpu__float_vif_task {
     const vmafgpu             *v;
-    const vmafgpu__sight      *pair;
-    const vmafgpu__fvif_state *s;
+    const vmafgpu__pair_view      *pair;
+    const vmafgpu__float_vif_state *s;
     int                        scale, skipped;
     int                        ring_rows;
     float                     *plane[VMAFGPU__SCALES][2];      /* from scale 1 on */
     float                     *sums[2];                        /* of rows */
-    vmafgpu__fvif_strip       *strips;
-} vmafgpu__fvif_task;
+    vmafgpu__float_vif_strip       *strips;
+} vmafgpu__float_vif_task;
 
-static size_t vmafgpu__fvif_pitch(const vmafgpu__fvif_task *t, int scale) {
+static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
     return vmafgpu__padded(t->s->w[scale]) + 16;     /* no power of two: rows below each other would share places in caches */
 }
 
-static vmafgpu__fvif_task *vmafgpu__fvif_layout(const vmafgpu *v, const vmafgpu__fvif_state *s, vmafgpu__carver *c) {
-    vmafgpu__fvif_task unused, *t = (vmafgpu__fvif_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
+static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s, vmafgpu__carver *c) {
+    vmafgpu__float_vif_task unused, *t = (vmafgpu__float_vif_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
     const size_t width = vmafgpu__padded(s->w[0]), row = width * sizeof(float);
     task->s = s;
     task->ring_rows = VMAFGPU__FLOAT_ROWS + 2 * s->reach[0];
     for (int scale = 1; scale < VMAFGPU__SCALES; scale++)
         for (int f = 0; f < 2; f++)
             task->plane[scale][f] =
-                (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__fvif_pitch(task, scale) * (uint64_t)s->h[scale] * sizeof(float));
+                (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__float_vif_pitch(task, scale) * (uint64_t)s->h[scale] * sizeof(float));
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, (size_t)s->h[0] * sizeof(float));
-    task->strips = (vmafgpu__fvif_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
+    task->strips = (vmafgpu__float_vif_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__fvif_strip none, *strip = t ? &t->strips[i] : &none;
+        vmafgpu__float_vif_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++)
-            strip->ring[f] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__fvif_pitch(task, 0) * (uint64_t)task->ring_rows * sizeof(float));
+            strip->ring[f] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__float_vif_pitch(task, 0) * (uint64_t)task->ring_rows * sizeof(float));
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE && s->resampled; k++)
             strip->source[k] = (float *)vmafgpu__carve(c, vmafgpu__padded(v->config.width) * sizeof(float));
-        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
+        for (int m = 0; m < VMAFGPU__FLOAT_VIF_MEANS; m++)
             for (int r = 0; r < VMAFGPU__FLOAT_ROWS; r++)
                 strip->line[m][r] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
         strip->smooth = (float *)vmafgpu__carve(c, row);
@@ -21798,11 +21798,11 @@ static vmafgpu__fvif_task *vmafgpu__fvif_layout(const vmafgpu *v, const vmafgpu_
     return t;
 }
 
-static uint64_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_vif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
-    vmafgpu__fvif_state shape;
-    vmafgpu__fvif_resolve(v, e, &shape);
-    vmafgpu__fvif_layout(v, &shape, &c);
+    vmafgpu__float_vif_state shape;
+    vmafgpu__float_vif_resolve(v, e, &shape);
+    vmafgpu__float_vif_layout(v, &shape, &c);
     return c.used;
 }
 
@@ -21842,9 +21842,9 @@ static void vmafgpu__float_vif_along_scalar(float *const *lines, const float *ta
                                             const vmafgpu__float_vif_limits *limits, int w, float *numerator,
                                             float *denominator) {
     for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK];
+        float means[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__CHUNK];
         const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
-        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
+        for (int m = 0; m < VMAFGPU__FLOAT_VIF_MEANS; m++) {
             for (int k = 0; k <= 2 * reach; k++)
                 rows[k] = lines[m] + x + k - reach;
             vmafgpu__float_weigh_scalar(rows, taps, 2 * reach + 1, VMAFGPU__CHUNK, means[m]);
@@ -21858,18 +21858,18 @@ static const vmafgpu__float_vif_functions vmafgpu__float_vif_level_scalar = { vm
 
 /* ---- a scale ---- */
 
-static float *vmafgpu__fvif_row(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int f, int y) {
-    return t->scale ? t->plane[t->scale][f] + (size_t)y * vmafgpu__fvif_pitch(t, t->scale)
-                    : strip->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__fvif_pitch(t, 0);
+static float *vmafgpu__float_vif_row(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int f, int y) {
+    return t->scale ? t->plane[t->scale][f] + (size_t)y * vmafgpu__float_vif_pitch(t, t->scale)
+                    : strip->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__float_vif_pitch(t, 0);
 }
 
 /* Row y of scale 0 of both pictures. */
-static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y) {
+static void vmafgpu__float_vif_load(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__floats_functions *functions = t->pair->functions->floats;
     const float unit = vmafgpu__float_unit(c);
     for (int f = 0; f < 2; f++) {
-        float *row = vmafgpu__fvif_row(t, strip, f, y);
+        float *row = vmafgpu__float_vif_row(t, strip, f, y);
         vmafgpu__speed_source down;
         if (!t->s->resampled) {
             functions->convert(vmafgpu__view_row(&t->pair->luma[f], y), c->bit_depth > 8, unit, c->width, row);
@@ -21885,14 +21885,14 @@ static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
 }
 
 /* Row y of the next scale of both pictures. */
-static void vmafgpu__fvif_shrink(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y) {
+static void vmafgpu__float_vif_shrink(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y) {
     const vmafgpu__floats_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], next = t->scale + 1, reach = t->s->reach[next];
     for (int f = 0; f < 2; f++) {
         const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
-        float *out = t->plane[next][f] + (size_t)y * vmafgpu__fvif_pitch(t, next);
+        float *out = t->plane[next][f] + (size_t)y * vmafgpu__float_vif_pitch(t, next);
         for (int k = 0; k <= 2 * reach; k++)
-            rows[k] = vmafgpu__fvif_row(t, strip, f, vmafgpu__reflect(2 * y + k - reach, t->s->h[t->scale]));
+            rows[k] = vmafgpu__float_vif_row(t, strip, f, vmafgpu__reflect(2 * y + k - reach, t->s->h[t->scale]));
         functions->weigh(rows, t->s->taps[next], 2 * reach + 1, w, strip->line[0][0]);
         vmafgpu__float_weigh_line(functions, strip->line[0][0], t->s->taps[next], reach, w, strip->smooth);
         for (int x = 0; x < t->s->w[next]; x++)
@@ -21901,20 +21901,20 @@ static void vmafgpu__fvif_shrink(const vmafgpu__fvif_task *t, const vmafgpu__fvi
 }
 
 /* The sums of rows y..y + count - 1, FLOAT_ROWS at most. */
-static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y, int count) {
+static void vmafgpu__float_vif_rows(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y, int count) {
     const vmafgpu__float_vif_functions *functions = t->pair->functions->float_vif;
     const int w = t->s->w[t->scale], h = t->s->h[t->scale], reach = t->s->reach[t->scale];
-    const float *rows[2][VMAFGPU__FVIF_RING], *taps = t->s->taps[t->scale];
+    const float *rows[2][VMAFGPU__FLOAT_VIF_RING], *taps = t->s->taps[t->scale];
     float sums[2 * VMAFGPU__FLOAT_ROWS] = { 0 };
     for (int k = 0; k < VMAFGPU__FLOAT_ROWS + 2 * reach; k++) {
         const int row = y + k - reach, last = y + count - 1 + reach;
         for (int f = 0; f < 2; f++)
-            rows[f][k] = vmafgpu__fvif_row(t, strip, f, vmafgpu__reflect(row < last ? row : last, h));
+            rows[f][k] = vmafgpu__float_vif_row(t, strip, f, vmafgpu__reflect(row < last ? row : last, h));
     }
     functions->down(rows[0], rows[1], taps, 2 * reach + 1, w, strip->line);
     for (int r = 0; r < count; r++) {
-        float *lines[VMAFGPU__FVIF_MEANS];
-        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
+        float *lines[VMAFGPU__FLOAT_VIF_MEANS];
+        for (int m = 0; m < VMAFGPU__FLOAT_VIF_MEANS; m++) {
             lines[m] = strip->line[m][r];
             vmafgpu__float_reflect_line(lines[m], reach, w);
         }
@@ -21926,34 +21926,34 @@ static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
             t->sums[i][y + r] = sums[r + i * VMAFGPU__FLOAT_ROWS];
 }
 
-static void vmafgpu__fvif_part(void *arg, int index) {
-    const vmafgpu__fvif_task *t = (const vmafgpu__fvif_task *)arg;
-    const vmafgpu__fvif_strip *strip = &t->strips[index];
+static void vmafgpu__float_vif_part(void *arg, int index) {
+    const vmafgpu__float_vif_task *t = (const vmafgpu__float_vif_task *)arg;
+    const vmafgpu__float_vif_strip *strip = &t->strips[index];
     const int h = t->s->h[t->scale], reach = t->s->reach[t->scale];
     int y, end, loaded;
     vmafgpu__part(h, index, t->v->config.threads, &y, &end);
     for (loaded = y > reach ? y - reach : 0; y < end; y += VMAFGPU__FLOAT_ROWS) {
         const int count = end - y < VMAFGPU__FLOAT_ROWS ? end - y : (int)VMAFGPU__FLOAT_ROWS;
         for (; !t->scale && loaded < h && loaded < y + count + reach; loaded++)
-            vmafgpu__fvif_load(t, strip, loaded);
+            vmafgpu__float_vif_load(t, strip, loaded);
         if (!t->skipped)
-            vmafgpu__fvif_rows(t, strip, y, count);
+            vmafgpu__float_vif_rows(t, strip, y, count);
         for (int r = 0; r < count && t->scale + 1 < VMAFGPU__SCALES; r++)
             if ((y + r) % 2 == 0 && (y + r) / 2 < t->s->h[t->scale + 1])
-                vmafgpu__fvif_shrink(t, strip, (y + r) / 2);
+                vmafgpu__float_vif_shrink(t, strip, (y + r) / 2);
     }
 }
 
-static vmafgpu_result vmafgpu__fvif_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
-                                                 void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__float_vif_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
+                                                      void *scratch, vmafgpu__value *out) {
     vmafgpu__carver c = { (unsigned char *)scratch, 0 };
-    vmafgpu__fvif_task *t = vmafgpu__fvif_layout(v, (const vmafgpu__fvif_state *)e->state, &c);
+    vmafgpu__float_vif_task *t = vmafgpu__float_vif_layout(v, (const vmafgpu__float_vif_state *)e->state, &c);
     vmafgpu_result result = VMAFGPU_OK;
     t->v = v;
     t->pair = pair;
     for (t->scale = 0; t->scale < VMAFGPU__SCALES && result == VMAFGPU_OK; t->scale++) {
-        t->skipped = !t->scale && e->option[VMAFGPU__FVIF_SKIP_SCALE0] != 0;
-        result = vmafgpu__run(v, vmafgpu__fvif_part, t);
+        t->skipped = !t->scale && e->option[VMAFGPU__FLOAT_VIF_SKIP_SCALE0] != 0;
+        result = vmafgpu__run(v, vmafgpu__float_vif_part, t);
         for (int i = 0; i < 2; i++)
             out[2 * t->scale + i].real =
                 t->skipped ? (double)-i : (double)vmafgpu__float_sum(t->sums[i], t->s->h[t->scale]);
@@ -21963,21 +21963,21 @@ static vmafgpu_result vmafgpu__fvif_measure_pair(vmafgpu *v, const vmafgpu__extr
 
 /* ---- from sums to columns ---- */
 
-static void vmafgpu__fvif_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                 double *out) {
+static void vmafgpu__float_vif_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
+                                      double *out) {
     const vmafgpu__value *values = vmafgpu__values(v, e);
-    const int first = e->option[VMAFGPU__FVIF_SKIP_SCALE0] != 0;
+    const int first = e->option[VMAFGPU__FLOAT_VIF_SKIP_SCALE0] != 0;
     double numerator = 0, denominator = 0;
     (void)v;
     (void)sums, (void)position;
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
-        const double least = scale ? e->option[VMAFGPU__FVIF_MIN_1 + scale - 1] : 0;
+        const double least = scale ? e->option[VMAFGPU__FLOAT_VIF_MIN_1 + scale - 1] : 0;
         const double value = scale < first ? 0 : values[2 * scale].real / values[2 * scale + 1].real;
         out[scale] = scale && value < least ? least : value;
         numerator += scale < first ? 0 : values[2 * scale].real;
         denominator += scale < first ? 0 : values[2 * scale + 1].real;
     }
-    if (e->option[VMAFGPU__FVIF_DEBUG] == 0)
+    if (e->option[VMAFGPU__FLOAT_VIF_DEBUG] == 0)
         return;
     out[4] = denominator == 0 ? 1 : numerator / denominator;
     out[5] = numerator;
@@ -21986,10 +21986,10 @@ static void vmafgpu__fvif_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
         out[7 + i] = values[i].real;
 }
 
-static const vmafgpu__measure vmafgpu__fvif_measure = {
+static const vmafgpu__measure vmafgpu__float_vif_measure = {
     VMAFGPU__SET(values, 2 * VMAFGPU__SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
-    VMAFGPU__SET(state, vmafgpu__fvif_state_size), VMAFGPU__SET(scratch, vmafgpu__fvif_scratch),
-    VMAFGPU__SET(prepare, vmafgpu__fvif_prepare), VMAFGPU__SET(measure, vmafgpu__fvif_measure_pair),
+    VMAFGPU__SET(state, vmafgpu__float_vif_state_size), VMAFGPU__SET(scratch, vmafgpu__float_vif_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__float_vif_prepare), VMAFGPU__SET(measure, vmafgpu__float_vif_measure_pair),
     VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
 };
 
@@ -22098,8 +22098,8 @@ static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int
                                      int w, float *numerator, float *denominator) {
     enum { SIDE = VMAFGPU__FLOAT_SIDE };
     for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
-        float means[VMAFGPU__FVIF_MEANS][VMAFGPU__CHUNK], ratio[2][VMAFGPU__CHUNK], plain[VMAFGPU__CHUNK];
-        for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
+        float means[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__CHUNK], ratio[2][VMAFGPU__CHUNK], plain[VMAFGPU__CHUNK];
+        for (int m = 0; m < VMAFGPU__FLOAT_VIF_MEANS; m++)
             vmafgpu__float_along(lines[m] + x - reach, taps, 2 * reach + 1, means[m]);
         const int any = vmafgpu__float_vif_ratios((const float (*)[VMAFGPU__CHUNK])means, limits, ratio, plain);
         for (int i = 0; i < VMAFGPU__CHUNK && any; i += SIDE * VMAFGPU__V_WORDS) {
@@ -22128,16 +22128,16 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: per scale what pixels add, and the next scale's pictures; then all sums ---- */
 
-enum { VMAFGPU__FVIF_8, VMAFGPU__FVIF_4, VMAFGPU__FVIF_ANY, VMAFGPU__FVIF_SHRINK, VMAFGPU__FVIF_PLANES, VMAFGPU__FVIF_CHAINS };
+enum { VMAFGPU__FLOAT_VIF_8, VMAFGPU__FLOAT_VIF_4, VMAFGPU__FLOAT_VIF_ANY, VMAFGPU__FLOAT_VIF_SHRINK, VMAFGPU__FLOAT_VIF_PLANES, VMAFGPU__FLOAT_VIF_CHAINS };
 
 /* Device memory of one pair: pictures of scales 1 to 3, and of scale 0 after a prescale, terms and their rows' sums, of numerator and denominator. */
-typedef struct vmafgpu__fvif_places {
+typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
-} vmafgpu__fvif_places;
+} vmafgpu__float_vif_places;
 
-static vmafgpu__fvif_places vmafgpu__fvif_places_of(const vmafgpu__fvif_state *x) {
-    vmafgpu__fvif_places out;
+static vmafgpu__float_vif_places vmafgpu__float_vif_places_of(const vmafgpu__float_vif_state *x) {
+    vmafgpu__float_vif_places out;
     memset(&out, 0, sizeof out);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         for (int i = 0; i < 2; i++) {
@@ -22149,41 +22149,41 @@ static vmafgpu__fvif_places vmafgpu__fvif_places_of(const vmafgpu__fvif_state *x
     return out;
 }
 
-static int vmafgpu__fvif_is_first(const vmafgpu__extractor *e) {
-    return e->option[VMAFGPU__FVIF_SKIP_SCALE0] != 0;
+static int vmafgpu__float_vif_is_first(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FLOAT_VIF_SKIP_SCALE0] != 0;
 }
 
-static int vmafgpu__fvif_kernel_of(int reach) {
-    return reach == 8 ? VMAFGPU__FVIF_8 : reach == 4 ? VMAFGPU__FVIF_4 : VMAFGPU__FVIF_ANY;
+static int vmafgpu__float_vif_kernel_of(int reach) {
+    return reach == 8 ? VMAFGPU__FLOAT_VIF_8 : reach == 4 ? VMAFGPU__FLOAT_VIF_4 : VMAFGPU__FLOAT_VIF_ANY;
 }
 
-static const char *vmafgpu__gpu_fvif_kernel(const vmafgpu__site *site, int kernel) {
+static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *context, int kernel) {
     static const char *const names[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif", "vmafgpu_float_shrink",
                                          "vmafgpu_float_planes" };
-    int is_used = kernel == VMAFGPU__FVIF_SHRINK;
-    if (kernel >= VMAFGPU__FVIF_CHAINS)
-        return vmafgpu__chain_kernel(kernel - VMAFGPU__FVIF_CHAINS);
-    for (int i = 0; i < site->v->extractor_count && !is_used; i++) {
-        const vmafgpu__extractor *e = &site->v->extractors[i];
-        vmafgpu__fvif_state x;
-        if (e->feature->measure != &vmafgpu__fvif_measure)
+    int is_used = kernel == VMAFGPU__FLOAT_VIF_SHRINK;
+    if (kernel >= VMAFGPU__FLOAT_VIF_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_VIF_CHAINS);
+    for (int i = 0; i < context->v->extractor_count && !is_used; i++) {
+        const vmafgpu__extractor *e = &context->v->extractors[i];
+        vmafgpu__float_vif_state x;
+        if (e->feature->measure != &vmafgpu__float_vif_measure)
             continue;
-        vmafgpu__fvif_resolve(site->v, e, &x);
-        is_used |= kernel == VMAFGPU__FVIF_PLANES && x.resampled;
-        for (int s = vmafgpu__fvif_is_first(e); s < VMAFGPU__SCALES; s++)
-            is_used |= vmafgpu__fvif_kernel_of(x.reach[s]) == kernel;
+        vmafgpu__float_vif_resolve(context->v, e, &x);
+        is_used |= kernel == VMAFGPU__FLOAT_VIF_PLANES && x.resampled;
+        for (int s = vmafgpu__float_vif_is_first(e); s < VMAFGPU__SCALES; s++)
+            is_used |= vmafgpu__float_vif_kernel_of(x.reach[s]) == kernel;
     }
     return is_used ? names[kernel] : NULL;
 }
 
 /* Entries before the tables of extractor `e`'s prescale, the columns' and then the rows'; NULL: all. */
-static size_t vmafgpu__fvif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
+static size_t vmafgpu__float_vif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = 0;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
-        vmafgpu__fvif_state x;
-        if (v->extractors[i].feature->measure != &vmafgpu__fvif_measure)
+        vmafgpu__float_vif_state x;
+        if (v->extractors[i].feature->measure != &vmafgpu__float_vif_measure)
             continue;
-        vmafgpu__fvif_resolve(v, &v->extractors[i], &x);
+        vmafgpu__float_vif_resolve(v, &v->extractors[i], &x);
         if (!x.resampled)
             continue;
         used += vmafgpu__source_table(x.method, v->config.width, x.w[0], out ? out + used : NULL);
@@ -22192,21 +22192,21 @@ static size_t vmafgpu__fvif_tables(const vmafgpu *v, const vmafgpu__extractor *e
     return used;
 }
 
-static size_t vmafgpu__gpu_fvif_tables(const vmafgpu__site *site, unsigned char *out) {
-    return sizeof(uint64_t) * vmafgpu__fvif_tables(site->v, NULL, (uint64_t *)(void *)out);
+static size_t vmafgpu__gpu_float_vif_tables(const vmafgpu__launch_context *context, unsigned char *out) {
+    return sizeof(uint64_t) * vmafgpu__float_vif_tables(context->v, NULL, (uint64_t *)(void *)out);
 }
 
-static uint64_t vmafgpu__gpu_fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__fvif_state x;
-    vmafgpu__fvif_resolve(v, e, &x);
-    return vmafgpu__fvif_places_of(&x).size;
+static uint64_t vmafgpu__gpu_float_vif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__float_vif_state x;
+    vmafgpu__float_vif_resolve(v, e, &x);
+    return vmafgpu__float_vif_places_of(&x).size;
 }
 
 /* Luma after the prescale. */
-static void vmafgpu__fvif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__fvif_state *x,
-                                         const vmafgpu__fvif_places *layout) {
+static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_vif_state *x,
+                                              const vmafgpu__float_vif_places *layout) {
     vmafgpu__float_planes_launch launch;
-    const uint64_t *tables = (const uint64_t *)(const void *)work->tables + vmafgpu__fvif_tables(work->v, e, NULL);
+    const uint64_t *tables = (const uint64_t *)(const void *)work->tables + vmafgpu__float_vif_tables(work->v, e, NULL);
     vmafgpu__fill_planes(work, 0, x->method, x->w[0], x->h[0], tables, layout->size, layout->picture[0], &launch);
     for (int i = 0; i < work->batch->pairs; i++) {
         const vmafgpu__gpu_pair *pair = &work->batch->pair[i];
@@ -22217,27 +22217,27 @@ static void vmafgpu__fvif_enqueue_scaled(const vmafgpu__work *work, const vmafgp
         launch.source[i][1].data = pair->distorted;
         launch.source[i][1].pitch = pair->distorted_pitch;
     }
-    vmafgpu__enqueue_planes(work, VMAFGPU__FVIF_PLANES, &launch);
+    vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_VIF_PLANES, &launch);
 }
 
 /* What pixels of a scale add. */
-static void vmafgpu__fvif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
+static void vmafgpu__float_vif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, vmafgpu__blur_columns(launch->reach)),
                        vmafgpu__divide_up(launch->height, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
-                       VMAFGPU__FVIF_SHARED);
-    vmafgpu__enqueue(work, vmafgpu__fvif_kernel_of(launch->reach), &shape, launch);
+                       VMAFGPU__FLOAT_VIF_SHARED);
+    vmafgpu__enqueue(work, vmafgpu__float_vif_kernel_of(launch->reach), &shape, launch);
 }
 
-static void vmafgpu__gpu_fvif_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    const vmafgpu_config *c = work->site->config;
+static void vmafgpu__gpu_float_vif_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->context->config;
     vmafgpu__blur_launch launch;
     vmafgpu__chains_launch chains;
-    vmafgpu__fvif_state x;
+    vmafgpu__float_vif_state x;
     vmafgpu__shape shape;
     int blocks = 0;
-    vmafgpu__fvif_resolve(work->v, e, &x);
-    const vmafgpu__fvif_places layout = vmafgpu__fvif_places_of(&x);
+    vmafgpu__float_vif_resolve(work->v, e, &x);
+    const vmafgpu__float_vif_places layout = vmafgpu__float_vif_places_of(&x);
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 0));
     memset(&launch, 0, sizeof launch);
     launch.batch = *work->batch;
@@ -22247,7 +22247,7 @@ static void vmafgpu__gpu_fvif_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.unit = vmafgpu__float_unit(c);
     launch.limits = x.limits;
     if (x.resampled && chains.pairs)
-        vmafgpu__fvif_enqueue_scaled(work, e, &x, &layout);
+        vmafgpu__float_vif_enqueue_scaled(work, e, &x, &layout);
     for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
         float taps[VMAFGPU__BLUR_TAPS];
         launch.width = x.w[s];
@@ -22260,10 +22260,10 @@ static void vmafgpu__gpu_fvif_enqueue(const vmafgpu__work *work, const vmafgpu__
         }
         vmafgpu__speed_gaussian(x.reach[s], (float)(2 * x.reach[s] + 1) / 5.0f, taps);
         vmafgpu__blur_taps(&launch, taps, x.reach[s]);
-        if (s >= vmafgpu__fvif_is_first(e)) {
-            vmafgpu__fvif_enqueue_terms(work, &launch);
+        if (s >= vmafgpu__float_vif_is_first(e)) {
+            vmafgpu__float_vif_enqueue_terms(work, &launch);
             for (int i = 0; i < 2; i++)
-                vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[s][i], layout.sums[s][i], x.w[s], x.h[s]);
+                vmafgpu__add_chain(&chains, &blocks, work->context->lanes, layout.terms[s][i], layout.sums[s][i], x.w[s], x.h[s]);
         }
         if (s + 1 == VMAFGPU__SCALES)
             break;
@@ -22275,38 +22275,38 @@ static void vmafgpu__gpu_fvif_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(x.w[s + 1], VMAFGPU__SHRINK_COLUMNS),
                            vmafgpu__divide_up(x.h[s + 1], VMAFGPU__SHRINK_ROWS), 2 * work->batch->pairs, VMAFGPU__SHRINK_THREADS,
                            vmafgpu__shrink_shared(launch.reach));
-        vmafgpu__enqueue(work, VMAFGPU__FVIF_SHRINK, &shape, &launch);
+        vmafgpu__enqueue(work, VMAFGPU__FLOAT_VIF_SHRINK, &shape, &launch);
         launch.bytes = 4;
     }
     if (chains.pairs)
-        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FVIF_CHAINS, blocks);
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FLOAT_VIF_CHAINS, blocks);
 }
 
-static void vmafgpu__gpu_fvif_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                     vmafgpu__value *out) {
-    const int first = 2 * vmafgpu__fvif_is_first(e);
+static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                            vmafgpu__value *out) {
+    const int first = 2 * vmafgpu__float_vif_is_first(e);
     (void)v;
     for (int i = 0; i < 2 * VMAFGPU__SCALES; i++)
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
 /* A row of the prescaled picture is a row of the grid. */
-static const char *vmafgpu__gpu_fvif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__fvif_state x;
-    vmafgpu__fvif_resolve(v, e, &x);
+static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__float_vif_state x;
+    vmafgpu__float_vif_resolve(v, e, &x);
     return x.resampled && x.h[0] > 65535 ? "vif_prescale to more than 65535 rows" : NULL;
 }
 
-static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
-    VMAFGPU__SET(words, 2 * VMAFGPU__SCALES), VMAFGPU__SET(lacks, vmafgpu__gpu_fvif_lacks),
-    VMAFGPU__SET(scratch, vmafgpu__gpu_fvif_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_fvif_enqueue),
-    VMAFGPU__SET(settle, vmafgpu__gpu_fvif_settle), VMAFGPU__SET(amend, NULL)
+static const vmafgpu__gpu_measured vmafgpu__gpu_float_vif_measure = {
+    VMAFGPU__SET(words, 2 * VMAFGPU__SCALES), VMAFGPU__SET(lacks, vmafgpu__gpu_float_vif_lacks),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_vif_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_vif_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_vif_finalise), VMAFGPU__SET(recompute, NULL)
 };
-static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_vif = {
     VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_fvif_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, vmafgpu__gpu_fvif_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_fvif_measure)
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_vif_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_float_vif_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_vif_measure)
 };
 
 VMAFGPU__COLD_END
@@ -22316,19 +22316,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_VIF_FEATURE \
-    { VMAFGPU__SET(name, "float_vif"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__fvif_columns), \
-      VMAFGPU__SET(options, vmafgpu__fvif_options), VMAFGPU__SET(debug_option, VMAFGPU__FVIF_DEBUG), \
-      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__fvif_plan), \
-      VMAFGPU__SET(finish, vmafgpu__fvif_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fvif)), \
-      VMAFGPU__SET(measure, &vmafgpu__fvif_measure), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "float_vif"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__float_vif_columns), \
+      VMAFGPU__SET(options, vmafgpu__float_vif_options), VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_VIF_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__float_vif_plan), \
+      VMAFGPU__SET(finish, vmafgpu__float_vif_finish), VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_vif)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_vif_measure), VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_vif_level VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_level)
 #define VMAFGPU__FLOAT_VIF_LEVEL &vmafgpu__float_vif_level
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
-#define VMAFGPU__FLOAT_VIF_FEATURE VMAFGPU__LEFT_OUT("float_vif", "VMAFGPU_NO_FLOAT", vmafgpu__fvif_columns)
+#define VMAFGPU__FLOAT_VIF_FEATURE VMAFGPU__LEFT_OUT("float_vif", "VMAFGPU_NO_FLOAT", vmafgpu__float_vif_columns)
 #define VMAFGPU__FLOAT_VIF_LEVEL NULL
 #endif
 
@@ -22424,22 +22424,22 @@ static vmafgpu_result vmafgpu__check_samples(vmafgpu *v, const vmafgpu_frame *fr
     return VMAFGPU_OK;
 }
 
-typedef struct vmafgpu__landing {
+typedef struct vmafgpu__staging_copy {
     const vmafgpu     *v;
     const vmafgpu_frame *frame;
-    int                canonical;
+    int                packed;
     uint8_t           *to;
-} vmafgpu__landing;
+} vmafgpu__staging_copy;
 
-static void vmafgpu__landing_task(void *arg, int index) {
-    const vmafgpu__landing *landing = (const vmafgpu__landing *)arg;
-    const vmafgpu_config *c = &landing->v->config;
-    const ptrdiff_t pitch = vmafgpu__luma_pitch(c, landing->frame);
+static void vmafgpu__staging_copy_task(void *arg, int index) {
+    const vmafgpu__staging_copy *staging_buffer = (const vmafgpu__staging_copy *)arg;
+    const vmafgpu_config *c = &staging_buffer->v->config;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(c, staging_buffer->frame);
     int first, end;
     vmafgpu__part(c->height, index, c->threads, &first, &end);
     for (int y = first; y < end; y++)
-        (void)vmafgpu__import_row(c, landing->canonical, (const uint8_t *)landing->frame->data[0] + y * pitch,
-                                  landing->to + (size_t)y * landing->v->cpu->row_bytes);
+        (void)vmafgpu__import_row(c, staging_buffer->packed, (const uint8_t *)staging_buffer->frame->data[0] + y * pitch,
+                                  staging_buffer->to + (size_t)y * staging_buffer->v->cpu->row_bytes);
 }
 
 /* A plane of the backend's own as a view. */
@@ -22452,27 +22452,27 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
 }
 
 /* Makes a view of a frame, at a member's place 0 or 1: of the caller's memory, or of a copy. */
-static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int canonical,
+static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
     memset(&cpu->check[place], 0, sizeof cpu->check[place]);
     if (!cpu->in_place) {
-        vmafgpu__landing landing;
-        if (!canonical && c->bytes_per_sample > 1 && vmafgpu__illegal_bits(c, 0)) {
+        vmafgpu__staging_copy staging_buffer;
+        if (!packed && c->bytes_per_sample > 1 && vmafgpu__illegal_bits(c, 0)) {
             const vmafgpu_result result = vmafgpu__check_samples(v, frame, name);
             if (result != VMAFGPU_OK)
                 return result;
         }
-        landing.v = v;
-        landing.frame = frame;
-        landing.canonical = canonical;
-        landing.to = cpu->landing[place];
-        *view = vmafgpu__own_view(cpu, cpu->landing[place]);
-        return vmafgpu__run(v, vmafgpu__landing_task, &landing);
+        staging_buffer.v = v;
+        staging_buffer.frame = frame;
+        staging_buffer.packed = packed;
+        staging_buffer.to = cpu->staging_buffer[place];
+        *view = vmafgpu__own_view(cpu, cpu->staging_buffer[place]);
+        return vmafgpu__run(v, vmafgpu__staging_copy_task, &staging_buffer);
     }
     view->data = (const uint8_t *)frame->data[0];
     view->pitch = vmafgpu__luma_pitch(c, frame);
-    if (cpu->wide && c->bit_depth < 16 && !canonical)
+    if (cpu->wide && c->bit_depth < 16 && !packed)
         cpu->check[place] = *view;
     return VMAFGPU_OK;
 }
@@ -22480,10 +22480,10 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
 /* ---- the backend: pieces of the chains ---- */
 
 /* Stops everything where a sample does not fit the bit depth. */
-static void vmafgpu__check_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
+static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     vmafgpu__cpu *cpu = v->cpu;
     uint32_t all = 0;
-    (void)thread, (void)room, (void)scale;
+    (void)thread, (void)space, (void)scale;
     for (int i = 0; i < 1 + cpu->member_count; i++) {
         const vmafgpu__view *view = i == 0 ? &cpu->check[0] : &cpu->members[i - 1]->check[1];
         for (int y = first; y < end && view->data; y++)
@@ -22501,8 +22501,8 @@ static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
                (size_t)v->config.width * (cpu->wide ? 2 : 1));
 }
 
-static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
-    (void)thread, (void)room, (void)scale;
+static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
+    (void)thread, (void)space, (void)scale;
     vmafgpu__keep_rows(v, first, end);
 }
 
@@ -22512,40 +22512,40 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int room, int scal
  * reads any more what was there, and when the whole frame is legal: then it is taken. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
-      VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_room, 0),
+      VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
       VMAFGPU__SET(behind, 1u << VMAFGPU__VIF_CHAIN | 1u << VMAFGPU__ADM_CHAIN | 1u << VMAFGPU__MOTION_CHAIN),
       VMAFGPU__SET(slack, VMAFGPU__LEAST_PIECE / 2), VMAFGPU__SET(input, { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__SET(run, vmafgpu__keep_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
-      VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_room, 0),
+      VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
       VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
       VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, VMAFGPU__MAX_SIZE, VMAFGPU__MAX_SIZE }, { VMAFGPU__MOTION_CHAIN, 1, 2, 2 } }) },
     { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 0), VMAFGPU__SET(of_bands, 0),
-      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_room, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_space, 0),
       VMAFGPU__SET(behind, 1u << VMAFGPU__ADM_CHAIN | 1u << VMAFGPU__MOTION_CHAIN), VMAFGPU__SET(slack, 0),
       VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 5, 5 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 1), VMAFGPU__SET(of_bands, 0),
-      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_room, 0), VMAFGPU__SET(behind, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_space, 0), VMAFGPU__SET(behind, 0),
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__VIF_CHAIN, 2, 6, 6 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 2), VMAFGPU__SET(of_bands, 0),
-      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_room, 0), VMAFGPU__SET(behind, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_space, 0), VMAFGPU__SET(behind, 0),
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__VIF_CHAIN + 1, 2, 4, 4 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 3), VMAFGPU__SET(of_bands, 0),
-      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_room, 0), VMAFGPU__SET(behind, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_space, 0), VMAFGPU__SET(behind, 0),
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__VIF_CHAIN + 2, 2, 3, 3 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__ADM_PIECE, VMAFGPU__SET(scale, 0), VMAFGPU__SET(of_bands, 1), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE),
-      VMAFGPU__SET(has_room, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(has_space, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
       VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 3 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__ADM_PIECE, VMAFGPU__SET(scale, 1), VMAFGPU__SET(of_bands, 1), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE),
-      VMAFGPU__SET(has_room, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(has_space, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
       VMAFGPU__SET(input, { { VMAFGPU__ADM_CHAIN, 2, 4, 5 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__ADM_PIECE, VMAFGPU__SET(scale, 2), VMAFGPU__SET(of_bands, 1), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE),
-      VMAFGPU__SET(has_room, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(has_space, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
       VMAFGPU__SET(input, { { VMAFGPU__ADM_CHAIN + 1, 2, 4, 5 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__ADM_PIECE, VMAFGPU__SET(scale, 3), VMAFGPU__SET(of_bands, 1), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE),
-      VMAFGPU__SET(has_room, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
+      VMAFGPU__SET(has_space, 1), VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
       VMAFGPU__SET(input, { { VMAFGPU__ADM_CHAIN + 2, 2, 4, 5 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__MOTION_PIECE, VMAFGPU__SET(scale, 0), VMAFGPU__SET(of_bands, 0),
-      VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_room, 0), VMAFGPU__SET(behind, 0),
+      VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0), VMAFGPU__SET(behind, 0),
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) }
 };
 
@@ -22574,7 +22574,7 @@ static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     int wanted[VMAFGPU__CHAINS];
     for (int k = 0; k < VMAFGPU__CHAINS; k++)
         wanted[k] = with_pair;
-    wanted[VMAFGPU__KEEP] = cpu->keeps;
+    wanted[VMAFGPU__KEEP] = cpu->keeps_reference;
     wanted[VMAFGPU__MOTION_CHAIN] = cpu->before[0].data || cpu->before[1].data;
     wanted[VMAFGPU__CHECK] = cpu->check[0].data != NULL;
     for (int i = 0; i < cpu->member_count; i++)
@@ -22607,7 +22607,7 @@ static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu,
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     /* It takes the place of the distorted frame. */
-    vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->canonical[0], "reference", 0, &cpu->pair[0]);
+    vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
     if (result == VMAFGPU_OK)
@@ -22635,7 +22635,7 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     memset(cpu->before, 0, sizeof cpu->before);
     cpu->member_count = count > 1 ? count : 1;
     for (int i = 0; i < cpu->member_count; i++) {
-        cpu->members[i] = i ? &cpu->seats[i - 1] : cpu;
+        cpu->members[i] = i ? &cpu->candidate_slots[i - 1] : cpu;
         vmafgpu__clear_member(cpu->members[i]);
     }
 }
@@ -22684,8 +22684,8 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
 /* What is measured by itself, of the pair whose luma is in a member's `pair`. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
-    vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->seats + 1) * v->value_count;
-    vmafgpu__sight pair;
+    vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
+    vmafgpu__pair_view pair;
     vmafgpu_result result = VMAFGPU_OK;
     memset(&pair, 0, sizeof pair);
     pair.frame[0] = job->reference;
@@ -22727,53 +22727,53 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
 
 /* ---- the backend: the door ---- */
 
-enum { VMAFGPU__DOOR_REFERENCE, VMAFGPU__DOOR_PREVIOUS, VMAFGPU__DOOR_DISTORTED };
+enum { VMAFGPU__CONVERTED_REFERENCE, VMAFGPU__CONVERTED_PREVIOUS, VMAFGPU__CONVERTED_DISTORTED };
 
 #ifndef VMAFGPU_NO_PIXELS
-typedef struct vmafgpu__door_task { const vmafgpu *v; vmafgpu__conversion conversion; } vmafgpu__door_task;
+typedef struct vmafgpu__conversion_task { const vmafgpu *v; vmafgpu__conversion conversion; } vmafgpu__conversion_task;
 
-static void vmafgpu__door_part(void *arg, int index) {
-    const vmafgpu__door_task *task = (const vmafgpu__door_task *)arg;
+static void vmafgpu__conversion_part(void *arg, int index) {
+    const vmafgpu__conversion_task *task = (const vmafgpu__conversion_task *)arg;
     vmafgpu__convert_part(task->v, task->v->cpu->functions, &task->conversion, index, task->v->config.threads);
 }
 #endif
 
 /* *own is the frame, or if that is RGB the planes that are made of it. */
-static vmafgpu_result vmafgpu__through_door(vmafgpu *v, int door, const vmafgpu_frame *frame, int with_chroma, vmafgpu_frame *own) {
+static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma, vmafgpu_frame *own) {
     *own = *frame;
 #ifdef VMAFGPU_NO_PIXELS
-    (void)v, (void)door, (void)with_chroma;
+    (void)v, (void)buffer, (void)with_chroma;
     return VMAFGPU_OK;
 #else
-    vmafgpu__door_task task;
+    vmafgpu__conversion_task task;
     if (!frame->pixels)
         return VMAFGPU_OK;
-    *own = vmafgpu__lent_frame(&v->cpu->door, v->cpu->doors[door], 1);
+    *own = vmafgpu__lent_frame(&v->cpu->conversion_layout, v->cpu->conversion_buffers[buffer], 1);
     task.v = v;
     task.conversion.from = frame;
     task.conversion.to = *own;
-    task.conversion.is_canonical = 0;
+    task.conversion.is_packed = 0;
     task.conversion.with_chroma = with_chroma;
-    return vmafgpu__run(v, vmafgpu__door_part, &task);
+    return vmafgpu__run(v, vmafgpu__conversion_part, &task);
 #endif
 }
 
 /* All frames of a job; *own is the job with them, in `frames`. */
-static vmafgpu_result vmafgpu__job_through_door(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own, vmafgpu_frame *frames) {
+static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own, vmafgpu_frame *frames) {
     const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
-    vmafgpu_result result = vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, job->reference, job->count ? looks : remembers,
-                                                  &frames[VMAFGPU__DOOR_REFERENCE]);
+    vmafgpu_result result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, job->reference, job->count ? looks : remembers,
+                                                   &frames[VMAFGPU__CONVERTED_REFERENCE]);
     *own = *job;
-    own->reference = &frames[VMAFGPU__DOOR_REFERENCE];
+    own->reference = &frames[VMAFGPU__CONVERTED_REFERENCE];
     if (job->previous && result == VMAFGPU_OK) {
-        result = vmafgpu__through_door(v, VMAFGPU__DOOR_PREVIOUS, job->previous, remembers, &frames[VMAFGPU__DOOR_PREVIOUS]);
-        own->previous = &frames[VMAFGPU__DOOR_PREVIOUS];
+        result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_PREVIOUS, job->previous, remembers, &frames[VMAFGPU__CONVERTED_PREVIOUS]);
+        own->previous = &frames[VMAFGPU__CONVERTED_PREVIOUS];
     }
     for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
-        const int door = VMAFGPU__DOOR_DISTORTED + i;
-        result = vmafgpu__through_door(v, door, &job->distorted[i], looks, &frames[door]);
+        const int buffer = VMAFGPU__CONVERTED_DISTORTED + i;
+        result = vmafgpu__convert_frame(v, buffer, &job->distorted[i], looks, &frames[buffer]);
     }
-    own->distorted = job->count ? &frames[VMAFGPU__DOOR_DISTORTED] : NULL;
+    own->distorted = job->count ? &frames[VMAFGPU__CONVERTED_DISTORTED] : NULL;
     return result;
 }
 
@@ -22785,10 +22785,10 @@ static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
 
 static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
     vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu_frame frames[VMAFGPU__DOORS];
+    vmafgpu_frame frames[VMAFGPU__CONVERSION_BUFFERS];
     vmafgpu__job own;
     const vmafgpu__job *job = &own;
-    vmafgpu_result result = vmafgpu__job_through_door(v, given, &own, frames);
+    vmafgpu_result result = vmafgpu__convert_job_frames(v, given, &own, frames);
     vmafgpu__begin(v, job->count);
     if (result != VMAFGPU_OK)
         return result;
@@ -22798,10 +22798,10 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
         vmafgpu__set_before(v, job->history);
     memset(cpu->check, 0, sizeof cpu->check);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__view_frame(v, cpu, job->reference, job->canonical[0], "reference", 0, &cpu->pair[0]);
+        result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
         vmafgpu__name_candidate(v, i, job->count);
-        result = vmafgpu__view_frame(v, cpu->members[i], &job->distorted[i], job->canonical[1], "distorted", 1,
+        result = vmafgpu__view_frame(v, cpu->members[i], &job->distorted[i], job->packed[1], "distorted", 1,
                                      &cpu->members[i]->pair[1]);
     }
     if (result == VMAFGPU_OK)
@@ -22827,22 +22827,22 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
 static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
-    const int keeps = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
+    const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
     /* Where nothing can fail after the samples are checked, the reference is kept on the way. */
-    cpu->keeps = keeps && !is_prepared && !vmafgpu__scores_whole(v) &&
+    cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                  (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
     /* A hook that fails must not leave half a frame: then all of it is copied here. */
-    if (result == VMAFGPU_OK && keeps && !cpu->keeps && vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
+    if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference && vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
-    if (result == VMAFGPU_OK && keeps)
+    if (result == VMAFGPU_OK && keeps_reference)
         cpu->current = (cpu->current + 1) % cpu->ring;
     for (int i = 0; i < v->extractor_count && result == VMAFGPU_OK && job->count && !job->detached; i++)
         if (v->extractors[i].feature->measure && v->extractors[i].feature->measure->keep)
             v->extractors[i].feature->measure->keep(v, &v->extractors[i], cpu->pair);
     cpu->is_prepared = 0;
-    cpu->keeps = 0;
+    cpu->keeps_reference = 0;
     return result;
 }
 
@@ -22891,7 +22891,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     if (!same_history)
         return;
     const int looks = vmafgpu__looks_at_chroma(v) != NULL;
-    vmafgpu_result result = vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, reference, looks, &own_reference);
+    vmafgpu_result result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, reference, looks, &own_reference);
     memset(&job, 0, sizeof job);
     job.reference = &own_reference;
     job.position = seen;
@@ -22901,7 +22901,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, &own_reference, 0, "reference", 0, &cpu->pair[0]);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
-        result = vmafgpu__through_door(contexts[i], VMAFGPU__DOOR_DISTORTED, &distorted[i], looks, &own[i]);
+        result = vmafgpu__convert_frame(contexts[i], VMAFGPU__CONVERTED_DISTORTED, &distorted[i], looks, &own[i]);
         if (result == VMAFGPU_OK)
             result = vmafgpu__view_frame(contexts[i], contexts[i]->cpu, &own[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
     }
@@ -22925,8 +22925,8 @@ static void vmafgpu__add_workers(const vmafgpu *v, const vmafgpu__cpu *cpu, vmaf
                 v->features[i]->cpu->add(v, sums, &cpu->workers[index].sums);
 }
 
-static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
-    (void)patience;
+static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums) {
+    (void)wait_mode;
     vmafgpu__add_workers(v, v->cpu, sums);
     return VMAFGPU_OK;
 }
@@ -22983,7 +22983,7 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
     chains->order = vmafgpu__chain_orders[threads > 1];
     chains->count = VMAFGPU__CHAINS;
     chains->threads = threads;
-    chains->room_count = !v->plan.adm_variants ? 0 : threads < 12 ? threads : 12 + (threads - 12) / 16;
+    chains->space_count = !v->plan.adm_variants ? 0 : threads < 12 ? threads : 12 + (threads - 12) / 16;
     vmafgpu__layout_chains(chains, c, h, wanted);
 }
 
@@ -22999,21 +22999,21 @@ static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
 }
 
 /* What the distorted frame of one more candidate needs. */
-static void vmafgpu__carve_seat(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head, vmafgpu__cpu *seat) {
+static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head, vmafgpu__cpu *candidate_slot) {
     const int w = v->config.width, h = v->config.height;
-    memset(seat, 0, sizeof *seat);
-    seat->chains.threads = head->chains.threads;
-    memcpy(seat->adm_stride, head->adm_stride, sizeof seat->adm_stride);
+    memset(candidate_slot, 0, sizeof *candidate_slot);
+    candidate_slot->chains.threads = head->chains.threads;
+    memcpy(candidate_slot->adm_stride, head->adm_stride, sizeof candidate_slot->adm_stride);
     if (!head->in_place)
-        seat->landing[1] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
+        candidate_slot->staging_buffer[1] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int s = 1; s < VMAFGPU__SCALES && v->plan.vif_variants; s++)
-        seat->vif[s][1] = vmafgpu__carve_plane(c, w >> s, h >> s);
+        candidate_slot->vif[s][1] = vmafgpu__carve_plane(c, w >> s, h >> s);
     for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
-        seat->adm[s][1] = vmafgpu__carve_band(c, w, h, s);
-    seat->in_place = head->in_place;
-    seat->wide = head->wide;
-    seat->row_bytes = head->row_bytes;
-    seat->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
+        candidate_slot->adm[s][1] = vmafgpu__carve_band(c, w, h, s);
+    candidate_slot->in_place = head->in_place;
+    candidate_slot->wide = head->wide;
+    candidate_slot->row_bytes = head->row_bytes;
+    candidate_slot->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
 /* All memory of the backend, in one piece. `head` receives the pointers and is the piece's first part when it exists. */
@@ -23029,10 +23029,10 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     for (int i = 0; i < head->ring; i++)
         head->history[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int i = 0; i < 2 && !head->in_place; i++)
-        head->landing[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
-    vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->door);
-    for (int i = 0; i < VMAFGPU__DOOR_DISTORTED + v->config.candidates && v->colours; i++)
-        head->doors[i] = (unsigned char *)vmafgpu__carve(c, head->door.size);
+        head->staging_buffer[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
+    vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->conversion_layout);
+    for (int i = 0; i < VMAFGPU__CONVERTED_DISTORTED + v->config.candidates && v->colours; i++)
+        head->conversion_buffers[i] = (unsigned char *)vmafgpu__carve(c, head->conversion_layout.size);
     head->log_table = (uint16_t *)vmafgpu__carve(c, uses_vif ? VMAFGPU__VIF_LOG_ENTRIES(head->functions) * sizeof(uint16_t) : 0);
     for (int s = 1; s < VMAFGPU__SCALES && uses_vif; s++)
         for (int f = 0; f < 2; f++)
@@ -23044,29 +23044,29 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
                 head->adm[s][f] = vmafgpu__carve_band(c, w, h, s);
         }
     head->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
-    head->adm_scratch = (void **)vmafgpu__carve(c, sizeof(void *) * (size_t)head->chains.room_count);
-    uint64_t scratch = 0, room = 0;
+    head->adm_scratch = (void **)vmafgpu__carve(c, sizeof(void *) * (size_t)head->chains.space_count);
+    uint64_t scratch = 0, space = 0;
     for (int i = 0; i < v->feature_count; i++) {
         const vmafgpu__cpu_feature *feature = v->features[i]->cpu;
         const uint64_t wanted = feature->scratch ? feature->scratch(v, head->functions, together, head->chains.threads) : 0;
         scratch = wanted > scratch ? wanted : scratch;
-        room = feature->room ? feature->room(v, together) : room;
+        space = feature->space ? feature->space(v, together) : space;
     }
     for (int i = 0; i < head->chains.threads; i++) {
         vmafgpu__worker unused, *worker = c->base ? &head->workers[i] : &unused;
         worker->scratch = vmafgpu__carve(c, scratch);
         worker->adm = (vmafgpu__adm_sums *)vmafgpu__carve(c, v->plan.adm_variants ? sizeof *worker->adm * (uint64_t)together : 0);
     }
-    for (int i = 0; i < head->chains.room_count; i++) {
-        void *memory = vmafgpu__carve(c, room);
+    for (int i = 0; i < head->chains.space_count; i++) {
+        void *memory = vmafgpu__carve(c, space);
         if (c->base)
             head->adm_scratch[i] = memory;
     }
-    const int seats = v->config.candidates - 1;
-    head->seats = (vmafgpu__cpu *)vmafgpu__carve(c, sizeof(vmafgpu__cpu) * (size_t)seats);
-    for (int i = 0; i < seats; i++) {
-        vmafgpu__cpu unused, *seat = c->base ? &head->seats[i] : &unused;
-        vmafgpu__carve_seat(v, c, head, seat);
+    const int candidate_slots = v->config.candidates - 1;
+    head->candidate_slots = (vmafgpu__cpu *)vmafgpu__carve(c, sizeof(vmafgpu__cpu) * (size_t)candidate_slots);
+    for (int i = 0; i < candidate_slots; i++) {
+        vmafgpu__cpu unused, *candidate_slot = c->base ? &head->candidate_slots[i] : &unused;
+        vmafgpu__carve_candidate_slot(v, c, head, candidate_slot);
     }
 }
 
@@ -23742,7 +23742,7 @@ typedef struct vmafgpu__vendor {
     int (*describe)(vmafgpu *v, char *reason, size_t size);
     /* From pinned memory, or is_foreign: that of another device, to device memory. */
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                     size_t height, int is_foreign, void *stream);
+                     size_t height, int is_on_peer, void *stream);
     /* On which device memory is, as far as the driver says. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error);   /* or NULL */
@@ -23762,8 +23762,8 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
     if (!library) {
-        vmafgpu__sentence(reason, size, "the driver library %.200s cannot be loaded",
-                          path ? path : vendor->library);
+        vmafgpu__message(reason, size, "the driver library %.200s cannot be loaded",
+                         path ? path : vendor->library);
         return NULL;
     }
     void *found[VMAFGPU__DRIVER_COUNT];
@@ -23772,7 +23772,7 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         const int is_optional = !symbol || symbol[0] == '?';
         found[i] = symbol ? vmafgpu__library_symbol(library, symbol + is_optional) : NULL;
         if (!found[i] && !is_optional) {
-            vmafgpu__sentence(reason, size, "the driver library has no %s: it does not fit", symbol);
+            vmafgpu__message(reason, size, "the driver library has no %s: it does not fit", symbol);
             vmafgpu__library_close(library);
             return NULL;
         }
@@ -23858,13 +23858,13 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
             used--;
         folder[used] = '\0';
         for (size_t k = 0; used && k < sizeof folders / sizeof *folders; k++) {
-            vmafgpu__sentence(path, size, "%s%s%s", folder, folders[k], file);
+            vmafgpu__message(path, size, "%s%s%s", folder, folders[k], file);
             if (vmafgpu__is_readable(path))
                 return 1;
         }
     }
 #ifdef VMAFGPU_KERNEL_FOLDER
-    vmafgpu__sentence(path, size, "%.960s/%s", VMAFGPU_KERNEL_FOLDER, file);
+    vmafgpu__message(path, size, "%.960s/%s", VMAFGPU_KERNEL_FOLDER, file);
     return vmafgpu__is_readable(path);
 #else
     return 0;
@@ -23959,14 +23959,14 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
 static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image, char *reason,
                            size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
-    const size_t end = (size_t)blob->at + blob->size, text_room = blob->is_text ? blob->packed_size : 0;
+    const size_t end = (size_t)blob->at + blob->size, text_space = blob->is_text ? blob->packed_size : 0;
     int is_good = blob->at <= VMAFGPU__LARGEST_IMAGE && blob->size <= VMAFGPU__LARGEST_IMAGE;
-    vmafgpu__lzma *const state = is_good ? (vmafgpu__lzma *)vmafgpu__take(v, sizeof *state + end + text_room) : NULL;
+    vmafgpu__lzma *const state = is_good ? (vmafgpu__lzma *)vmafgpu__take(v, sizeof *state + end + text_space) : NULL;
     image->data = state ? (char *)vmafgpu__take(v, blob->size + (size_t)1) : NULL;
     if (is_good && !image->data) {
         vmafgpu__give(v, state);
-        vmafgpu__sentence(reason, size, "no host memory to unpack kernels: %.1f MB",
-                          (double)(end + text_room + blob->size) / 1e6);
+        vmafgpu__message(reason, size, "no host memory to unpack kernels: %.1f MB",
+                         (double)(end + text_space + blob->size) / 1e6);
         return 0;
     }
     if (is_good) {
@@ -23981,9 +23981,9 @@ static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const 
     }
     vmafgpu__give(v, state);
     image->size = is_good ? blob->size : 0;
-    vmafgpu__sentence(image->name, sizeof image->name, "the %s of %.220s", blob->target, name);
+    vmafgpu__message(image->name, sizeof image->name, "the %s of %.220s", blob->target, name);
     if (!is_good)
-        vmafgpu__sentence(reason, size, "%.250s is damaged: its checksum is wrong", image->name);
+        vmafgpu__message(reason, size, "%.250s is damaged: its checksum is wrong", image->name);
     return is_good;
 }
 
@@ -23996,7 +23996,7 @@ static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *ima
         return vmafgpu__fail_memory(v, "the GPU's kernels", size);
     memcpy(image->data, data, size);
     image->size = size;
-    vmafgpu__sentence(image->name, sizeof image->name, "%s", name);
+    vmafgpu__message(image->name, sizeof image->name, "%s", name);
     return VMAFGPU_OK;
 }
 
@@ -24006,7 +24006,7 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     FILE *file = fopen(path, "rb");
     if (!file)
         return result;
-    vmafgpu__sentence(image->name, sizeof image->name, "%.250s", path);
+    vmafgpu__message(image->name, sizeof image->name, "%.250s", path);
     const long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     if (size >= 0 && size <= VMAFGPU__LARGEST_IMAGE && fseek(file, 0, SEEK_SET) == 0) {
         image->data = (char *)vmafgpu__take(v, (size_t)size + 1);
@@ -24032,7 +24032,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
         return i ? VMAFGPU_END : vmafgpu__image_from_file(v, image, c->kernels_path);
     if (vendor->blobs) {
         image->blobs = vendor->blobs;
-        vmafgpu__sentence(image->name, sizeof image->name, "what is compiled in");
+        vmafgpu__message(image->name, sizeof image->name, "what is compiled in");
         return i ? VMAFGPU_END : VMAFGPU_OK;
     }
     if (!vendor->image_files[i])
@@ -24045,10 +24045,10 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
-        vmafgpu__sentence(reason, size, "config.gpu.kernels_path: %.400s cannot be read", v->config.gpu.kernels_path);
+        vmafgpu__message(reason, size, "config.gpu.kernels_path: %.400s cannot be read", v->config.gpu.kernels_path);
     else
-        vmafgpu__sentence(reason, size, "no kernels were found: build %s with `make blobs` and put it beside the "
-                          "program", files[0]);
+        vmafgpu__message(reason, size, "no kernels were found: build %s with `make blobs` and put it beside the "
+                         "program", files[0]);
 }
 
 /* Whether there is any image to try: asked before the driver is started, which takes a moment. */
@@ -24079,21 +24079,21 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  */
 
 /* What the device holds for a feature of this context. */
-typedef struct vmafgpu__holding {
+typedef struct vmafgpu__feature_device_state {
     const vmafgpu__gpu_feature *feature;   /* NULL: the context has no such one */
     void    *functions[VMAFGPU__MAX_FUNCTIONS];
     int      resident[VMAFGPU__MAX_FUNCTIONS];
     size_t   tables, scratch;              /* where they are in the tables and in a slot's scratch */
     size_t   scratch_size;                 /* of a batch */
-} vmafgpu__holding;
+} vmafgpu__feature_device_state;
 
 /* The functions of the image, and what they need in device memory. */
 typedef struct vmafgpu__kernels {
-    void    *handshake, *import;
+    void    *ready, *import;
     void    *pixels[4];                    /* luma, chroma; the same from surfaces */
     void    *surfaces;                     /* of YUV */
     size_t   transfer;                     /* in the tables */
-    vmafgpu__holding of[VMAFGPU__MAX_FEATURES];
+    vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
     size_t   tables_size, scratch_size;    /* scratch: of a slot */
 } vmafgpu__kernels;
@@ -24103,7 +24103,7 @@ typedef struct vmafgpu__item {
     vmafgpu_frame reference, distorted;    /* where the CPU finds them if the GPU fails; the kind of memory says
                                               whether it can */
     int has_distorted;
-    int canonical[2];                      /* whether they are planes of ours, and known to be legal */
+    int packed[2];                      /* whether they are planes of ours, and known to be legal */
     int history;
 } vmafgpu__item;
 
@@ -24135,7 +24135,7 @@ typedef struct vmafgpu__slot {
     int      is_running;
     vmafgpu__wanted_map map;               /* of the pair of a batch of one */
     int      map_history;                  /* frames before that pair */
-    float   *map_landing;                  /* pinned; of all blocks */
+    float   *map_staging;                  /* pinned; of all blocks */
 } vmafgpu__slot;
 
 struct vmafgpu__gpu {
@@ -24147,7 +24147,7 @@ struct vmafgpu__gpu {
     char    name[128], architecture[32];   /* "gfx1100"; "sm_90" */
     char    driver_name[80];               /* "CUDA 13.0, sm_90" */
     uint64_t tested;                       /* a number made of the self-test's sums */
-    vmafgpu__site site;
+    vmafgpu__launch_context context;
     int     is_dead;                       /* a call failed; the note says which */
     int     is_drained;                    /* and nothing of ours runs there any more */
 
@@ -24159,7 +24159,7 @@ struct vmafgpu__gpu {
     int     ring, distorted_ring;          /* planes of references and of distorted frames */
     int     sample_bytes;                  /* of canonical planes */
     int     is_plain;                      /* whether the caller's samples have the canonical form */
-    int     is_canonical;                  /* and whether their planes may be read as they are */
+    int     is_packed;                  /* and whether their planes may be read as they are */
     int     is_checked;                    /* whether samples can be illegal */
     int     has_surfaces;                  /* whether frames may be surfaces and arrays */
     size_t  results_size;
@@ -24209,7 +24209,7 @@ static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
         slot->map.shares = NULL;
     }
     v->gpu->is_dead = 1;
-    vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s", why);
+    vmafgpu__message(v->note, sizeof v->note, "the GPU failed: %s", why);
     if (!v->is_open)   /* an open says by itself what it makes of it */
         return;
     if (v->whole)
@@ -24223,7 +24223,7 @@ static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
     if (g->is_dead)
         return;
     const char *name = g->vendor->error_name(g, error);
-    vmafgpu__sentence(why, sizeof why, "%s returned %d (%.80s)", what, error, name ? name : "unknown error");
+    vmafgpu__message(why, sizeof why, "%s returned %d (%.80s)", what, error, name ? name : "unknown error");
     vmafgpu__gpu_stop(v, why);
 }
 
@@ -24300,7 +24300,7 @@ static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *
 /* Whether the kernels can read a frame in device memory as it is. */
 static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-    return v->gpu->is_canonical && !v->config.edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 && pitch <= INT32_MAX &&
+    return v->gpu->is_packed && !v->config.edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 && pitch <= INT32_MAX &&
            pitch >= -(ptrdiff_t)INT32_MAX;
 }
 
@@ -24314,7 +24314,7 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
-    int is_copied = v->gpu->is_canonical && vmafgpu__is_copied(vmafgpu__luma_pitch(&v->config, frame));
+    int is_copied = v->gpu->is_packed && vmafgpu__is_copied(vmafgpu__luma_pitch(&v->config, frame));
     for (int i = 0; with_chroma && i < v->gpu->plane.planes; i++)
         is_copied = is_copied && vmafgpu__is_copied(vmafgpu__chroma_pitch(&v->config, frame, i));
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
@@ -24322,15 +24322,15 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
 
 /* Has the GPU read a plane of the device before the kernels run: to write it to another one, canonical, unless `to`
  * is 0, and to set bits of the pair's `illegal`. */
-static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int canonical,
+static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
     vmafgpu__import_item *item = &slot->imports.items[slot->imports.count++];
     item->source = from;
     item->source_pitch = pitch;
     item->target = (void *)(uintptr_t)to;
-    item->source_bytes = canonical ? v->gpu->sample_bytes : c->bytes_per_sample;
-    item->shift = canonical ? 0 : vmafgpu__sample_shift(c);
+    item->source_bytes = packed ? v->gpu->sample_bytes : c->bytes_per_sample;
+    item->shift = packed ? 0 : vmafgpu__sample_shift(c);
     item->illegal = illegal;
     item->pair = slot->batch.pairs;
 }
@@ -24513,7 +24513,7 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
 
 /* Starts the copy of luma or chroma, plane `i` of the caller's, in device memory, also in that of another GPU, to where a frame has
  * it; upside down, row by row. */
-static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
+static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[i > 0];
     const int height = i ? vmafgpu__chroma_height(&v->config) : v->config.height, rows = vmafgpu__is_copied(pitch) ? height : 1;
@@ -24535,17 +24535,17 @@ static void vmafgpu__launch_work(const vmafgpu__work *work, void *function, cons
     vmafgpu__gpu_launch(work->v, function, shape, work->stream, argument);
 }
 
-static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__holding *holding) {
+static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__work work;
-    work.site = &g->site;
+    work.context = &g->context;
     work.batch = &slot->batch;
     work.chroma = slot->chroma;
     work.past = slot->past;
-    work.functions = holding->functions;
-    work.resident = holding->resident;
-    work.scratch = (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch);
-    work.tables = (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables);
+    work.functions = device_state->functions;
+    work.resident = device_state->resident;
+    work.scratch = (unsigned char *)(uintptr_t)(slot->scratch + device_state->scratch);
+    work.tables = (const unsigned char *)(uintptr_t)(g->kernels.tables + device_state->tables);
     work.illegal = vmafgpu__device_illegal(g, slot);
     work.claimed = vmafgpu__device_claimed(g, slot);
     work.is_checked = g->is_checked;
@@ -24555,7 +24555,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, con
     work.found = NULL;
     work.launch = vmafgpu__launch_work;
     work.v = v;
-    work.stream = slot->streams[vmafgpu__stream_of(v, holding->feature)];
+    work.stream = slot->streams[vmafgpu__stream_of(v, device_state->feature)];
     return work;
 }
 
@@ -24565,32 +24565,32 @@ static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extr
 }
 
 /* Those of one feature. */
-static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__holding *holding) {
-    vmafgpu__work work = vmafgpu__work_of(v, slot, holding);
-    if (!holding->feature->measure)
-        holding->feature->enqueue(&work);
-    for (int i = 0; i < v->extractor_count && holding->feature->measure; i++) {
+static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state) {
+    vmafgpu__work work = vmafgpu__work_of(v, slot, device_state);
+    if (!device_state->feature->measure)
+        device_state->feature->enqueue(&work);
+    for (int i = 0; i < v->extractor_count && device_state->feature->measure; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         work.words = (double *)(uintptr_t)(slot->device_results + vmafgpu__place_of_words(v->gpu, e, 0));
-        if (e->feature->gpu == holding->feature)
-            holding->feature->measure->enqueue(&work, e);
+        if (e->feature->gpu == device_state->feature)
+            device_state->feature->measure->enqueue(&work, e);
     }
 }
 
 /* Does what a feature wants to have done again of the pairs of a batch that is done, before anybody is told so. */
-static void vmafgpu__amend_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__holding *holding,
-                                   const vmafgpu__extractor *e) {
-    const vmafgpu__gpu_measured *measure = holding->feature->measure;
+static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state,
+                                       const vmafgpu__extractor *e) {
+    const vmafgpu__gpu_measured *measure = device_state->feature->measure;
     const size_t size = sizeof(double) * (size_t)measure->words;
-    vmafgpu__work work = vmafgpu__work_of(v, slot, holding);
+    vmafgpu__work work = vmafgpu__work_of(v, slot, device_state);
     work.words = (double *)(uintptr_t)(slot->device_results + vmafgpu__place_of_words(v->gpu, e, 0));
     for (int i = 0; i < slot->batch.pairs; i++) {
         const size_t at = vmafgpu__place_of_words(v->gpu, e, i);
         vmafgpu__value *words = (vmafgpu__value *)(void *)(slot->results + at);
-        int again = slot->batch.pair[i].distorted ? measure->amend(work.site, e, words) : 0;
+        int again = slot->batch.pair[i].distorted ? measure->recompute(work.context, e, words) : 0;
         work.again = (uint32_t)1 << i;
         work.found = words;
-        for (; again > 0 && !v->gpu->is_dead; again = measure->amend(work.site, e, words)) {
+        for (; again > 0 && !v->gpu->is_dead; again = measure->recompute(work.context, e, words)) {
             (void)VMAFGPU__GPU_CALL(v, copy_in, (slot->device_results + at, words, size, work.stream));
             measure->enqueue(&work, e);
             (void)VMAFGPU__GPU_CALL(v, copy_out, (words, slot->device_results + at, size, work.stream));
@@ -24601,21 +24601,21 @@ static void vmafgpu__amend_feature(vmafgpu *v, const vmafgpu__slot *slot, const 
     }
 }
 
-static void vmafgpu__amend(vmafgpu *v, const vmafgpu__slot *slot) {
+static void vmafgpu__recompute(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int k = 0; k < VMAFGPU__MAX_FEATURES; k++) {
-        const vmafgpu__holding *holding = &v->gpu->kernels.of[k];
-        for (int i = 0; i < v->extractor_count && holding->feature && holding->feature->measure; i++)
-            if (v->extractors[i].feature->gpu == holding->feature && holding->feature->measure->amend)
-                vmafgpu__amend_feature(v, slot, holding, &v->extractors[i]);
+        const vmafgpu__feature_device_state *device_state = &v->gpu->kernels.of[k];
+        for (int i = 0; i < v->extractor_count && device_state->feature && device_state->feature->measure; i++)
+            if (v->extractors[i].feature->gpu == device_state->feature && device_state->feature->measure->recompute)
+                vmafgpu__recompute_feature(v, slot, device_state, &v->extractors[i]);
     }
 }
 
 /* Those of a stream. */
 static void vmafgpu__launch_stream(vmafgpu *v, const vmafgpu__slot *slot, int stream) {
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
-        const vmafgpu__holding *holding = &v->gpu->kernels.of[i];
-        if (holding->feature && vmafgpu__stream_of(v, holding->feature) == stream)
-            vmafgpu__launch_feature(v, slot, holding);
+        const vmafgpu__feature_device_state *device_state = &v->gpu->kernels.of[i];
+        if (device_state->feature && vmafgpu__stream_of(v, device_state->feature) == stream)
+            vmafgpu__launch_feature(v, slot, device_state);
     }
 }
 
@@ -24660,8 +24660,8 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
-    g->site.form = form;
-    vmafgpu__want(list, &count, "vmafgpu_interface_2", &g->kernels.handshake);
+    g->context.form = form;
+    vmafgpu__want(list, &count, "vmafgpu_interface_2", &g->kernels.ready);
     vmafgpu__want(list, &count, "vmafgpu_import", &g->kernels.import);
     if (g->has_surfaces)
         vmafgpu__want(list, &count, "vmafgpu_surfaces", &g->kernels.surfaces);
@@ -24671,11 +24671,11 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
         vmafgpu__want(list, &count, names[i], &g->kernels.pixels[i]);
     }
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
-        vmafgpu__holding *holding = &g->kernels.of[i];
-        for (int k = 0; holding->feature && k < VMAFGPU__MAX_FUNCTIONS; k++) {
-            const char *name = holding->feature->kernel(&g->site, k);
+        vmafgpu__feature_device_state *device_state = &g->kernels.of[i];
+        for (int k = 0; device_state->feature && k < VMAFGPU__MAX_FUNCTIONS; k++) {
+            const char *name = device_state->feature->kernel(&g->context, k);
             if (name)
-                vmafgpu__want(list, &count, name, &holding->functions[k]);
+                vmafgpu__want(list, &count, name, &device_state->functions[k]);
         }
     }
     if (g->edits)
@@ -24702,7 +24702,7 @@ static size_t vmafgpu__append(size_t *size, size_t part) {
 
 /* What a pair needs for a feature's work. */
 static size_t vmafgpu__gpu_scratch(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
-    uint64_t most = feature->scratch ? feature->scratch(&v->gpu->site) : 0;
+    uint64_t most = feature->scratch ? feature->scratch(&v->gpu->context) : 0;
     for (int i = 0; i < v->extractor_count && feature->measure && feature->measure->scratch; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const uint64_t size = e->feature->gpu == feature ? feature->measure->scratch(v, e) : 0;
@@ -24718,16 +24718,16 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     k->tables_size = k->scratch_size = 0;
     size_t shared[VMAFGPU__STREAMS] = { 0 };
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
-        vmafgpu__holding *holding = &k->of[i];
-        const vmafgpu__gpu_feature *feature = holding->feature;
+        vmafgpu__feature_device_state *device_state = &k->of[i];
+        const vmafgpu__gpu_feature *feature = device_state->feature;
         if (!feature)
             continue;
-        holding->scratch_size = vmafgpu__gpu_scratch(v, feature) * (size_t)g->batch;
-        holding->tables = vmafgpu__append(&k->tables_size, feature->tables ? feature->tables(&g->site, NULL) : 0);
+        device_state->scratch_size = vmafgpu__gpu_scratch(v, feature) * (size_t)g->batch;
+        device_state->tables = vmafgpu__append(&k->tables_size, feature->tables ? feature->tables(&g->context, NULL) : 0);
         if (!feature->measure)
-            holding->scratch = vmafgpu__append(&k->scratch_size, holding->scratch_size);
-        else if (holding->scratch_size > shared[vmafgpu__stream_of(v, feature)])
-            shared[vmafgpu__stream_of(v, feature)] = holding->scratch_size;
+            device_state->scratch = vmafgpu__append(&k->scratch_size, device_state->scratch_size);
+        else if (device_state->scratch_size > shared[vmafgpu__stream_of(v, feature)])
+            shared[vmafgpu__stream_of(v, feature)] = device_state->scratch_size;
     }
     k->transfer = vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
     /* What is measured by itself comes one after the other in a stream, and keeps nothing. */
@@ -24740,23 +24740,23 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
 }
 
 /* Asks for the shared memory of functions that say how much, and how many of their blocks the device runs at once. */
-static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__holding *holding) {
+static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 };   /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
-    for (int i = 0; holding->feature->block && i < VMAFGPU__MAX_FUNCTIONS; i++) {
+    for (int i = 0; device_state->feature->block && i < VMAFGPU__MAX_FUNCTIONS; i++) {
         int blocks = 1;
-        if (!holding->functions[i])
+        if (!device_state->functions[i])
             continue;
         /* What the driver has compiled from PTX may allow smaller blocks than machine code does. */
         if (g->driver.function_get &&
-            !VMAFGPU__GPU_CALL(v, function_get, (&g->site.most_threads[i], MOST_THREADS, holding->functions[i])))
-            g->site.most_threads[i] = VMAFGPU__LEAST_MOST_THREADS;
-        const vmafgpu__block block = holding->feature->block(&g->site, i);
+            !VMAFGPU__GPU_CALL(v, function_get, (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
+            g->context.most_threads[i] = VMAFGPU__LEAST_MOST_THREADS;
+        const vmafgpu__block block = device_state->feature->block(&g->context, i);
         if (g->driver.function_set)   /* who has none gives what there is without being asked */
-            (void)VMAFGPU__GPU_CALL(v, function_set, (holding->functions[i], LARGEST_SHARED, (int)block.shared));
+            (void)VMAFGPU__GPU_CALL(v, function_set, (device_state->functions[i], LARGEST_SHARED, (int)block.shared));
         if (g->driver.occupancy)
-            (void)VMAFGPU__GPU_CALL(v, occupancy, (&blocks, holding->functions[i], (int)block.threads, block.shared));
-        holding->resident[i] = (blocks > 0 ? blocks : 1) * g->site.multiprocessors;
+            (void)VMAFGPU__GPU_CALL(v, occupancy, (&blocks, device_state->functions[i], (int)block.threads, block.shared));
+        device_state->resident[i] = (blocks > 0 ? blocks : 1) * g->context.multiprocessors;
     }
 }
 
@@ -24767,18 +24767,18 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     void *stream = g->slots[0].streams[0];
     unsigned char *tables = (unsigned char *)vmafgpu__take(v, k->tables_size);
     if (!tables) {
-        vmafgpu__sentence(reason, size, "no host memory for the tables");
+        vmafgpu__message(reason, size, "no host memory for the tables");
         return 0;
     }
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
-        vmafgpu__holding *holding = &k->of[i];
-        if (!holding->feature)
+        vmafgpu__feature_device_state *device_state = &k->of[i];
+        if (!device_state->feature)
             continue;
-        for (int n = 0; holding->feature->starts_clear && n < g->queue; n++)
-            (void)VMAFGPU__GPU_CALL(v, fill, (g->slots[n].scratch + holding->scratch, 0, holding->scratch_size, stream));
-        if (holding->feature->tables)
-            (void)holding->feature->tables(&g->site, tables + holding->tables);
-        vmafgpu__prepare_functions(v, holding);
+        for (int n = 0; device_state->feature->starts_clear && n < g->queue; n++)
+            (void)VMAFGPU__GPU_CALL(v, fill, (g->slots[n].scratch + device_state->scratch, 0, device_state->scratch_size, stream));
+        if (device_state->feature->tables)
+            (void)device_state->feature->tables(&g->context, tables + device_state->tables);
+        vmafgpu__prepare_functions(v, device_state);
     }
 #ifndef VMAFGPU_NO_PIXELS
     if (v->config.colour.transfer)
@@ -24911,7 +24911,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         if ((uintptr_t)pair->reference != (uintptr_t)plane)
             vmafgpu__add_import(v, slot, pair->reference, pair->reference_pitch, 1, plane, 0);
         for (int k = 0; k < g->plane.planes && g->keeps_chroma; k++)
-            vmafgpu__copy_foreign(v, plane, 1 + k, slot->chroma[i].plane[0][k], slot->chroma[i].pitch[0][k], slot->streams[0]);
+            vmafgpu__copy_from_peer(v, plane, 1 + k, slot->chroma[i].plane[0][k], slot->chroma[i].pitch[0][k], slot->streams[0]);
         if (g->keeps_pairs && position + 1 == g->submitted && pair->distorted && (uintptr_t)pair->distorted != (uintptr_t)distorted)
             vmafgpu__add_import(v, slot, pair->distorted, pair->distorted_pitch, 1, distorted, 0);
     }
@@ -24954,14 +24954,14 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
         if (error == VMAFGPU__DRIVER_NOT_READY || !vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_event_query, error))
             return;
     }
-    vmafgpu__amend(v, slot);
+    vmafgpu__recompute(v, slot);
     if (g->is_dead)
         return;
     for (int i = 0; i < slot->batch.pairs; i++)
         vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
                               vmafgpu__words_at(g, (slot->first + i) % g->ring));
     if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
-        memcpy(slot->map.shares, slot->map_landing, sizeof *slot->map_landing * (size_t)vmafgpu__map_count(&v->config));
+        memcpy(slot->map.shares, slot->map_staging, sizeof *slot->map_staging * (size_t)vmafgpu__map_count(&v->config));
     slot->map.shares = NULL;
     vmafgpu__unmake_surfaces(v, slot, 0);
     slot->is_running = 0;
@@ -25018,8 +25018,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.distorted = (k == 0 || g->keeps_pairs) && at->has_distorted ? &at->distorted : NULL;
         job.count = job.distorted != NULL;
         job.between = k > 0;
-        job.canonical[0] = at->canonical[0];
-        job.canonical[1] = at->canonical[1];
+        job.packed[0] = at->packed[0];
+        job.packed[1] = at->packed[1];
         job.position = position - k;
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
@@ -25041,7 +25041,7 @@ typedef enum vmafgpu__staging {
     VMAFGPU__STAGE_CONVERT     /* it is in that plane already, in another form than the canonical one */
 } vmafgpu__staging;
 
-typedef struct vmafgpu__arrival {
+typedef struct vmafgpu__upload {
     const char          *name;             /* for sentences */
     const vmafgpu_frame *frame;            /* NULL: the pair has none */
     unsigned char       *plane;            /* of ours in host memory, or NULL */
@@ -25049,21 +25049,21 @@ typedef struct vmafgpu__arrival {
     int                  is_scored;        /* VIF looks at it */
     int                  has_chroma;       /* which may be wanted */
     uint32_t             illegal;          /* bits of the outcome */
-    int                  is_foreign;       /* in memory of another GPU */
-    int                  was_canonical;    /* it is in that form, whatever the config says */
+    int                  is_on_peer;       /* in memory of another GPU */
+    int                  was_packed;    /* it is in that form, whatever the config says */
     int                  is_trusted;       /* it was checked */
     vmafgpu_frame        surfaces;         /* of its arrays */
     /* When it is here: where the CPU would find it, whether that is our plane and known to be legal, and where the kernels do. */
     vmafgpu_frame        use;
-    int                  is_ours, is_canonical;
+    int                  is_ours, is_packed;
     vmafgpu__staging     staging;
     int                  bad_row;          /* the first with an illegal sample; atomic */
     vmafgpu__target      target;
-} vmafgpu__arrival;
+} vmafgpu__upload;
 
-static vmafgpu__arrival vmafgpu__arrival_of(const char *name, const vmafgpu_frame *frame, unsigned char *plane,
-                                            uint64_t to, int is_scored, uint32_t illegal) {
-    vmafgpu__arrival a;
+static vmafgpu__upload vmafgpu__upload_of(const char *name, const vmafgpu_frame *frame, unsigned char *plane,
+                                          uint64_t to, int is_scored, uint32_t illegal) {
+    vmafgpu__upload a;
     memset(&a, 0, sizeof a);
     a.name = name;
     a.frame = frame;
@@ -25077,7 +25077,7 @@ static vmafgpu__arrival vmafgpu__arrival_of(const char *name, const vmafgpu_fram
 static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
 /* Whether the frames are in memory that config.gpu.frames allows. */
-static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *a, int count) {
+static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__upload *a, int count) {
     const vmafgpu_memory_kind promised = v->config.gpu.frames;
     for (; count; a++, count--) {
         if (!a->frame)
@@ -25097,13 +25097,13 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *
 /* Frames that the threads bring into planes of ours. */
 typedef struct vmafgpu__stage_task {
     const vmafgpu    *v;
-    vmafgpu__arrival *arrivals;
+    vmafgpu__upload *uploads;
     int               count, pieces;       /* of frames, and of each frame */
     int               next;                /* piece to take; atomic: who is slow takes fewer */
     int               only_checks;         /* what is to be converted where it is: all of it is checked first */
 } vmafgpu__stage_task;
 
-static void vmafgpu__note_bad_row(vmafgpu__arrival *a, int y) {
+static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
     int seen = vmafgpu__atomic_get(&a->bad_row);
     while (y < seen && !vmafgpu__atomic_change(&a->bad_row, seen, y))
         seen = vmafgpu__atomic_get(&a->bad_row);
@@ -25138,7 +25138,7 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
 }
 
 /* Copies rows as they are, some at a time. */
-static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int first, int end) {
+static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     enum { AT_ONCE = 1 << 15 };
     const vmafgpu__gpu *g = t->v->gpu;
     const uint32_t illegal = g->is_checked && !a->is_trusted ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
@@ -25159,7 +25159,7 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *
 }
 
 /* Writes rows in the canonical form, or only looks at them; `from` may be where they go. */
-static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int first, int end) {
+static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
     const uint32_t illegal = vmafgpu__illegal_bits(c, 0);
@@ -25171,7 +25171,7 @@ static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__arrival
     }
 }
 
-static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int piece) {
+static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__upload *a, int piece) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
     int first, end;
@@ -25182,14 +25182,14 @@ static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__arrival 
         vmafgpu__conversion conversion;
         conversion.from = a->frame;
         conversion.to = a->use;
-        conversion.is_canonical = 1;
+        conversion.is_packed = 1;
         conversion.with_chroma = a->has_chroma && g->plane.planes;
         vmafgpu__convert_part(t->v, g->functions, &conversion, piece, t->pieces);
         return;
     }
 #endif
     vmafgpu__part(c->height, piece, t->pieces, &first, &end);
-    (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
+    (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_packed) ? vmafgpu__stage_rows
                                                                              : vmafgpu__convert_rows)(t, a, first, end);
     vmafgpu__part(vmafgpu__chroma_height(c), piece, t->pieces, &first, &end);
     for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->has_chroma && i < g->plane.planes; i++) {
@@ -25205,23 +25205,23 @@ static void vmafgpu__stage_part(void *arg, int index) {
     vmafgpu__stage_task *t = (vmafgpu__stage_task *)arg;
     (void)index;
     for (int n; (n = vmafgpu__atomic_add(&t->next, 1)) < t->count * t->pieces;)
-        vmafgpu__stage_piece(t, &t->arrivals[n / t->pieces], n % t->pieces);
+        vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
 /* Has the threads bring what must be brought into planes of ours, one pass for all; says what is wrong with a frame. What is
  * converted where it is was checked before: a frame that is refused is as it was. */
-static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__arrival *arrivals, int count) {
+static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 };   /* bytes of luma */
     vmafgpu__stage_task task;
     int passes = 0;
     memset(&task, 0, sizeof task);
     task.v = v;
-    task.arrivals = arrivals;
+    task.uploads = uploads;
     task.count = count;
     task.pieces = (int)(v->gpu->plane.plane_size[0] / PIECE) + 1;
     for (int i = 0; i < count; i++) {
-        arrivals[i].bad_row = v->config.height;
-        passes = (int)arrivals[i].staging > passes ? (int)arrivals[i].staging : passes;
+        uploads[i].bad_row = v->config.height;
+        passes = (int)uploads[i].staging > passes ? (int)uploads[i].staging : passes;
     }
     for (; passes; passes--) {
         task.only_checks = passes > 1;
@@ -25230,15 +25230,15 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__arrival *arrivals, int
         if (result != VMAFGPU_OK)
             return result;
         for (int i = 0; i < count; i++)
-            if (arrivals[i].bad_row < v->config.height && !arrivals[i].is_trusted)
-                return vmafgpu__illegal_sample(v, arrivals[i].name, arrivals[i].frame, 0, arrivals[i].bad_row);
+            if (uploads[i].bad_row < v->config.height && !uploads[i].is_trusted)
+                return vmafgpu__illegal_sample(v, uploads[i].name, uploads[i].frame, 0, uploads[i].bad_row);
     }
     return VMAFGPU_OK;
 }
 
 /* Starts the transfer of a frame to its plane of the device, chroma behind it: from our plane, if it is there, or from the
  * caller's memory, or finds that none is needed. The GPU checks samples that nobody has: VIF does so by itself. */
-static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__arrival *a) {
+static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
@@ -25249,7 +25249,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     target.pitch = (int32_t)g->plane.pitch[0];
     if (a->has_chroma && g->plane.planes) {
         const vmafgpu_frame copy = vmafgpu__lent_frame(&g->plane, (const unsigned char *)(uintptr_t)a->to, 1);
-        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels && !a->is_foreign ? frame : &copy, &target);
+        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels && !a->is_on_peer ? frame : &copy, &target);
     }
     if (a->is_ours) {
         (void)VMAFGPU__GPU_CALL(v, copy_in, (a->to, a->plane, a->has_chroma ? g->plane.size : g->plane.plane_size[0],
@@ -25268,10 +25268,10 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
                                 vmafgpu__chroma_height(&v->config), slot->streams[0]);
     } else if (frame->memory == VMAFGPU_MEMORY_SURFACE) {
         vmafgpu__add_surfaces(v, slot, frame, a->to, a->has_chroma);
-    } else if (a->is_foreign) {
-        vmafgpu__copy_foreign(v, a->to, 0, frame->data[0], pitch, slot->streams[0]);
+    } else if (a->is_on_peer) {
+        vmafgpu__copy_from_peer(v, a->to, 0, frame->data[0], pitch, slot->streams[0]);
         for (int i = 0; a->has_chroma && i < g->plane.planes; i++)
-            vmafgpu__copy_foreign(v, a->to, 1 + i, frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), slot->streams[0]);
+            vmafgpu__copy_from_peer(v, a->to, 1 + i, frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), slot->streams[0]);
     } else if (vmafgpu__is_direct(v, frame)) {
         target.data = frame->data[0];
         target.pitch = (int32_t)pitch;
@@ -25279,19 +25279,19 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
         vmafgpu__add_import(v, slot, frame->data[0], pitch, 0, a->to, g->is_checked ? a->illegal : 0);
         return target;
     }
-    if (g->is_checked && !a->is_canonical && !is_seen)
+    if (g->is_checked && !a->is_packed && !is_seen)
         vmafgpu__add_import(v, slot, target.data, target.pitch, 1, 0, a->illegal);
     return target;
 }
 
 /* Brings frames into planes of ours where they must be, and starts their transfer, unless the GPU has failed. When one is
  * refused, none is on its way. */
-static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__arrival *arrivals, int count) {
+static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
     const int made = slot->made_count;
     v->has_base = 0;
     for (int i = 0; i < count; i++) {
-        vmafgpu__arrival *a = &arrivals[i];
+        vmafgpu__upload *a = &uploads[i];
         if (!a->frame)
             continue;
         const int is_lent = a->plane && a->frame->data[0] == a->plane;
@@ -25300,12 +25300,12 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__a
                      : !is_lent                ? VMAFGPU__STAGE_COPY
                      : !g->is_plain            ? VMAFGPU__STAGE_CONVERT
                                                : VMAFGPU__STAGE_NONE;
-        a->is_canonical = a->staging != VMAFGPU__STAGE_NONE || (a->is_ours && !g->is_checked);
+        a->is_packed = a->staging != VMAFGPU__STAGE_NONE || (a->is_ours && !g->is_checked);
         a->use = a->is_ours ? vmafgpu__lent_frame(&g->plane, a->plane, a->has_chroma) : *a->frame;
     }
-    vmafgpu_result result = vmafgpu__stage(v, arrivals, count);
+    vmafgpu_result result = vmafgpu__stage(v, uploads, count);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
-        vmafgpu__arrival *a = &arrivals[i];
+        vmafgpu__upload *a = &uploads[i];
         if (!a->frame || a->frame->memory != VMAFGPU_MEMORY_ARRAY)
             continue;
         a->surfaces = *a->frame;
@@ -25315,7 +25315,7 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__a
     if (result != VMAFGPU_OK)
         vmafgpu__unmake_surfaces(v, slot, made);
     for (int i = 0; i < count && result == VMAFGPU_OK && !g->is_dead; i++) {
-        vmafgpu__arrival *a = &arrivals[i];
+        vmafgpu__upload *a = &uploads[i];
         if (a->frame)
             a->target = vmafgpu__transfer(v, slot, a);
     }
@@ -25364,24 +25364,24 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     const int64_t position = g->submitted;
     const int64_t r = position % g->ring, d = position % g->distorted_ring;
     const int is_scored = job->distorted != NULL;
-    vmafgpu__arrival arrivals[2];
-    arrivals[0] = vmafgpu__arrival_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
-                                      vmafgpu__device_plane(g, g->device_references, r), is_scored, 1);
-    arrivals[1] = vmafgpu__arrival_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
-                                      vmafgpu__device_plane(g, g->device_distorted, d), is_scored, 2);
+    vmafgpu__upload uploads[2];
+    uploads[0] = vmafgpu__upload_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
+                                    vmafgpu__device_plane(g, g->device_references, r), is_scored, 1);
+    uploads[1] = vmafgpu__upload_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
+                                    vmafgpu__device_plane(g, g->device_distorted, d), is_scored, 2);
     for (int i = 0; i < 2; i++) {
-        arrivals[i].is_foreign = job->foreign >> i & 1;
-        arrivals[i].was_canonical = job->canonical[i];
-        arrivals[i].is_trusted = job->is_trusted;
+        uploads[i].is_on_peer = job->peer >> i & 1;
+        uploads[i].was_packed = job->packed[i];
+        uploads[i].is_trusted = job->is_trusted;
     }
-    arrivals[0].has_chroma |= g->keeps_chroma;
-    vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 2);
+    uploads[0].has_chroma |= g->keeps_chroma;
+    vmafgpu_result result = vmafgpu__check_memory(v, uploads, 2);
     if (result != VMAFGPU_OK)
         return result;
 
     vmafgpu__gpu_enter(v);
     vmafgpu__slot *slot = vmafgpu__open_slot(v);
-    result = vmafgpu__bring(v, slot, arrivals, 2);
+    result = vmafgpu__bring(v, slot, uploads, 2);
     if (result != VMAFGPU_OK) {
         vmafgpu__gpu_leave(v);
         return result;
@@ -25389,11 +25389,11 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
 
     /* The pair is taken. */
     vmafgpu__item *item = &g->items[r];
-    item->reference = arrivals[0].use;
-    item->distorted = arrivals[1].use;
+    item->reference = uploads[0].use;
+    item->distorted = uploads[1].use;
     item->has_distorted = is_scored;
     for (int i = 0; i < 2; i++)
-        item->canonical[i] = arrivals[i].is_canonical;
+        item->packed[i] = uploads[i].is_packed;
     item->history = job->history;
     g->submitted++;
     if (!g->is_dead) {
@@ -25403,7 +25403,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
             before[k] = vmafgpu__find_earlier(v, slot, position - 1 - k, 0);
         if (job->history && g->keeps_pairs)
             before[VMAFGPU__PAST_DISTORTED] = vmafgpu__find_earlier(v, slot, position - 1, 1);
-        vmafgpu__add_pair(slot, &arrivals[0].target, &arrivals[1].target, before);
+        vmafgpu__add_pair(slot, &uploads[0].target, &uploads[1].target, before);
         slot->map = job->map;
         slot->map_history = job->history;
         if (slot->batch.pairs == g->batch)
@@ -25433,28 +25433,28 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
 }
 
 /* Makes the pair's values of what the kernels left. */
-static void vmafgpu__settle_values(vmafgpu *v, const vmafgpu__value *words) {
+static void vmafgpu__finalise_values(vmafgpu *v, const vmafgpu__value *words) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         if (e->feature->measure)
-            e->feature->gpu->measure->settle(v, e, words + e->words, v->measured + e->values);
+            e->feature->gpu->measure->finalise(v, e, words + e->words, v->measured + e->values);
     }
 }
 
-static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead && g->collected == g->retired &&
-        (patience != VMAFGPU__GLANCE || (g->launched == g->submitted && g->launched > g->retired))) {
+        (wait_mode != VMAFGPU__NO_WAIT || (g->launched == g->submitted && g->launched > g->retired))) {
         vmafgpu__gpu_enter(v);
-        if (patience == VMAFGPU__WAIT && g->retired == g->launched)
+        if (wait_mode == VMAFGPU__WAIT && g->retired == g->launched)
             vmafgpu__launch_filling(v);
-        vmafgpu__retire(v, patience == VMAFGPU__WAIT);
+        vmafgpu__retire(v, wait_mode == VMAFGPU__WAIT);
         vmafgpu__gpu_leave(v);
     }
     if (g->collected < g->retired) {
         const int64_t i = g->collected++ % g->ring;
         *sums = g->outcomes[i].sums;
-        vmafgpu__settle_values(v, vmafgpu__words_at(g, i));
+        vmafgpu__finalise_values(v, vmafgpu__words_at(g, i));
         return vmafgpu__check_outcome(v, &g->outcomes[i], &g->items[i]);
     }
     return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
@@ -25483,19 +25483,19 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu *g = v->gpu;
     const int64_t position = g->submitted + v->lending.count, r = position % g->ring,
                   d = position % g->distorted_ring;
-    vmafgpu__arrival arrivals[3];
+    vmafgpu__upload uploads[3];
     if (v->lending.count >= g->flight)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent: push one first", v->subject,
                              g->flight);
-    arrivals[0] = vmafgpu__arrival_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
-    arrivals[1] = vmafgpu__arrival_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
-                                      vmafgpu__device_plane(g, g->device_references, r), 1, 1);
-    arrivals[2] = vmafgpu__arrival_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
-                                      vmafgpu__device_plane(g, g->device_distorted, d), 1, 2);
+    uploads[0] = vmafgpu__upload_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
+    uploads[1] = vmafgpu__upload_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
+                                    vmafgpu__device_plane(g, g->device_references, r), 1, 1);
+    uploads[2] = vmafgpu__upload_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
+                                    vmafgpu__device_plane(g, g->device_distorted, d), 1, 2);
     for (int i = 0; i < 3; i++)
-        arrivals[i].is_foreign = job->foreign >> (i ? i - 1 : 2) & 1;
-    arrivals[0].has_chroma = g->keeps_chroma;
-    vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 3);
+        uploads[i].is_on_peer = job->peer >> (i ? i - 1 : 2) & 1;
+    uploads[0].has_chroma = g->keeps_chroma;
+    vmafgpu_result result = vmafgpu__check_memory(v, uploads, 3);
     if (result != VMAFGPU_OK)
         return result;
 
@@ -25505,24 +25505,24 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     while (!g->is_dead && position - g->retired >= g->flight)
         vmafgpu__retire(v, 1);
     if (!g->is_dead)
-        result = vmafgpu__bring(v, slot, arrivals, 3);
+        result = vmafgpu__bring(v, slot, uploads, 3);
     if (result == VMAFGPU_OK && !g->is_dead) {
         vmafgpu__target before[VMAFGPU__PASTS];
         memset(before, 0, sizeof before);
         if (g->history)
-            before[0] = arrivals[0].target;
-        vmafgpu__add_pair(slot, &arrivals[1].target, &arrivals[2].target, before);
+            before[0] = uploads[0].target;
+        vmafgpu__add_pair(slot, &uploads[1].target, &uploads[2].target, before);
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done)))
-            vmafgpu__amend(v, slot);
+            vmafgpu__recompute(v, slot);
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
             vmafgpu__value *words = vmafgpu__words_at(g, g->ring);   /* behind those of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
-            vmafgpu__settle_values(v, words);
+            vmafgpu__finalise_values(v, words);
             result = vmafgpu__check_outcome(v, &outcome, NULL);
         }
     }
@@ -25531,7 +25531,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         return result;
     vmafgpu__gpu_drain(v);
     for (int i = 0; i < 3; i++)
-        if (arrivals[i].frame && arrivals[i].frame->memory >= VMAFGPU_MEMORY_DEVICE)
+        if (uploads[i].frame && uploads[i].frame->memory >= VMAFGPU_MEMORY_DEVICE)
             return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", v->subject, v->note);
     result = vmafgpu__cpu_need(v);
     return result == VMAFGPU_OK ? vmafgpu__cpu_single(v, job, sums) : result;
@@ -25583,7 +25583,7 @@ static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
 }
 
 /* Copies such a frame to a plane. */
-static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_canonical, unsigned char *plane) {
+static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_packed, unsigned char *plane) {
     const vmafgpu__gpu *g = v->gpu;
     const int with_chroma = vmafgpu__is_chroma_kept(g);
     if (frame->memory != VMAFGPU_MEMORY_PINNED)
@@ -25598,7 +25598,7 @@ static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_
             memcpy(plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1] + (size_t)y * g->plane.pitch[1],
                    (const unsigned char *)frame->data[1 + i] + y * vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width);
     *frame = kept;
-    *is_canonical = 1;
+    *is_packed = 1;
 }
 
 /* Bytes of a frame that is kept so. */
@@ -25615,9 +25615,9 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
         if (!vmafgpu__is_held(g, item))
             continue;
         unsigned char *plane = g->kept + (size_t)(position % g->history) * vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs);
-        vmafgpu__keep_frame(v, &item->reference, &item->canonical[0], plane);
+        vmafgpu__keep_frame(v, &item->reference, &item->packed[0], plane);
         if (g->keeps_pairs && item->has_distorted)
-            vmafgpu__keep_frame(v, &item->distorted, &item->canonical[1], plane + vmafgpu__kept_size(g));
+            vmafgpu__keep_frame(v, &item->distorted, &item->packed[1], plane + vmafgpu__kept_size(g));
     }
 }
 
@@ -25686,14 +25686,14 @@ typedef struct vmafgpu__targets { char list[192]; } vmafgpu__targets;
 static void vmafgpu__list_target(vmafgpu__targets *seen, const char *target, size_t length) {
     const size_t used = strlen(seen->list);
     const int is_name = length <= 64 && strspn(target, "abcdefghijklmnopqrstuvwxyz0123456789_:+-") >= length;
-    vmafgpu__sentence(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "",
-                      is_name ? (int)length : 1, is_name ? target : "?");
+    vmafgpu__message(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "",
+                     is_name ? (int)length : 1, is_name ? target : "?");
 }
 
 static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const vmafgpu__targets *seen, char *reason,
                                        size_t size) {
-    vmafgpu__sentence(reason, size, "%.150s has no kernels for this device, a %s, only for %s", name,
-                      v->gpu->architecture, seen->list[0] ? seen->list : "none at all");
+    vmafgpu__message(reason, size, "%.150s has no kernels for this device, a %s, only for %s", name,
+                     v->gpu->architecture, seen->list[0] ? seen->list : "none at all");
 }
 
 /* Gives the blobs for the device to the driver, the best first, until it takes one: a driver that is older than the machine
@@ -25741,7 +25741,7 @@ static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgp
     count = vmafgpu__read_container(image, blobs);
     if (count >= 0)
         return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
-    vmafgpu__sentence(reason, size, "%.200s is cut off or damaged", image->name);
+    vmafgpu__message(reason, size, "%.200s is cut off or damaged", image->name);
     return 0;
 }
 
@@ -25757,7 +25757,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
         if (is_loaded || result == VMAFGPU_END)
             return is_loaded;
         if (result == VMAFGPU_ERROR_MEMORY) {
-            vmafgpu__sentence(reason, size, "%.400s", v->error);
+            vmafgpu__message(reason, size, "%.400s", v->error);
             return 0;
         }
     }
@@ -25782,7 +25782,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
     const int stages = v->config.gpu.frames == VMAFGPU_MEMORY_HOST ||
-                       (v->config.gpu.frames == VMAFGPU_MEMORY_PINNED && (!g->is_canonical || v->colours));
+                       (v->config.gpu.frames == VMAFGPU_MEMORY_PINNED && (!g->is_packed || v->colours));
     uint64_t device = g->memory;
     unsigned char *pinned = g->pinned;
     size_t device_used = 0, pinned_used = 0;
@@ -25827,7 +25827,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
         g->slots[i].results = pinned ? pinned + pinned_used : NULL;
         pinned_used += g->results_size;
     }
-    g->site.kept_rows = NULL;
+    g->context.kept_rows = NULL;
     if (g->edits)
         v->edits_on_gpu->lay_out(v, &device_used, &pinned_used);
     g->memory_size = device_used;
@@ -25866,7 +25866,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->keeps_chroma = vmafgpu__remembers(v, 1);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
-    g->is_canonical = g->is_plain && c->width * g->sample_bytes % 4 == 0;
+    g->is_packed = g->is_plain && c->width * g->sample_bytes % 4 == 0;
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
@@ -25891,16 +25891,16 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     if (error != 0) {
         g->memory = 0;
         (void)g->driver.memory_info(&available, &total);
-        vmafgpu__sentence(reason, size, "this context needs %.1f MB of device memory, and of %.1f MB %.1f are free "
-                          "(config.gpu.batch is %d, config.gpu.queue %d)", (double)g->memory_size / 1e6,
-                          (double)total / 1e6, (double)available / 1e6, g->batch, g->queue);
+        vmafgpu__message(reason, size, "this context needs %.1f MB of device memory, and of %.1f MB %.1f are free "
+                         "(config.gpu.batch is %d, config.gpu.queue %d)", (double)g->memory_size / 1e6,
+                         (double)total / 1e6, (double)available / 1e6, g->batch, g->queue);
         return 0;
     }
     void *pinned = NULL;
     error = g->driver.pinned_take(&pinned, g->pinned_size, 0);
     if (error != 0) {
-        vmafgpu__sentence(reason, size, "this context needs %.1f MB of pinned host memory, which the system refused",
-                          (double)g->pinned_size / 1e6);
+        vmafgpu__message(reason, size, "this context needs %.1f MB of pinned host memory, which the system refused",
+                         (double)g->pinned_size / 1e6);
         return 0;
     }
     g->pinned = (unsigned char *)pinned;
@@ -25940,7 +25940,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     g->kept = kept ? (unsigned char *)vmafgpu__take(v, kept) : NULL;
     if (g->items && g->outcomes && g->words && (g->kept || !kept))
         return 1;
-    vmafgpu__sentence(reason, size, "no host memory for pairs on their way");
+    vmafgpu__message(reason, size, "no host memory for pairs on their way");
     return 0;
 }
 
@@ -26075,15 +26075,15 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
 
 /* Frames that are `room` bytes apart, the distorted one last, where no row begins at a multiple of 16 bytes: the GPU has to copy that
  * one first. Without a pitch they are RGB. */
-static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t room, size_t pitch, vmafgpu_memory_kind memory,
+static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch, vmafgpu_memory_kind memory,
                                  vmafgpu_frame *frames) {
     const int history = t->gpu->history;
     for (int i = 0; i < history + 2; i++) {
-        frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i > history ? 6 : 0), (ptrdiff_t)pitch);
+        frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * space + (i > history ? 6 : 0), (ptrdiff_t)pitch);
 #ifndef VMAFGPU_NO_PIXELS
         if (!pitch) {
             memset(&frames[i], 0, sizeof frames[i]);
-            frames[i].data[0] = first + (size_t)i * room;
+            frames[i].data[0] = first + (size_t)i * space;
             frames[i].pixels = vmafgpu__test_pixels(t, i > history);
         }
 #endif
@@ -26161,9 +26161,9 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     const vmafgpu__gpu *g = t->gpu;
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__gpu_feature *feature = g->kernels.of[i].feature;
-        const int function = feature && feature->differs ? feature->differs(&g->site, &sums[0], &sums[1]) : -1;
+        const int function = feature && feature->differs ? feature->differs(&g->context, &sums[0], &sums[1]) : -1;
         if (function >= 0)
-            return feature->kernel(&g->site, function);
+            return feature->kernel(&g->context, function);
     }
     for (int i = 0; i < t->extractor_count; i++) {
         const vmafgpu__extractor *e = &t->extractors[i];
@@ -26171,24 +26171,24 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
         if (!e->feature->measure || !memcmp(values[0] + e->values, values[1] + e->values,
                                             sizeof *values[0] * (size_t)e->feature->measure->values))
             continue;
-        while (!e->feature->gpu->kernel(&g->site, function))
+        while (!e->feature->gpu->kernel(&g->context, function))
             function++;
-        return e->feature->gpu->kernel(&g->site, function);
+        return e->feature->gpu->kernel(&g->context, function);
     }
     return NULL;
 }
 
 /* All frames of the test as they lie in host memory. */
-static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t room, size_t pitch) {
+static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t space, size_t pitch) {
     const int count = t->gpu->history + 2;
     for (int i = 0; i < count; i++) {
         const int is_distorted = i == count - 1;
         if (pitch)
             vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch, vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch),
-                               host + (size_t)i * room + (is_distorted ? 6 : 0));
+                               host + (size_t)i * space + (is_distorted ? 6 : 0));
 #ifndef VMAFGPU_NO_PIXELS
         else
-            vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * room);
+            vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * space);
 #endif
     }
 }
@@ -26200,7 +26200,7 @@ static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) 
 }
 
 /* With everything there: scores on both; without a pitch of RGB. */
-static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
+static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch, char *reason,
                               size_t size) {
     vmafgpu__gpu *g = t->gpu;
     const vmafgpu__value *values[2];
@@ -26209,21 +26209,21 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
     values[1] = t->values + t->value_count;
-    vmafgpu__draw_tests(t, host, room, pitch);
+    vmafgpu__draw_tests(t, host, space, pitch);
     vmafgpu__gpu_reset(t);
-    if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)(g->history + 2), g->slots[0].streams[0])) ||
+    if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, space * (size_t)(g->history + 2), g->slots[0].streams[0])) ||
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
         return 0;
     t->measured = t->values;
-    vmafgpu__test_frames(t, (unsigned char *)(uintptr_t)device, room, pitch, VMAFGPU_MEMORY_DEVICE, frames[0]);
-    vmafgpu__test_frames(t, host, room, pitch, VMAFGPU_MEMORY_HOST, frames[1]);
+    vmafgpu__test_frames(t, (unsigned char *)(uintptr_t)device, space, pitch, VMAFGPU_MEMORY_DEVICE, frames[0]);
+    vmafgpu__test_frames(t, host, space, pitch, VMAFGPU_MEMORY_HOST, frames[1]);
     vmafgpu_result on_gpu = vmafgpu__test_score(t, 0, frames[0], &sums[0]);
     if (g->is_dead)
         return 0;
     t->measured += t->value_count;
     const vmafgpu_result on_cpu = vmafgpu__test_score(t, 1, frames[1], &sums[1]);
     if (on_cpu != VMAFGPU_OK) {
-        vmafgpu__sentence(reason, size, "self-test: %.400s", t->error);
+        vmafgpu__message(reason, size, "self-test: %.400s", t->error);
         return 0;
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
@@ -26241,16 +26241,16 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
             return 0;
     }
     if (!wrong && pitch && g->edits)
-        wrong = t->edits_on_gpu->test(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
+        wrong = t->edits_on_gpu->test(t, host, (unsigned char *)(uintptr_t)device, space, pitch);
     if (g->is_dead)
         return 0;
     if (!wrong && t->lacks_memory) {
-        vmafgpu__sentence(reason, size, "no host memory for the self-test");
+        vmafgpu__message(reason, size, "no host memory for the self-test");
         return 0;
     }
     if (wrong) {
-        vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
-                          "or the card is at fault", wrong, g->name, g->driver_name);
+        vmafgpu__message(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
+                         "or the card is at fault", wrong, g->name, g->driver_name);
         return 0;
     }
     return 1;
@@ -26267,9 +26267,9 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
                      vmafgpu__test_plan(t, v, sizes[i][0], sizes[i][1]);
     if (!is_planned)
         (void)vmafgpu__test_plan(t, v, v->config.width, v->config.height);
-    const char *missing = vmafgpu__find_kernels(t, g->site.form);
+    const char *missing = vmafgpu__find_kernels(t, g->context.form);
     if (missing) {
-        vmafgpu__sentence(reason, size, "self-test: the kernel %s is not there", missing);
+        vmafgpu__message(reason, size, "self-test: the kernel %s is not there", missing);
         return 0;
     }
     t->config.gpu.batch = 1 + vmafgpu__looks_back(t);
@@ -26277,17 +26277,17 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         const size_t pitch = (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
         const size_t pixels = t->colours ? (size_t)8 * (size_t)t->config.width * (size_t)t->config.height : 0;
         const size_t planes = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16;
-        const size_t room = (size_t)vmafgpu__round_up(planes > pixels ? planes : pixels, 256);
-        const size_t all = room * (size_t)(g->history + 2);
+        const size_t space = (size_t)vmafgpu__round_up(planes > pixels ? planes : pixels, 256);
+        const size_t all = space * (size_t)(g->history + 2);
         uint64_t device = 0;
         unsigned char *host = (unsigned char *)vmafgpu__take(t, all);
         if (!host)
-            vmafgpu__sentence(reason, size, "no host memory for the self-test");
+            vmafgpu__message(reason, size, "no host memory for the self-test");
         else if (VMAFGPU__GPU_CALL(t, memory_take, (&device, all)))
-            is_good = vmafgpu__test_sums(t, host, device, room, pitch, reason, size);
+            is_good = vmafgpu__test_sums(t, host, device, space, pitch, reason, size);
 #ifndef VMAFGPU_NO_PIXELS
         if (is_good && t->colours)
-            is_good = vmafgpu__test_sums(t, host, device, room, 0, reason, size);
+            is_good = vmafgpu__test_sums(t, host, device, space, 0, reason, size);
 #endif
         if (device)
             error = g->driver.memory_give(device);
@@ -26295,11 +26295,11 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         vmafgpu__cpu_close(t);
     }
     if ((!vmafgpu__gpu_clear(t, 1) || error) && is_good) {
-        vmafgpu__sentence(reason, size, "self-test: the driver does not take back what it gave");
+        vmafgpu__message(reason, size, "self-test: the driver does not take back what it gave");
         is_good = 0;
     }
     if (g->is_dead)
-        vmafgpu__sentence(reason, size, "self-test: %.400s", t->note);
+        vmafgpu__message(reason, size, "self-test: %.400s", t->note);
     return is_good;
 }
 
@@ -26312,11 +26312,11 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         *t = *v;
         memcpy(g, v->gpu, gpu_size);
         (void)vmafgpu__gpu_parts(t, g->vendor, g);
-        g->site.v = t;
-        g->site.doubted = VMAFGPU__SSIM_DOUBTED;
-        g->site.unsettled = VMAFGPU__SSIM_UNSETTLED;
-        g->site.config = &t->config;
-        g->site.plan = &t->plan;
+        g->context.v = t;
+        g->context.uncertain = VMAFGPU__SSIM_TESTED_UNCERTAIN;
+        g->context.still_uncertain = VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN;
+        g->context.config = &t->config;
+        g->context.plan = &t->plan;
         t->gpu = g;
         t->config.log = NULL;
         t->config.threads = t->config.together = t->config.candidates = t->config.gpu.queue = 1;
@@ -26331,7 +26331,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         is_good = vmafgpu__test_context(t, v, reason, size);
         v->gpu->tested = g->tested;
     } else {
-        vmafgpu__sentence(reason, size, "no host memory for the self-test");
+        vmafgpu__message(reason, size, "no host memory for the self-test");
     }
     if (g) {
         v->lacks_memory |= t->lacks_memory;
@@ -26350,7 +26350,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
 static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
     if (!vmafgpu__atomic_get(&v->is_unwanted))
         return 1;
-    vmafgpu__sentence(reason, size, "the context was closed before the GPU was open");
+    vmafgpu__message(reason, size, "the context was closed before the GPU was open");
     return 0;
 }
 
@@ -26362,11 +26362,11 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     g->has_surfaces = g->vendor->has_surfaces && g->driver.array_create && g->driver.array_destroy && g->driver.surface_create &&
                       g->driver.surface_destroy && (v->colours || v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE);
     if (v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE && !g->has_surfaces) {
-        vmafgpu__sentence(reason, size, "config.gpu.frames is surface, and there are none here");
+        vmafgpu__message(reason, size, "config.gpu.frames is surface, and there are none here");
         return 0;
     }
     if (v->config.gpu.arithmetic)
-        g->site.uses_integers = v->config.gpu.arithmetic == 2;
+        g->context.uses_integers = v->config.gpu.arithmetic == 2;
     return vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__load_kernels(v, g->vendor, reason, size) &&
            vmafgpu__is_wanted_still(v, reason, size) &&
            (v->config.gpu.no_self_test || vmafgpu__self_test(v, reason, size)) &&
@@ -26394,17 +26394,17 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
         error = g->driver.device_count(&count);
     if (error != 0 || count == 0) {
         const char *name = g->vendor->error_name(g, error);
-        vmafgpu__sentence(reason, size, "the driver found no device (%d%s%.60s)", error, name ? ", " : "",
-                          name ? name : "");
+        vmafgpu__message(reason, size, "the driver found no device (%d%s%.60s)", error, name ? ", " : "",
+                         name ? name : "");
         return 0;
     }
     v->gpu_count = count;
     if (v->on_found)
         v->on_found(v);
     if (!c->context && c->device >= count) {
-        vmafgpu__sentence(reason, size, "config.gpu.%s %d, but there %s %d device%s",
-                          c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
-                          count == 1 ? "" : "s");
+        vmafgpu__message(reason, size, "config.gpu.%s %d, but there %s %d device%s",
+                         c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
+                         count == 1 ? "" : "s");
         return 0;
     }
     g->has_device = vmafgpu__is_wanted_still(v, reason, size) && g->vendor->open(v, reason, size);
@@ -26442,9 +26442,9 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     v->gpu = g;
     v->note[0] = '\0';
     g->vendor = vendor;
-    g->site.v = v;
-    g->site.config = &v->config;
-    g->site.plan = &v->plan;
+    g->context.v = v;
+    g->context.config = &v->config;
+    g->context.plan = &v->plan;
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->measure || v->features[i]->gpu->is_planned(&v->plan))
             g->kernels.of[i].feature = v->features[i]->gpu;
@@ -26461,14 +26461,14 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     if (is_ready) {
         v->config.gpu.batch = g->batch;
         v->config.gpu.queue = g->queue;
-        v->config.gpu.arithmetic = g->site.uses_integers ? 2 : 1;
+        v->config.gpu.arithmetic = g->context.uses_integers ? 2 : 1;
         if (v->config.gpu.threads)
             v->config.threads = v->config.gpu.threads;
         v->config.gpu.threads = v->config.threads;
         return VMAFGPU_OK;
     }
     if (!g->is_dead)   /* else the note is written already */
-        vmafgpu__sentence(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
+        vmafgpu__message(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
     vmafgpu__gpu_close(v);
     return VMAFGPU_ERROR_BACKEND;
 }
@@ -26505,8 +26505,8 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
         const char *name = g->vendor->error_name(g, error);
         g->module = NULL;
         log[strcspn(log, "\r\n")] = '\0';
-        vmafgpu__sentence(reason, size, "the driver does not take %.150s: %d (%.60s) %.150s", image->name, error,
-                          name ? name : "", log);
+        vmafgpu__message(reason, size, "the driver does not take %.150s: %d (%.60s) %.150s", image->name, error,
+                         name ? name : "", log);
         return 0;
     }
     for (; found > VMAFGPU__VIF_PLAIN; found--) {
@@ -26517,8 +26517,8 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
     const char *missing = vmafgpu__find_kernels(v, (vmafgpu__vif_form)found);
     if (!missing)
         return 1;
-    vmafgpu__sentence(reason, size, "%.200s has no kernel %s: it belongs to another version of vmafgpu.h", image->name,
-                      missing);
+    vmafgpu__message(reason, size, "%.200s has no kernel %s: it belongs to another version of vmafgpu.h", image->name,
+                     missing);
     (void)g->driver.module_unload(g->module);
     g->module = NULL;
     return 0;
@@ -26571,8 +26571,8 @@ static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     int major = 0, minor = 0, ratio = 0, version = 0;
     const struct { int *value, attribute; } attributes[] = {
-        { &g->site.lanes, LANES }, { &g->site.multiprocessors, MULTIPROCESSORS }, { &major, MAJOR }, { &minor, MINOR },
-        { &ratio, DOUBLE_RATIO }, { &g->site.shared_limit, SHARED_LIMIT }
+        { &g->context.lanes, LANES }, { &g->context.multiprocessors, MULTIPROCESSORS }, { &major, MAJOR }, { &minor, MINOR },
+        { &ratio, DOUBLE_RATIO }, { &g->context.shared_limit, SHARED_LIMIT }
     };
     (void)reason;
     (void)size;
@@ -26583,25 +26583,25 @@ static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
             return 0;
     (void)g->driver.device_name(g->name, (int)sizeof g->name, g->device);
     vmafgpu__cuda_of(g)->capability = major * 10 + minor;
-    vmafgpu__sentence(g->architecture, sizeof g->architecture, "sm_%d%d", major, minor);
+    vmafgpu__message(g->architecture, sizeof g->architecture, "sm_%d%d", major, minor);
     if (!VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
-    vmafgpu__sentence(g->driver_name, sizeof g->driver_name, "CUDA %d.%d, %s", version / 1000, version / 10 % 100,
-                      g->architecture);
-    g->site.uses_integers = ratio > 4;
+    vmafgpu__message(g->driver_name, sizeof g->driver_name, "CUDA %d.%d, %s", version / 1000, version / 10 % 100,
+                     g->architecture);
+    g->context.uses_integers = ratio > 4;
     return 1;
 }
 
 static int vmafgpu__cuda_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch,
-                                   size_t width, size_t height, int is_foreign, void *stream) {
+                                   size_t width, size_t height, int is_on_peer, void *stream) {
     enum { HOST = 1, DEVICE = 2, UNIFIED = 4 };
     vmafgpu__copy_rows rows;
     memset(&rows, 0, sizeof rows);
-    rows.source_kind = is_foreign ? UNIFIED : HOST;
-    rows.source_host = is_foreign ? NULL : from;
-    rows.source_device = is_foreign ? (uint64_t)(uintptr_t)from : 0;
+    rows.source_kind = is_on_peer ? UNIFIED : HOST;
+    rows.source_host = is_on_peer ? NULL : from;
+    rows.source_device = is_on_peer ? (uint64_t)(uintptr_t)from : 0;
     rows.source_pitch = from_pitch;
-    rows.target_kind = is_foreign ? UNIFIED : DEVICE;
+    rows.target_kind = is_on_peer ? UNIFIED : DEVICE;
     rows.target_device = to;
     rows.target_pitch = to_pitch;
     rows.width = width;
@@ -26699,14 +26699,14 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
     if (vmafgpu__is_machine_code(image))
         return vmafgpu__load_module(v, image, VMAFGPU__VIF_MATRIX, 2, options, values, log, reason, size);
     if (!vmafgpu__is_whole_text(image)) {
-        vmafgpu__sentence(reason, size, "%.200s is no image of vmafgpu's kernels, or is cut off", image->name);
+        vmafgpu__message(reason, size, "%.200s is no image of vmafgpu's kernels, or is cut off", image->name);
         return 0;
     }
     const long target = vmafgpu__text_target(image);
     const int capability = vmafgpu__cuda_of(v->gpu)->capability;
     if (target > capability) {
-        vmafgpu__sentence(reason, size, "%.200s is for compute capability %ld.%ld and up, the device has %d.%d",
-                          image->name, target / 10, target % 10, capability / 10, capability % 10);
+        vmafgpu__message(reason, size, "%.200s is for compute capability %ld.%ld and up, the device has %d.%d",
+                         image->name, target / 10, target % 10, capability / 10, capability % 10);
         return 0;
     }
     const vmafgpu__vif_form form = target >= MATRIX_CAPABILITY ? VMAFGPU__VIF_MATRIX : VMAFGPU__VIF_PLAIN;
@@ -26769,7 +26769,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     v->gpu->device = v->config.gpu.device;
     if (!v->config.gpu.context)
         return 1;
-    vmafgpu__sentence(reason, size, "config.gpu.context is a CUDA context");
+    vmafgpu__message(reason, size, "config.gpu.context is a CUDA context");
     return 0;
 }
 
@@ -26823,7 +26823,7 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     int version = 0;
     memset(properties, 0, sizeof properties);
     if (is_old && !g->driver.old_properties) {
-        vmafgpu__sentence(reason, size, "the driver library has no hipGetDeviceProperties");
+        vmafgpu__message(reason, size, "the driver library has no hipGetDeviceProperties");
         return 0;
     }
     if (is_old ? !VMAFGPU__GPU_CALL(v, old_properties, (properties, g->device))
@@ -26831,31 +26831,31 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
         return 0;
     const char *architecture = (const char *)properties + layouts[is_old].architecture;
     memcpy(&shared, properties + layouts[is_old].shared, sizeof shared);
-    memcpy(&g->site.lanes, properties + layouts[is_old].lanes, sizeof g->site.lanes);
-    memcpy(&g->site.multiprocessors, properties + layouts[is_old].multiprocessors, sizeof g->site.multiprocessors);
-    g->site.shared_limit = shared < 65536 ? (int)shared : 65536;
-    vmafgpu__sentence(g->name, sizeof g->name, "%.120s", (const char *)properties);
+    memcpy(&g->context.lanes, properties + layouts[is_old].lanes, sizeof g->context.lanes);
+    memcpy(&g->context.multiprocessors, properties + layouts[is_old].multiprocessors, sizeof g->context.multiprocessors);
+    g->context.shared_limit = shared < 65536 ? (int)shared : 65536;
+    vmafgpu__message(g->name, sizeof g->name, "%.120s", (const char *)properties);
     while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
         length++;   /* then come features, as in "gfx90a:sramecc+:xnack-" */
     memcpy(g->architecture, architecture, length);
     if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
-    vmafgpu__sentence(g->driver_name, sizeof g->driver_name, "HIP %d.%d.%d, %s", version / 10000000,
-                      version / 100000 % 100, version % 100000, g->architecture);
-    g->site.uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
+    vmafgpu__message(g->driver_name, sizeof g->driver_name, "HIP %d.%d.%d, %s", version / 10000000,
+                     version / 100000 % 100, version % 100000, g->architecture);
+    g->context.uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
     /* Kernels for gfx9 have waves of 64 lanes, all others of 32. */
-    if (!strncmp(g->architecture, "gfx", 3) && g->site.lanes == (g->architecture[3] == '9' ? 64 : 32))
+    if (!strncmp(g->architecture, "gfx", 3) && g->context.lanes == (g->architecture[3] == '9' ? 64 : 32))
         return 1;
-    vmafgpu__sentence(reason, size, "the device is none that there are kernels for: '%s', waves of %d lanes",
-                      g->architecture, g->site.lanes);
+    vmafgpu__message(reason, size, "the device is none that there are kernels for: '%s', waves of %d lanes",
+                     g->architecture, g->context.lanes);
     return 0;
 }
 
 static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch,
-                                  size_t width, size_t height, int is_foreign, void *stream) {
+                                  size_t width, size_t height, int is_on_peer, void *stream) {
     enum { HOST_TO_DEVICE = 1, DEFAULT = 4 };
     return g->driver.copy_2d((void *)(uintptr_t)to, to_pitch, from, from_pitch, width, height,
-                             is_foreign ? DEFAULT : HOST_TO_DEVICE, stream);
+                             is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
 /* The attributes begin with the kind of memory and the device in all versions. */
@@ -26949,7 +26949,7 @@ static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason,
             continue;
         vmafgpu__image taken;
         if (vmafgpu__image_from_memory(v, &taken, image->data + offset, bytes, image->name) != VMAFGPU_OK) {
-            vmafgpu__sentence(reason, size, "%.400s", v->error);
+            vmafgpu__message(reason, size, "%.400s", v->error);
             return 0;
         }
         vmafgpu__give(v, image->data);
@@ -26971,8 +26971,8 @@ static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reas
         image->data = NULL;
         return 1;
     }
-    vmafgpu__sentence(reason, size, "%.200s is neither a code object of vmafgpu's kernels nor a bundle of some, or is "
-                      "cut off", image->name);
+    vmafgpu__message(reason, size, "%.200s is neither a code object of vmafgpu's kernels nor a bundle of some, or is "
+                     "cut off", image->name);
     return 0;
 }
 
@@ -27023,7 +27023,7 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     if (c->backend != VMAFGPU_BACKEND_HIP) {
         v->backend = &vmafgpu__cuda_backend;
         result = v->backend->open(v);
-        vmafgpu__sentence(before, sizeof before, "%.240s; ", v->note);
+        vmafgpu__message(before, sizeof before, "%.240s; ", v->note);
     }
     if (result == VMAFGPU_ERROR_BACKEND && !vmafgpu__atomic_get(&v->is_unwanted) &&
         (c->backend == VMAFGPU_BACKEND_HIP || (c->backend == VMAFGPU_BACKEND_AUTO && !is_cudas))) {
@@ -27031,7 +27031,7 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
         result = v->backend->open(v);
         memcpy(note, v->note, sizeof note);
         if (result == VMAFGPU_ERROR_BACKEND)
-            vmafgpu__sentence(v->note, sizeof v->note, "%s%s", before, note);
+            vmafgpu__message(v->note, sizeof v->note, "%s%s", before, note);
     }
     return result;
 }
@@ -27141,11 +27141,11 @@ static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
     f->name[0] = '\0';
     for (int i = 0; i < (is_same ? 1 : f->count); i++) {
         const size_t used = strlen(f->name);
-        vmafgpu__sentence(f->name + used, sizeof f->name - used, "%s%s", i ? ", " : "", f->units[i].context->gpu->name);
+        vmafgpu__message(f->name + used, sizeof f->name - used, "%s%s", i ? ", " : "", f->units[i].context->gpu->name);
     }
     if (is_same && f->count > 1) {
         const size_t used = strlen(f->name);
-        vmafgpu__sentence(f->name + used, sizeof f->name - used, " x%d", f->count);
+        vmafgpu__message(f->name + used, sizeof f->name - used, " x%d", f->count);
     }
 }
 
@@ -27403,8 +27403,8 @@ static vmafgpu_result vmafgpu__unit_result(vmafgpu *v, const vmafgpu *t, vmafgpu
     return result;
 }
 
-static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__patience patience, vmafgpu__sums *sums) {
-    const vmafgpu_result result = u->context->backend->collect(u->context, patience, sums);
+static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums) {
+    const vmafgpu_result result = u->context->backend->collect(u->context, wait_mode, sums);
     u->collected += result != VMAFGPU_AGAIN;
     return result;
 }
@@ -27421,7 +27421,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
 }
 
 /* Which frames in device memory are on another GPU than the unit's: bits of vmafgpu__job.foreign. */
-static vmafgpu_result vmafgpu__find_foreign(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
+static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
     vmafgpu__gpu *g = t->gpu;
@@ -27430,11 +27430,11 @@ static vmafgpu_result vmafgpu__find_foreign(vmafgpu *v, const vmafgpu *t, vmafgp
         if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_DEVICE)
             continue;
         (void)g->vendor->device_of(g, frames[i]->data[0], &device);
-        const int is_foreign = device != g->device;
-        if (!g->is_plain && (is_foreign || (v->fleet->count > 1 && v->fleet->history)))
+        const int is_on_peer = device != g->device;
+        if (!g->is_plain && (is_on_peer || (v->fleet->count > 1 && v->fleet->history)))
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: GPUs copy frames in device memory from one to the other only "
                                  "if these are bytes at 8 bits, else words with samples in the low bits", v->subject, names[i]);
-        job->foreign |= is_foreign << i;
+        job->peer |= is_on_peer << i;
     }
     return VMAFGPU_OK;
 }
@@ -27448,7 +27448,7 @@ static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
 /* Gives a reference to the unit that has a later run. No hook may leave that out: then it is done without. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d, int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
-    vmafgpu_parallel_for *const hook = u->context->config.parallel_for;
+    vmafgpu_parallel_for *const parallel = u->context->config.parallel_for;
     vmafgpu__job handed;
     memset(&handed, 0, sizeof handed);
     handed.reference = job->reference;
@@ -27459,15 +27459,15 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     handed.history = (int)(position - (d->first - d->handed));
     for (int i = 0; i < 1 + handed.count; i++) {
         const vmafgpu_frame *frame = i ? handed.distorted : handed.reference;
-        handed.foreign |= (frame->memory == VMAFGPU_MEMORY_DEVICE) << i;
-        handed.canonical[i] = vmafgpu__is_converted(from, frame);
+        handed.peer |= (frame->memory == VMAFGPU_MEMORY_DEVICE) << i;
+        handed.packed[i] = vmafgpu__is_converted(from, frame);
     }
     handed.is_trusted = 1;
     if (vmafgpu__unit_submit(v, u, &handed) == VMAFGPU_OK)
         return;
     u->context->config.parallel_for = NULL;
     (void)vmafgpu__unit_submit(v, u, &handed);
-    u->context->config.parallel_for = hook;
+    u->context->config.parallel_for = parallel;
 }
 
 /* Whoever gets the pair or its reference must be. What was handed over before is done with where a slot is free. */
@@ -27491,7 +27491,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
     const int64_t history = own->handed + (position - own->first);
     vmafgpu__job job_there = *job;
     job_there.history = history < 2 ? (int)history : 2;
-    vmafgpu_result result = vmafgpu__find_foreign(v, t, &job_there);
+    vmafgpu_result result = vmafgpu__find_peer(v, t, &job_there);
     if (result == VMAFGPU_OK)
         result = vmafgpu__unit_submit(v, &f->units[own->unit], &job_there);
     if (result != VMAFGPU_OK)
@@ -27510,22 +27510,22 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
     return VMAFGPU_OK;
 }
 
-static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     while (f->oldest + 1 < f->newest && f->collected >= vmafgpu__deal_at(f, f->oldest)->end)
         f->oldest++;
     const vmafgpu__deal *d = vmafgpu__deal_at(f, f->oldest);
     vmafgpu__unit *u = &f->units[d->unit];
     while (u->collected < d->place)
-        if (vmafgpu__unit_collect(u, patience, sums) == VMAFGPU_AGAIN)
+        if (vmafgpu__unit_collect(u, wait_mode, sums) == VMAFGPU_AGAIN)
             return VMAFGPU_AGAIN;
-    const vmafgpu_result result = vmafgpu__unit_collect(u, patience, sums);
+    const vmafgpu_result result = vmafgpu__unit_collect(u, wait_mode, sums);
     f->collected += result != VMAFGPU_AGAIN;
     return vmafgpu__unit_result(v, u->context, result);
 }
 
 /* Waits until what was handed over has arrived: its frames are borrowed like others. */
-static void vmafgpu__fleet_settle(vmafgpu *v) {
+static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
     for (int i = 0; i < f->count; i++) {
@@ -27652,7 +27652,7 @@ static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job,
             t->lending.count = (int)(d->place + (p - d->first) + 1 - u->submitted);
     }
     memcpy(t->subject, v->subject, sizeof t->subject);
-    vmafgpu_result result = vmafgpu__find_foreign(v, t, &job_there);
+    vmafgpu_result result = vmafgpu__find_peer(v, t, &job_there);
     t->measured = v->measured;
     if (result == VMAFGPU_OK)
         result = vmafgpu__unit_result(v, t, t->backend->single(t, &job_there, sums));
@@ -27735,7 +27735,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
         if (result != VMAFGPU_OK && (!is_all || result != VMAFGPU_ERROR_BACKEND))
             return result;
         if (result != VMAFGPU_OK)
-            vmafgpu__sentence(left_out, sizeof left_out, "GPU %d is not used: %.440s", i, v->note);
+            vmafgpu__message(left_out, sizeof left_out, "GPU %d is not used: %.440s", i, v->note);
     }
     if (!f->count)
         return VMAFGPU_ERROR_BACKEND;
@@ -27785,7 +27785,7 @@ static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
 static const vmafgpu__backend_table vmafgpu__fleet_backend = {
     "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_is_free, vmafgpu__fleet_submit,
     vmafgpu__fleet_collect, vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close, VMAFGPU_MEMORY_PINNED,
-    vmafgpu__fleet_released, vmafgpu__fleet_settle, vmafgpu__fleet_keep, vmafgpu__fleet_wait_on_stream, vmafgpu__fleet_owns,
+    vmafgpu__fleet_released, vmafgpu__fleet_finalise, vmafgpu__fleet_keep, vmafgpu__fleet_wait_on_stream, vmafgpu__fleet_owns,
     vmafgpu__fleet_check_frame, vmafgpu__fleet_next_device, vmafgpu__fleet_is_opening, NULL, vmafgpu__fleet_describe
 };
 
@@ -27809,7 +27809,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__PSNR_FEATURE,
     VMAFGPU__FLOAT_PSNR_FEATURES,
     VMAFGPU__SSIM_FEATURES,
-    VMAFGPU__HVS_FEATURE,
+    VMAFGPU__PSNR_HVS_FEATURE,
     VMAFGPU__FLOAT_ADM_FEATURE,
     VMAFGPU__CIEDE_FEATURE,
     VMAFGPU__FLOAT_ANSNR_FEATURE,
@@ -27851,7 +27851,7 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
         if (!is_end && vmafgpu__features[i].left_out_by)
             continue;
         if (last)
-            vmafgpu__sentence(text + used, size - used, "%s%s", !used ? "" : is_end ? " or " : ", ", last);
+            vmafgpu__message(text + used, size - used, "%s%s", !used ? "" : is_end ? " or " : ", ", last);
         used += strlen(text + used);
         last = is_end ? NULL : vmafgpu__features[i].name;
     }
@@ -27990,8 +27990,8 @@ static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
 
 /* The value of a temporal extractor that counts for the frame at that position, which comes next. */
 static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                vmafgpu__course *course) {
-    course->value[course->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
+                                vmafgpu__temporal_state *temporal_state) {
+    temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
 /* The row of a single pair, from its sums. `position` is 1 with a previous reference, else 0; after: sums of the following
@@ -28001,16 +28001,16 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     vmafgpu__finish_pair(v, sums, position, row);
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
-        vmafgpu__course course;
+        vmafgpu__temporal_state temporal_state;
         if (!e->feature->temporal)
             continue;
-        memset(&course, 0, sizeof course);
+        memset(&temporal_state, 0, sizeof temporal_state);
         for (int64_t k = 0; k <= position; k++)
-            vmafgpu__take_value(v, e, sums, k, &course);
+            vmafgpu__take_value(v, e, sums, k, &temporal_state);
         if (after)
-            vmafgpu__take_value(v, e, after, position + 1, &course);
-        while (course.emitted <= position)
-            e->feature->temporal->emit(e, &course, row);
+            vmafgpu__take_value(v, e, after, position + 1, &temporal_state);
+        while (temporal_state.emitted <= position)
+            e->feature->temporal->emit(e, &temporal_state, row);
     }
     vmafgpu__predict(v, v->model_scratch, row);
     row[v->column_count] = (double)VMAFGPU_OK;
@@ -28020,14 +28020,14 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
  * the frames before it has what the clip gives them as it goes on. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
-    vmafgpu__course last;
+    vmafgpu__temporal_state last;
     if (!v->config.live) {
-        t->emit(e, &e->course, row);
+        t->emit(e, &e->temporal_state, row);
         return;
     }
-    while (t->is_ready(e, &e->course, 0))
-        t->emit(e, &e->course, NULL);
-    for (last = e->course; last.emitted < last.count;)
+    while (t->is_ready(e, &e->temporal_state, 0))
+        t->emit(e, &e->temporal_state, NULL);
+    for (last = e->temporal_state; last.emitted < last.count;)
         t->emit(e, &last, row);
 }
 
@@ -28039,7 +28039,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         double *row = wanted ? vmafgpu__row(v, index / v->config.subsample) : NULL;
         for (int i = 0; i < v->extractor_count; i++) {
             const vmafgpu__extractor *e = &v->extractors[i];
-            if (e->feature->temporal && !v->config.live && !e->feature->temporal->is_ready(e, &e->course, ended))
+            if (e->feature->temporal && !v->config.live && !e->feature->temporal->is_ready(e, &e->temporal_state, ended))
                 return;
         }
         for (int i = 0; i < v->extractor_count; i++)
@@ -28076,23 +28076,23 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
 }
 
 /* Takes the sums of the frames that the backend has done with, waiting for those before position `until`. */
-static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patience) {
+static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
         const int64_t position = v->collected, index = position - v->seeded;
-        const vmafgpu_result result = v->backend->collect(v, position < until ? VMAFGPU__WAIT : patience, &sums);
+        const vmafgpu_result result = v->backend->collect(v, position < until ? VMAFGPU__WAIT : wait_mode, &sums);
         if (result == VMAFGPU_AGAIN)
             return;
         if (result != VMAFGPU_OK) {
             memset(&sums, 0, sizeof sums);
-            vmafgpu__sentence(v->failure, sizeof v->failure, "%s %lld: %.440s", index < 0 ? "seed" : "frame",
-                              (long long)(index < 0 ? position : index), v->error);
+            vmafgpu__message(v->failure, sizeof v->failure, "%s %lld: %.440s", index < 0 ? "seed" : "frame",
+                             (long long)(index < 0 ? position : index), v->error);
             v->failed_position = position;
             v->failed_result = result;
         }
         for (int i = 0; i < v->extractor_count; i++)
             if (v->extractors[i].feature->temporal)
-                vmafgpu__take_value(v, &v->extractors[i], &sums, position, &v->extractors[i].course);
+                vmafgpu__take_value(v, &v->extractors[i], &sums, position, &v->extractors[i].temporal_state);
         if (result == VMAFGPU_OK && index >= 0 && index < v->pushed)
             vmafgpu__gather_pair(v);
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
@@ -28235,7 +28235,7 @@ static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *fro
 /* ---- the base's planes ---- */
 
 static vmafgpu__tile vmafgpu__edit_luma(const vmafgpu__cpu *cpu, int frame) {
-    return vmafgpu__tile_of(cpu->landing[frame], (ptrdiff_t)cpu->row_bytes);
+    return vmafgpu__tile_of(cpu->staging_buffer[frame], (ptrdiff_t)cpu->row_bytes);
 }
 
 static vmafgpu__tile vmafgpu__edit_picture(const vmafgpu__cpu *cpu, int scale, int frame) {
@@ -28613,9 +28613,9 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
 }
 
 /* What it takes to predict from changes of the base. */
-static void vmafgpu__edit_settle_smooth(const vmafgpu *v, double *scratch) {
+static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     vmafgpu__edits *x = v->edits;
-    vmafgpu__smooth_settle(&x->smooth, &x->base, -1);
+    vmafgpu__smooth_finalise(&x->smooth, &x->base, -1);
     for (int i = 0; i < x->smooth.inputs; i++)
         x->smooth.input[i].known = x->known[i] >= 0 ? x->row[x->known[i]] : 0;
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
@@ -28632,7 +28632,7 @@ static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, d
     vmafgpu__predict(v, scratch, row);
 }
 
-VMAFGPU__APART static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
+VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
                                  vmafgpu_edit_score *out, double *values) {
     const vmafgpu__edits *x = v->edits;
     const vmafgpu_edit_sums now = vmafgpu__edit_sums_of(x, sums), then = vmafgpu__edit_sums_of(x, &x->base);
@@ -29074,14 +29074,14 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__add_workers(v, v->cpu, &x->base);
     memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
-    vmafgpu__edit_settle_smooth(v, x->editors[0].model_scratch);
+    vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
     if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map.shares) != VMAFGPU_OK)
         vmafgpu__edit_map_task(v, 0);   /* a hook left parts out; the pair is taken all the same */
 }
 
-static vmafgpu_result vmafgpu__edits_settle(vmafgpu *v) {
-    vmafgpu__edit_settle_smooth(v, v->edits->editors[0].model_scratch);
-    return v->edits->on_gpu ? v->edits->on_gpu->settle(v) : VMAFGPU_OK;
+static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
+    vmafgpu__edit_finalise_smooth(v, v->edits->editors[0].model_scratch);
+    return v->edits->on_gpu ? v->edits->on_gpu->finalise(v) : VMAFGPU_OK;
 }
 
 /* Motion to the following frame. */
@@ -29132,7 +29132,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     if (result != VMAFGPU_OK)
         return result;
     vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
-    result = vmafgpu__edits_settle(v);
+    result = vmafgpu__edits_finalise(v);
     v->has_base = result == VMAFGPU_OK;
     return result;
 }
@@ -29150,12 +29150,12 @@ static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, 
 static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
     vmafgpu__edits *x = v->edits;
     int refused = count;   /* the first one */
-    char sentence[VMAFGPU__ERROR_SIZE];
+    char message[VMAFGPU__ERROR_SIZE];
     for (int i = 0; i < count; i++) {
         vmafgpu__edit_blank(v, i, vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]), scores, values);
         if (scores[i].result != VMAFGPU_OK && refused == count) {
             refused = i;
-            memcpy(sentence, v->error, sizeof sentence);
+            memcpy(message, v->error, sizeof message);
         }
     }
     x->edits = edits;
@@ -29174,7 +29174,7 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
             return vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
     if (refused == count)
         return VMAFGPU_OK;
-    memcpy(v->error, sentence, sizeof sentence);
+    memcpy(v->error, message, sizeof message);
     return scores[refused].result;
 }
 
@@ -29197,7 +29197,7 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
     }
     vmafgpu__edit_columns(v, &x->base, e->row, e->model_scratch);
     memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
-    return vmafgpu__edits_settle(v);
+    return vmafgpu__edits_finalise(v);
 }
 
 #endif /* !VMAFGPU_NO_EDITS */
@@ -29224,7 +29224,7 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__MAP_VIF = (int)VMAFGPU__BASE_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__MAP_ADM = (int)VMAFGPU__MAP_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_FINALISE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__MAP_SLOPES,
     VMAFGPU__MAP_SHARES,
     VMAFGPU__EDIT_FUNCTIONS
@@ -29241,7 +29241,7 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
     "vmafgpu_map_vif_0_8", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_1",
     "vmafgpu_map_vif_2", "vmafgpu_map_vif_3",
     "vmafgpu_map_adm_0_8", "vmafgpu_map_adm_0_16", "vmafgpu_map_adm_1", "vmafgpu_map_adm_2", "vmafgpu_map_adm_3",
-    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_shares"
+    "vmafgpu_map_finalise", "vmafgpu_map_slopes", "vmafgpu_map_shares"
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -29253,7 +29253,7 @@ typedef struct vmafgpu__edit_lane {
 
 struct vmafgpu__gpu_edits {
     void    *functions[VMAFGPU__EDIT_FUNCTIONS];
-    size_t   sample_room, scratch_room;    /* of a lane */
+    size_t   sample_space, scratch_space;    /* of a lane */
     int      words;
     uint64_t rows;                         /* sums of ADM's rows */
     uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
@@ -29261,7 +29261,7 @@ struct vmafgpu__gpu_edits {
     uint64_t smooth, coefs, table, vectors;
     int      slot;                         /* that has the base, or the pair that is mapped */
     uint64_t slopes, sums, blocks, shares;    /* of maps, for map_room blocks */
-    int      map_room;
+    int      map_space;
     void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
     void    *scored;                       /* event: what it is made of is there; likewise */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
@@ -29275,7 +29275,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     void **functions = v->gpu->edits->functions;
     for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_SHARES;
+    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     /* What edits change, the base's, and that by blocks. */
@@ -29321,7 +29321,7 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
 }
 
 /* Room for so many of one size, but not much more than `most` bytes. */
-static size_t vmafgpu__edit_room(uint64_t one, uint64_t most) {
+static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
 }
@@ -29354,21 +29354,21 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
     x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
     x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
     x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
-    x->map_room = mapped > least ? mapped : least;
+    x->map_space = mapped > least ? mapped : least;
     x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
-    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_room);
+    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_space);
     x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
     for (int i = 0; i < g->queue; i++) {
         const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
-        g->slots[i].map_landing = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
+        g->slots[i].map_staging = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
     }
     if (!c->edit_size)
         return;
-    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
-    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
-    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
-                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
-    x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_room);
+    x->sample_space = vmafgpu__edit_space(one, 8 << 20);
+    x->scratch_space = vmafgpu__edit_space(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
+    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_space,
+                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_space };
+    x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_space);
     x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
                                                            (size_t)v->plan.adm_variants);
     for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
@@ -29379,7 +29379,7 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
             x->lanes[k].pinned[i] = g->pinned ? g->pinned + at : NULL;
         }
     }
-    g->site.kept_rows = (unsigned char *)(uintptr_t)x->rows;
+    g->context.kept_rows = (unsigned char *)(uintptr_t)x->rows;
 }
 
 static int vmafgpu__gpu_edits_create(vmafgpu *v) {
@@ -29475,15 +29475,15 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
     const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, 0 };
-    const vmafgpu__holding *holding = g->kernels.of;
+    const vmafgpu__feature_device_state *device_state = g->kernels.of;
     vmafgpu__shape shape;
-    while (holding->feature != &vmafgpu__gpu_vif)
-        holding++;
+    while (device_state->feature != &vmafgpu__gpu_vif)
+        device_state++;
     memset(out, 0, sizeof *out);
     out->vif.batch = slot->batch;
     vmafgpu__vif_fill(&out->vif, &shape, &v->plan, variant, scale, VMAFGPU__VIF_PLAIN, block, 1, &layout,
-                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch),
-                      (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL, NULL,
+                      (unsigned char *)(uintptr_t)(slot->scratch + device_state->scratch),
+                      (const unsigned char *)(uintptr_t)(g->kernels.tables + device_state->tables), NULL, NULL,
                       scale == 0 && v->plan.vif_skips_scale_0);
     out->terms = (int32_t *)(uintptr_t)g->edits->terms[scale];
     return shape;
@@ -29493,7 +29493,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
-    vmafgpu__edit_vif_tile(&shape, launch, of_base, scale, columns, rows, v->gpu->site.lanes);
+    vmafgpu__edit_vif_tile(&shape, launch, of_base, scale, columns, rows, v->gpu->context.lanes);
     if (!launch->vif.images_only || (launch->vif.first && !of_base))
         vmafgpu__gpu_launch(v, v->gpu->edits->functions[functions + input], &shape, stream, launch);
 }
@@ -29503,14 +29503,14 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
     const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
-    const vmafgpu__holding *holding = g->kernels.of;
+    const vmafgpu__feature_device_state *device_state = g->kernels.of;
     vmafgpu__shape shape;
-    while (holding->feature != &vmafgpu__gpu_adm)
-        holding++;
+    while (device_state->feature != &vmafgpu__gpu_adm)
+        device_state++;
     memset(out, 0, sizeof *out);
     out->adm.batch = slot->batch;
     vmafgpu__adm_fill(&out->adm, &shape, &v->plan, variant, scale, &layout,
-                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch), g->site.lanes);
+                      (unsigned char *)(uintptr_t)(slot->scratch + device_state->scratch), g->context.lanes);
     out->rows = (const int64_t *)(uintptr_t)(g->edits->rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
     out->cubes = (int64_t *)(uintptr_t)(g->edits->cubes[scale] +
                                         (uint64_t)variant * 2 * VMAFGPU__BANDS * (uint64_t)out->adm.geometry.w *
@@ -29540,8 +29540,8 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
-    launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
-    shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.count * launch.strips, VMAFGPU__ADM_THREADS / g->site.lanes);
+    launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->context.lanes - 2);
+    shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.count * launch.strips, VMAFGPU__ADM_THREADS / g->context.lanes);
     shape.grid[2] = map ? 2 : 1;
     vmafgpu__gpu_launch(v, g->edits->functions[functions + input], &shape, stream, &launch);
 }
@@ -29559,7 +29559,7 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
 }
 
 /* All of them, of a base. */
-static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
+static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
     void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits->lanes[0]);
     vmafgpu__gpu_enter(v);
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -29620,11 +29620,11 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
     const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
-    const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
+    const vmafgpu__shape finalise = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
     const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_size, 0, blocks);
     void *stream = slot->streams[0];
-    vmafgpu__map_settle_launch base;
+    vmafgpu__map_finalise_launch base;
     vmafgpu__map_slope_launch of;
     base.smooth = (vmafgpu__smooth *)(uintptr_t)x->smooth;
     base.sums = slot->batch.sums;
@@ -29643,7 +29643,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
     vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
     vmafgpu__map_adm(v, &map, slot->streams[1]);
-    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SETTLE], &settle, stream, &base);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_FINALISE], &finalise, stream, &base);
     vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
     vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
     for (int i = 1; i < VMAFGPU__STREAMS; i++) {
@@ -29652,7 +29652,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     }
     vmafgpu__map_finish(v, &map, 0, is_there ? (uint64_t)(uintptr_t)slot->map.shares : x->shares, stream);
     if (!is_there)
-        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_landing, x->shares, sizeof *slot->map_landing * (size_t)blocks, stream));
+        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_staging, x->shares, sizeof *slot->map_staging * (size_t)blocks, stream));
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
@@ -29666,7 +29666,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     (void)vmafgpu__edits_slopes(v, v->edits->slopes);
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
     for (int first = 0, count; first < all && !g->is_dead; first += count) {
-        count = all - first < x->map_room ? all - first : x->map_room;
+        count = all - first < x->map_space ? all - first : x->map_space;
         const vmafgpu__map_blocks map = vmafgpu__map_of(v, size, first, count);
         vmafgpu__clear_map(v, &map, stream);
         vmafgpu__map_vif(v, &map, 0, VMAFGPU__SCALES, stream);
@@ -29754,7 +29754,7 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
         const int width = e->width > size[0] ? e->width : size[0], height = e->height > size[1] ? e->height : size[1];
         if (width != size[0] || height != size[1])
             scratch = vmafgpu__edit_scratch_of(width, height, &unused);
-        if (used + all > g->edits->sample_room || scratch * (uint64_t)(lane->count + 1) > g->edits->scratch_room)
+        if (used + all > g->edits->sample_space || scratch * (uint64_t)(lane->count + 1) > g->edits->scratch_space)
             break;
         vmafgpu__gpu_edit *to = &out[lane->count];
         size[0] = width;
@@ -29822,7 +29822,7 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
             vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
             rows = rows / 2 + 2;
             launch.edits = batch;
-            vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2, g->site.lanes);
+            vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2, g->context.lanes);
             vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)], &shape, stream,
                                 &launch);
         }
@@ -30013,7 +30013,7 @@ typedef struct vmafgpu__edits_tested {
 } vmafgpu__edits_tested;
 
 /* Makes a pair the base, the distorted frame behind the reference, and asks. */
-static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t room, size_t pitch, vmafgpu__edits_tested *out) {
+static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch, vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
     vmafgpu_edit edit;
     vmafgpu__job job;
@@ -30024,7 +30024,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         return result;
     memset(&job, 0, sizeof job);
     for (int i = 0; i < 2; i++) {
-        frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i ? 6 : 0), (ptrdiff_t)pitch);
+        frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * space + (i ? 6 : 0), (ptrdiff_t)pitch);
         frames[i].memory = on_gpu ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
     }
     job.detached = job.count = 1;
@@ -30039,7 +30039,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     else
         t->gpu->edits->slot = t->gpu->next_slot;
     if (result == VMAFGPU_OK && (size || !on_gpu))   /* maps alone settle it on the device */
-        result = vmafgpu__edits_settle(t);
+        result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
     edit.y = t->config.height / 3;
@@ -30056,7 +30056,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     if (result != VMAFGPU_OK || !t->config.map_size)
         return result;
     if (!on_gpu) {
-        vmafgpu__smooth_settle(&t->edits->smooth, &t->edits->base, 0);
+        vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, 0);
         return vmafgpu__edits_map(t, t->config.map_size, NULL, out->shares);
     }
     vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
@@ -30064,7 +30064,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     slot->map.memory = VMAFGPU_MEMORY_HOST;
     vmafgpu__launch_map(t, slot);
     (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
-    memcpy(out->shares, slot->map_landing, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
+    memcpy(out->shares, slot->map_staging, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
     return VMAFGPU_OK;
 }
 
@@ -30090,8 +30090,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
 }
 
 /* An edit and maps of the test's last pair, by the GPU and by the CPU, whose planes are there. The kernel that is wrong, or NULL. */
-static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch) {
-    const size_t at = (size_t)t->gpu->history * room, shares = (size_t)vmafgpu__map_count(&t->config);
+static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch) {
+    const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
     const size_t blocks = t->config.edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
                                                          vmafgpu__divide_up(t->config.height, VMAFGPU__TEST_BLOCK)) : 0;
     const size_t size = (sizeof(vmafgpu_block) * blocks + sizeof(float) * (shares + 2)) / 8 * 8;
@@ -30112,7 +30112,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         v->gpu = i ? NULL : t->gpu;
         v->edits_on_gpu = i ? NULL : t->edits_on_gpu;
         v->backend = i ? &vmafgpu__cpu_backend : t->backend;
-        result[i] = vmafgpu__ask_edits(v, (i ? host : device) + at, room, pitch, &tested[i]);
+        result[i] = vmafgpu__ask_edits(v, (i ? host : device) + at, space, pitch, &tested[i]);
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
         t->cpu = other->cpu;
@@ -30134,7 +30134,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
 static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
     sizeof(vmafgpu__gpu_edits), vmafgpu__list_edit_kernels, vmafgpu__gpu_edits_lay_out, vmafgpu__gpu_edits_create,
     vmafgpu__gpu_edits_destroy, vmafgpu__launch_map, vmafgpu__test_edits, vmafgpu__gpu_edits_carve, vmafgpu__gpu_edits_open,
-    vmafgpu__edits_alone, vmafgpu__gpu_edits_begun, vmafgpu__edits_settle_gpu, vmafgpu__edits_try_gpu, vmafgpu__edits_commit_gpu,
+    vmafgpu__edits_alone, vmafgpu__gpu_edits_begun, vmafgpu__edits_finalise_gpu, vmafgpu__edits_try_gpu, vmafgpu__edits_commit_gpu,
     vmafgpu__edits_map_gpu
 };
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
@@ -30682,7 +30682,7 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
  * ================================================================================================ */
 static void vmafgpu__clear_clip(vmafgpu *v) {
     v->has_base = 0;
-    v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = v->told_reusable = 0;
+    v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = v->last_reported_reusable = 0;
     for (int i = 0; i < v->extractor_count; i++)
         memset(&v->extractors[i].whole_clip, 0, sizeof v->extractors[i].whole_clip);
     v->flushed = 0;
@@ -30730,11 +30730,11 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
     const char *lacks = c->map_size ? vmafgpu__map_lacks(v) : NULL;
     if (lacks) {
-        vmafgpu__sentence(v->note, sizeof v->note, "maps (config.map_size) %s are made by the CPU only", lacks);
+        vmafgpu__message(v->note, sizeof v->note, "maps (config.map_size) %s are made by the CPU only", lacks);
         return 1;
     }
     if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames < VMAFGPU_MEMORY_DEVICE))) {
-        vmafgpu__sentence(v->note, sizeof v->note, c->gpu.device_count ? "edits (config.edit_size) are made by one GPU, not several"
+        vmafgpu__message(v->note, sizeof v->note, c->gpu.device_count ? "edits (config.edit_size) are made by one GPU, not several"
                                                    : "edits (config.edit_size) are for the CPU unless config.backend names a GPU");
         return 1;
     }
@@ -30742,10 +30742,10 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const char *lacking = vmafgpu__has_no_kernels(v, e);
         if (lacking)
-            vmafgpu__sentence(v->note, sizeof v->note, "the feature %s%s%s is measured by the CPU only", e->feature->name,
-                              lacking[0] ? " with " : "", lacking);
+            vmafgpu__message(v->note, sizeof v->note, "the feature %s%s%s is measured by the CPU only", e->feature->name,
+                             lacking[0] ? " with " : "", lacking);
         else if (e->given_text)
-            vmafgpu__sentence(v->note, sizeof v->note, "the heat maps of cambi are made by the CPU only");
+            vmafgpu__message(v->note, sizeof v->note, "the heat maps of cambi are made by the CPU only");
         else
             continue;
         return 1;
@@ -30757,7 +30757,7 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
  * none can be used. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
-    vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
+    vmafgpu__message(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
@@ -30839,9 +30839,9 @@ static vmafgpu_result vmafgpu__none_submit(vmafgpu *v, const vmafgpu__job *job) 
     return vmafgpu__none_lend(v, 0, NULL);
 }
 
-static vmafgpu_result vmafgpu__none_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+static vmafgpu_result vmafgpu__none_collect(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums) {
     (void)v;
-    (void)patience;
+    (void)wait_mode;
     (void)sums;
     return VMAFGPU_AGAIN;
 }
@@ -30885,7 +30885,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 }, { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 }, { 96, 96 }, { 48, 48 } };
     const vmafgpu_config whole = v->config;
-    char sentence[VMAFGPU__ERROR_SIZE] = "";
+    char message[VMAFGPU__ERROR_SIZE] = "";
     vmafgpu_result first = VMAFGPU_OK;
     int is_same = 1;
     v->config.log = NULL;
@@ -30900,14 +30900,14 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
             v->error[0] = '\0';
             return VMAFGPU_OK;
         }
-        is_same = is_same && (i == 0 || !strcmp(sentence, v->error));
+        is_same = is_same && (i == 0 || !strcmp(message, v->error));
         if (i == 0) {
-            memcpy(sentence, v->error, sizeof sentence);
+            memcpy(message, v->error, sizeof message);
             first = result;
         }
     }
     v->config.log = whole.log;
-    return vmafgpu__fail(v, first, "%s%.440s", is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", sentence);
+    return vmafgpu__fail(v, first, "%s%.440s", is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", message);
 }
 
 /* Whether config.colour says enough for what looks at frames, once that is known. */
@@ -31000,8 +31000,8 @@ static void vmafgpu__tell_reusable(vmafgpu *v) {
     if (!v->config.on_reusable || v->is_delivering)
         return;
     const int64_t pairs = vmafgpu__done_with(v);
-    if (pairs > v->told_reusable) {
-        v->told_reusable = pairs;
+    if (pairs > v->last_reported_reusable) {
+        v->last_reported_reusable = pairs;
         v->config.on_reusable(v->config.on_reusable_user, pairs);
     }
 }
@@ -31157,7 +31157,7 @@ static vmafgpu_result vmafgpu__reset(vmafgpu *v) {
     vmafgpu__clear_clip(v);
     v->error[0] = 0;
     for (int i = 0; i < v->extractor_count; i++)
-        memset(&v->extractors[i].course, 0, sizeof v->extractors[i].course);
+        memset(&v->extractors[i].temporal_state, 0, sizeof v->extractors[i].temporal_state);
     memset(v->totals, 0, (size_t)v->column_count * sizeof *v->totals);
     return VMAFGPU_OK;
 }
@@ -31229,7 +31229,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.history = position < 2 ? (int)position : 2;
     const int64_t before = v->backend->needs(v, position, 0);
     if (v->collected < before)
-        vmafgpu__collect(v, waits ? before : 0, waits ? VMAFGPU__GLANCE : VMAFGPU__LOOK);
+        vmafgpu__collect(v, waits ? before : 0, waits ? VMAFGPU__NO_WAIT : VMAFGPU__LOOK);
     if (!waits && (v->collected < before || !v->backend->is_free(v, position)))
         return VMAFGPU_AGAIN;
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
@@ -31240,7 +31240,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
         return result;
     v->lending.count -= v->lending.count > 0;
     ++*count;
-    vmafgpu__collect(v, 0, VMAFGPU__GLANCE);
+    vmafgpu__collect(v, 0, VMAFGPU__NO_WAIT);
     return VMAFGPU_OK;
 }
 
@@ -31277,7 +31277,7 @@ static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgp
     if (result != VMAFGPU_OK)
         return result;
     if (v->collected < before)
-        vmafgpu__collect(v, v->lending.count ? 0 : before, v->lending.count ? VMAFGPU__LOOK : VMAFGPU__GLANCE);
+        vmafgpu__collect(v, v->lending.count ? 0 : before, v->lending.count ? VMAFGPU__LOOK : VMAFGPU__NO_WAIT);
     if (v->collected < before)
         return VMAFGPU_AGAIN;
     v->lending.count++;
@@ -31464,14 +31464,14 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) 
 }
 
 /* All that was collected is done with its frames, besides. */
-static void vmafgpu__settle(vmafgpu *v) {
-    if (v->backend->settle)
-        v->backend->settle(v);
+static void vmafgpu__finalise(vmafgpu *v) {
+    if (v->backend->finalise)
+        v->backend->finalise(v);
 }
 
 static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
     vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
-    vmafgpu__settle(v);
+    vmafgpu__finalise(v);
     v->flushed = 1;
     vmafgpu__advance(v, 1);
     return v->first_failed_frame < 0 ? VMAFGPU_OK : vmafgpu__fail_frame(v, v->first_failed_frame, v->first_failed_result);
@@ -31995,8 +31995,8 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
     const vmafgpu_result result = vmafgpu__position_behind(v, "vmafgpu_wait", pairs, &position);
     if (result != VMAFGPU_OK)
         return result;
-    vmafgpu__collect(v, position, VMAFGPU__GLANCE);
-    vmafgpu__settle(v);
+    vmafgpu__collect(v, position, VMAFGPU__NO_WAIT);
+    vmafgpu__finalise(v);
     /* Of a flushed clip all frames are reusable, so the caller may have freed them, and no later pair needs them. */
     if (v->backend->keep && !v->flushed)
         v->backend->keep(v);
@@ -32083,7 +32083,7 @@ VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context) {
 
 VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result) {
     switch (result) {
-#define VMAFGPU__RESULT_NAME(name, number, sentence) case name: return #name;
+#define VMAFGPU__RESULT_NAME(name, number, message) case name: return #name;
     VMAFGPU_RESULTS(VMAFGPU__RESULT_NAME)
 #undef VMAFGPU__RESULT_NAME
     default: return "unknown";
@@ -32092,9 +32092,9 @@ VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result) {
 
 VMAFGPU_API const char *vmafgpu_result_string(vmafgpu_result result) {
     switch (result) {
-#define VMAFGPU__RESULT_SENTENCE(name, number, sentence) case name: return sentence;
-    VMAFGPU_RESULTS(VMAFGPU__RESULT_SENTENCE)
-#undef VMAFGPU__RESULT_SENTENCE
+#define VMAFGPU__RESULT_MESSAGE(name, number, message) case name: return message;
+    VMAFGPU_RESULTS(VMAFGPU__RESULT_MESSAGE)
+#undef VMAFGPU__RESULT_MESSAGE
     default: return "this is no result of vmafgpu";
     }
 }

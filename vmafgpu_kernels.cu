@@ -1241,7 +1241,7 @@ template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gai
                                                           const int32_t *s2, const int32_t *s12, VifSums *sums) {
     const uint32_t two = opaque(2u);   /* as a literal it would cost an addition */
     uint32_t logs = 0;
-    bool doubt = false, flat = true;
+    bool uncertainty = false, flat = true;
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE;
@@ -1256,12 +1256,12 @@ template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gai
         uint32_t n1, n2;
         const bool is_sure = vif_likely_levels<DOUBLES>(s1[i], s2[i], s12[i], gain, two, &n1, &n2);
         add_where(sums->numerator, vif_term(n1, n2, table), has_term);
-        doubt = doubt || (has_term && !is_sure);
+        uncertainty = uncertainty || (has_term && !is_sure);
         add_where(logs, (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table), has_log);
     }
     sums->logs += vif_log_count<N>(logs);
     sums->denominator += logs;
-    if (doubt)
+    if (uncertainty)
         vif_correct<DOUBLES, N>(gain, table, two, s1, s2, s12, sums);
 }
 
@@ -6430,7 +6430,7 @@ GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, 
 
 template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     enum { ROWS = VMAFGPU__BLUR_ROWS, THREADS = VMAFGPU__BLUR_THREADS, MEANS = 5 };
-    static_assert(MEANS * ROWS * THREADS * 4 == VMAFGPU__FVIF_SHARED, "shared memory");
+    static_assert(MEANS * ROWS * THREADS * 4 == VMAFGPU__FLOAT_VIF_SHARED, "shared memory");
     const uint32_t z = block_z();
     if (!launch.batch.pair[z].distorted)
         return;
@@ -6588,7 +6588,7 @@ GPU_FN FloatPicture motion_picture(const vmafgpu__blur_launch &launch, uint32_t 
 
 GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
     enum { ROWS = VMAFGPU__BLUR_ROWS, THREADS = VMAFGPU__BLUR_THREADS, REACH = VMAFGPU__BLUR_MOTION_REACH };
-    static_assert(2 * ROWS * THREADS * 4 == VMAFGPU__FMOTION_SHARED, "shared memory");
+    static_assert(2 * ROWS * THREADS * 4 == VMAFGPU__FLOAT_MOTION_SHARED, "shared memory");
     const uint32_t z = block_z();
     if (!launch.batch.pair[z].before[0])
         return;
@@ -6650,7 +6650,7 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
 /* The same of smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
-    const int32_t x = (int32_t)(block_x() * VMAFGPU__FMOTION_SMALL_THREADS + thread_index()), y = (int32_t)block_y();
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()), y = (int32_t)block_y();
     if (!launch.batch.pair[z].before[0] || x >= launch.small_width)
         return;
     float pixel[2];
@@ -6673,15 +6673,15 @@ GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
           magnitude(pixel[0] - pixel[1]));
 }
 
-GPU_KERNEL(vmafgpu_float_motion_small, vmafgpu__blur_launch, VMAFGPU__FMOTION_SMALL_THREADS, 4) { float_motion_small(launch); }
+GPU_KERNEL(vmafgpu_float_motion_small, vmafgpu__blur_launch, VMAFGPU__FLOAT_MOTION_SMALL_THREADS, 4) { float_motion_small(launch); }
 
 /* ================================================================================================
  * >>float ansnr                                  smoothed pictures and what they differ by
  * ================================================================================================ */
 GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
-    enum { ROWS = VMAFGPU__FANSNR_ROWS };
+    enum { ROWS = VMAFGPU__FLOAT_ANSNR_ROWS };
     const uint32_t z = block_z();
-    const int32_t x = (int32_t)(block_x() * VMAFGPU__FANSNR_THREADS + thread_index()), y0 = (int32_t)block_y() * ROWS,
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_ANSNR_THREADS + thread_index()), y0 = (int32_t)block_y() * ROWS,
                   width = launch.width, height = launch.height;
     if (!launch.batch.pair[z].distorted || x >= width)
         return;
@@ -6704,7 +6704,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
         }
 #pragma unroll
         for (int i = 0; i < 3; i++) {
-            const float *taps = vmafgpu__ansnr_taps[i];
+            const float *taps = vmafgpu__float_ansnr_taps[i];
             along[i] = taps[0] * d[0] + taps[1] * d[1] + taps[2] * d[2] + taps[1] * d[3] + taps[0] * d[4];
         }
         const float smooth = r[1] + 2 * r[2] + r[3];   /* sums of the reference are exact */
@@ -6733,7 +6733,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FANSNR_THREADS, 4) { float_ansnr(launch); }
+GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREADS, 4) { float_ansnr(launch); }
 
 /* ================================================================================================
  * >>float adm                                    detail lost and added in floats
@@ -6788,7 +6788,7 @@ template <bool CUBES> GPU_FN float float_adm_power(const vmafgpu__float_adm_laun
     return CUBES ? v * v * v : vmafgpu__powf(v, launch.p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-enum { FADM_TILE = VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS };
+enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
 /* A tile's magnitudes, weighted by contrast sensitivity, [original, lost, added][band][pixel], and how much those lost and added
  * mask beside them. */
@@ -6812,33 +6812,33 @@ GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at
 #pragma unroll
     for (int band = 0; band < 3; band++) {
         const float *side = tile.side[which][band] + at;
-        float sum = side[-VMAFGPU__FADM_COLUMNS - 1] + side[-VMAFGPU__FADM_COLUMNS] + side[-VMAFGPU__FADM_COLUMNS + 1] + side[-1];
+        float sum = side[-VMAFGPU__FLOAT_ADM_COLUMNS - 1] + side[-VMAFGPU__FLOAT_ADM_COLUMNS] + side[-VMAFGPU__FLOAT_ADM_COLUMNS + 1] + side[-1];
         sum = (float)((double)sum + 0.0666666701 * (double)tile.size[1 + which][band][at]);
         sum += side[1];
-        sum += side[VMAFGPU__FADM_COLUMNS - 1];
-        sum += side[VMAFGPU__FADM_COLUMNS];
-        sum += side[VMAFGPU__FADM_COLUMNS + 1];
+        sum += side[VMAFGPU__FLOAT_ADM_COLUMNS - 1];
+        sum += side[VMAFGPU__FLOAT_ADM_COLUMNS];
+        sum += side[VMAFGPU__FLOAT_ADM_COLUMNS + 1];
         threshold += sum;
     }
     return threshold;
 }
 
 template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &launch) {
-    static_assert(sizeof(FloatAdmTile) == VMAFGPU__FADM_SHARED, "shared memory");
+    static_assert(sizeof(FloatAdmTile) == VMAFGPU__FLOAT_ADM_SHARED, "shared memory");
     const uint32_t z = block_z();
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     if (!pair.distorted)
         return;
     unsigned char *scratch = launch.scratch + z * launch.scratch_size;
-    const int32_t x0 = (int32_t)block_x() * (VMAFGPU__FADM_COLUMNS - 2) - 1, y0 = (int32_t)block_y() * (VMAFGPU__FADM_ROWS - 2) - 1;
+    const int32_t x0 = (int32_t)block_x() * (VMAFGPU__FLOAT_ADM_COLUMNS - 2) - 1, y0 = (int32_t)block_y() * (VMAFGPU__FLOAT_ADM_ROWS - 2) - 1;
     const int32_t width = launch.width, height = launch.height;
     FloatAdmTile &tile = *(FloatAdmTile *)shared_memory();
     float *terms = (float *)(scratch + launch.terms);
     const uint64_t next_terms = launch.terms_size / 4;
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < FADM_TILE; i += VMAFGPU__FADM_THREADS) {
-        const int32_t column = i % VMAFGPU__FADM_COLUMNS, row = i / VMAFGPU__FADM_COLUMNS, x = x0 + column, y = y0 + row;
-        const bool is_inner = column > 0 && column < VMAFGPU__FADM_COLUMNS - 1 && row > 0 && row < VMAFGPU__FADM_ROWS - 1 &&
+    for (int32_t i = (int32_t)thread_index(); i < FADM_TILE; i += VMAFGPU__FLOAT_ADM_THREADS) {
+        const int32_t column = i % VMAFGPU__FLOAT_ADM_COLUMNS, row = i / VMAFGPU__FLOAT_ADM_COLUMNS, x = x0 + column, y = y0 + row;
+        const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 && row < VMAFGPU__FLOAT_ADM_ROWS - 1 &&
                               x < width && y < height;
         /* Beside the picture lie the bands of pixels inside; further out nobody looks. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
@@ -6873,9 +6873,9 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
     if (!launch.has_bands)
         return;
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < FADM_TILE; i += VMAFGPU__FADM_THREADS) {
-        const int32_t column = i % VMAFGPU__FADM_COLUMNS, row = i / VMAFGPU__FADM_COLUMNS, x = x0 + column, y = y0 + row;
-        if (column == 0 || column == VMAFGPU__FADM_COLUMNS - 1 || row == 0 || row == VMAFGPU__FADM_ROWS - 1 || x < launch.left ||
+    for (int32_t i = (int32_t)thread_index(); i < FADM_TILE; i += VMAFGPU__FLOAT_ADM_THREADS) {
+        const int32_t column = i % VMAFGPU__FLOAT_ADM_COLUMNS, row = i / VMAFGPU__FLOAT_ADM_COLUMNS, x = x0 + column, y = y0 + row;
+        if (column == 0 || column == VMAFGPU__FLOAT_ADM_COLUMNS - 1 || row == 0 || row == VMAFGPU__FLOAT_ADM_ROWS - 1 || x < launch.left ||
             x >= width - launch.left || y < launch.top || y >= height - launch.top)
             continue;
         float *out = terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
@@ -6889,8 +6889,8 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
     }
 }
 
-GPU_KERNEL(vmafgpu_float_adm, vmafgpu__float_adm_launch, VMAFGPU__FADM_THREADS, 3) { float_adm<true>(launch); }
-GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FADM_THREADS, 2) { float_adm<false>(launch); }
+GPU_KERNEL(vmafgpu_float_adm, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_ADM_THREADS, 3) { float_adm<true>(launch); }
+GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_ADM_THREADS, 2) { float_adm<false>(launch); }
 
 /* ================================================================================================
  * >>ssim                                         structural similarity
@@ -7253,8 +7253,8 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
     const double *words = launch.words + (int64_t)z * launch.word_stride;
     if (!launch.batch.pair[z].distorted || (IS_STRIP && !(launch.again >> z & 1)))
         return;
-    const uint32_t doubts = IS_ROUNDED ? load((const uint32_t *)(words + launch.doubts)) >> 4 * launch.at & 15 : 0;
-    if (IS_ROUNDED && !doubts)
+    const uint32_t uncertain_word = IS_ROUNDED ? load((const uint32_t *)(words + launch.uncertain_word)) >> 4 * launch.at & 15 : 0;
+    if (IS_ROUNDED && !uncertain_word)
         return;
     const int32_t blocks = IS_ROUNDED ? VMAFGPU__SSIM_ROUNDED_BLOCKS : 1, first_row = IS_STRIP ? launch.strip : 0,
                   width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = IS_STRIP ? launch.strip_end : scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -7291,7 +7291,7 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
             } else if (IS_ROUNDED) {
 #pragma unroll 1
                 for (int k = 0; k < 4; k++)
-                    if (doubts >> k & 1)
+                    if (uncertain_word >> k & 1)
                         ssim_add_rounded(ssim_rows(launch, scale, z, k) + (is_row ? y : 0), is_row, is_inside,
                                          k == VMAFGPU__SSIM_ALL ? all : k == VMAFGPU__SSIM_L ? l : k == VMAFGPU__SSIM_C ? c : wide);
             } else {
@@ -7342,7 +7342,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
     double *totals = bands + BANDS * SUMS;   /* of all, l, c, s; and whether these are in doubt */
-    uint32_t *doubted = (uint32_t *)(totals + 4);
+    uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
     const int32_t down = scale.blocks / scale.across, deep = (down + BANDS - 1) / BANDS, count = (down + deep - 1) / deep,
@@ -7366,7 +7366,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     }
     block_barrier();
     if (thread < 4)
-        doubted[thread] = 0;
+        uncertain[thread] = 0;
     if (thread < 4 && scale.wanted >> thread & 1) {
         const uint32_t bit = 4 * block_x() + thread;
         const double n = (double)((int64_t)width * height);
@@ -7385,9 +7385,9 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         }
         error = 1.01 * (error + 4096 * ssim_rounding(size) * 2);
         store(words + bit, total);
-        doubted[thread] = ssim_is_doubtful(total - error, total + error, n) || (launch.doubted >> bit & 1);
-        if (doubted[thread])
-            atomic_add((int64_t *)(words + launch.doubts), (int64_t)1 << bit);
+        uncertain[thread] = ssim_is_doubtful(total - error, total + error, n) || (launch.uncertain >> bit & 1);
+        if (uncertain[thread])
+            atomic_add((int64_t *)(words + launch.uncertain_word), (int64_t)1 << bit);
         totals[thread] = total;
     }
     block_barrier();
@@ -7395,7 +7395,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     for (int kind = 0; kind < 4; kind++) {
         vmafgpu__ssim_row *out = ssim_rows(launch, scale, z, kind);
 #pragma unroll 1
-        for (int32_t y = (int32_t)thread; y < height && doubted[kind]; y += VMAFGPU__SSIM_THREADS) {
+        for (int32_t y = (int32_t)thread; y < height && uncertain[kind]; y += VMAFGPU__SSIM_THREADS) {
             const int32_t band = y / rows, high = (band + 1) * rows < height ? rows : height - band * rows;
             const double before = bands[band * SUMS + kind],
                          behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
@@ -7415,7 +7415,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
  * most, and each term has been rounded by half a multiple. Two more multiples are for this arithmetic's own rounding: below
  * 2^(e + 1) each of two additions is off by half of one at most, and the product is exact from e = 16 on, since the row's sum,
  * below 2^15, is no more than 2^51 multiples. */
-GPU_FN void ssim_settle(const vmafgpu__ssim_launch &launch) {
+GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
     const uint32_t z = block_z(), thread = thread_index();
     const vmafgpu__ssim_scale &scale = launch.scale[block_x()];
@@ -7423,7 +7423,7 @@ GPU_FN void ssim_settle(const vmafgpu__ssim_launch &launch) {
         return;
     double *words = launch.words + (int64_t)z * launch.word_stride;
     double *grows = (double *)shared_memory(), *units = grows + THREADS, *slacks = units + THREADS;
-    const uint32_t doubts = peek((const uint32_t *)(words + launch.doubts));
+    const uint32_t uncertain_word = peek((const uint32_t *)(words + launch.uncertain_word));
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
     const double windows = (double)width, n = (double)((int64_t)width * height);
 #pragma unroll 1
@@ -7431,7 +7431,7 @@ GPU_FN void ssim_settle(const vmafgpu__ssim_launch &launch) {
         const uint32_t bit = 4 * block_x() + kind;
         const vmafgpu__ssim_row *rows = ssim_rows(launch, scale, z, (int)kind);
         double low = 0, high = 0;
-        if (!(doubts >> bit & 1))
+        if (!(uncertain_word >> bit & 1))
             continue;
 #pragma unroll 1
         for (int32_t first = 0; first < height; first += THREADS) {
@@ -7455,10 +7455,10 @@ GPU_FN void ssim_settle(const vmafgpu__ssim_launch &launch) {
             }
             block_barrier();
         }
-        if (thread || ssim_is_doubtful(low, high, n) || launch.unsettled >> bit & 1)
+        if (thread || ssim_is_doubtful(low, high, n) || launch.still_uncertain >> bit & 1)
             continue;
         store(words + bit, low);
-        atomic_add((int64_t *)(words + launch.doubts), -((int64_t)1 << bit));
+        atomic_add((int64_t *)(words + launch.uncertain_word), -((int64_t)1 << bit));
     }
 }
 
@@ -7468,7 +7468,7 @@ GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3)
 GPU_KERNEL(vmafgpu_ssim_rounded, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::ROUNDED>(launch); }
 GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::TERMS>(launch); }
 GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
-GPU_KERNEL(vmafgpu_ssim_settle, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_settle(launch); }
+GPU_KERNEL(vmafgpu_ssim_finalise, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_finalise(launch); }
 GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
 
 /* ================================================================================================
@@ -7478,40 +7478,40 @@ GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREAD
  */
 
 /* a * k rounded, in units of 2^s. */
-template <int k, int s> GPU_FN int32_t hvs_part(int32_t a) { return (a * k + (1 << (s - 1))) >> s; }
-GPU_FN int32_t hvs_half(int32_t a) { return a / 2; }
+template <int k, int s> GPU_FN int32_t psnr_hvs_part(int32_t a) { return (a * k + (1 << (s - 1))) >> s; }
+GPU_FN int32_t psnr_hvs_half(int32_t a) { return a / 2; }
 
 /* Daala's transform of eight values that are STEP apart. */
-template <int STEP> GPU_FN void hvs_eight(int32_t *x) {
-    const int32_t d07 = x[0] - x[7 * STEP], h07 = hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP], h16 = hvs_half(e1),
-                  d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP], e2 = x[2 * STEP] - hvs_half(d25),
-                  e3 = x[3 * STEP] + x[4 * STEP], h34 = hvs_half(e3), d34 = h34 - x[4 * STEP];
+template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
+    const int32_t d07 = x[0] - x[7 * STEP], h07 = psnr_hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP], h16 = psnr_hvs_half(e1),
+                  d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP], e2 = x[2 * STEP] - psnr_hvs_half(d25),
+                  e3 = x[3 * STEP] + x[4 * STEP], h34 = psnr_hvs_half(e3), d34 = h34 - x[4 * STEP];
     int32_t p0 = e0 + h34, p6 = p0 - e3, p2 = h16 - e2, p4 = p2 - e1, t1 = d07, t3 = d25, t5 = d16, t7 = d34;
-    p0 -= hvs_part<13573, 15>(p4);
-    p4 += hvs_part<11585, 14>(p0);
-    p0 -= hvs_part<13573, 15>(p4);
-    p6 -= hvs_part<21895, 15>(p2);
-    p2 += hvs_part<15137, 14>(p6);
-    p6 -= hvs_part<21895, 15>(p2);
-    t3 += hvs_part<19195, 15>(t5);
-    t5 += hvs_part<11585, 14>(t3);
-    t3 -= hvs_part<7489, 13>(t5);
-    t7 = hvs_half(t5) - t7;
+    p0 -= psnr_hvs_part<13573, 15>(p4);
+    p4 += psnr_hvs_part<11585, 14>(p0);
+    p0 -= psnr_hvs_part<13573, 15>(p4);
+    p6 -= psnr_hvs_part<21895, 15>(p2);
+    p2 += psnr_hvs_part<15137, 14>(p6);
+    p6 -= psnr_hvs_part<21895, 15>(p2);
+    t3 += psnr_hvs_part<19195, 15>(t5);
+    t5 += psnr_hvs_part<11585, 14>(t3);
+    t3 -= psnr_hvs_part<7489, 13>(t5);
+    t7 = psnr_hvs_half(t5) - t7;
     t5 -= t7;
     t3 = h07 - t3;
     t1 -= t3;
-    t7 += hvs_part<3227, 15>(t1);
-    t1 -= hvs_part<6393, 15>(t7);
-    t7 += hvs_part<3227, 15>(t1);
-    t5 += hvs_part<2485, 13>(t3);
-    t3 -= hvs_part<18205, 15>(t5);
-    t5 += hvs_part<2485, 13>(t3);
+    t7 += psnr_hvs_part<3227, 15>(t1);
+    t1 -= psnr_hvs_part<6393, 15>(t7);
+    t7 += psnr_hvs_part<3227, 15>(t1);
+    t5 += psnr_hvs_part<2485, 13>(t3);
+    t3 -= psnr_hvs_part<18205, 15>(t5);
+    t5 += psnr_hvs_part<2485, 13>(t3);
     x[0] = p0, x[STEP] = t1, x[2 * STEP] = p2, x[3 * STEP] = t3, x[4 * STEP] = p4, x[5 * STEP] = t5, x[6 * STEP] = p6,
     x[7 * STEP] = t7;
 }
 
 /* How uneven a block is: the variances of its quadrants, as a part of its own. */
-GPU_FN float hvs_unevenness(const int32_t (&v)[64]) {
+GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
 #pragma unroll
@@ -7533,13 +7533,13 @@ GPU_FN float hvs_unevenness(const int32_t (&v)[64]) {
     return whole_block > 0 ? quotient(quarters, whole_block) : whole_block;
 }
 
-GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
-    static_assert(VMAFGPU__HVS_THREADS * 64 * 4 == VMAFGPU__HVS_SHARED, "shared memory");
+GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
+    static_assert(VMAFGPU__PSNR_HVS_THREADS * 64 * 4 == VMAFGPU__PSNR_HVS_SHARED, "shared memory");
     const uint32_t z = block_z(), thread = thread_index();
-    const int32_t n = (int32_t)(block_x() * VMAFGPU__HVS_THREADS + thread);
+    const int32_t n = (int32_t)(block_x() * VMAFGPU__PSNR_HVS_THREADS + thread);
     if (!launch.pair[z].plane[1] || n >= launch.blocks)
         return;
-    const int64_t x = n % launch.along * VMAFGPU__HVS_STEP, y = n / launch.along * VMAFGPU__HVS_STEP;
+    const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
     int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients, THREADS apart: nobody else's */
     const float *mask = launch.mask + (launch.step >> 30);   /* + 0: so that not all of it is kept in registers, of which some spill */
     float activity = 0;
@@ -7549,20 +7549,20 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
         if (f)
 #pragma unroll
             for (int i = 0; i < 64; i++)
-                reference[i * VMAFGPU__HVS_THREADS] = v[i];
+                reference[i * VMAFGPU__PSNR_HVS_THREADS] = v[i];
         const uint8_t *block = (const uint8_t *)launch.pair[z].plane[f] + y * launch.pair[z].pitch[f] + x * launch.step;
 #pragma unroll
         for (int i = 0; i < 64; i++)
             v[i] = (int32_t)(load_sample(block + i / 8 * launch.pair[z].pitch[f] + i % 8 * launch.step, 0, launch.bytes) >>
                              launch.shift);
-        const float unevenness = hvs_unevenness(v);
+        const float unevenness = psnr_hvs_unevenness(v);
         float sum = 0;
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            hvs_eight<8>(v + i);
+            psnr_hvs_eight<8>(v + i);
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            hvs_eight<1>(v + 8 * i);
+            psnr_hvs_eight<1>(v + 8 * i);
 #pragma unroll
         for (int i = 1; i < 64; i++)
             sum += (float)(v[i] * v[i]) * mask[i];
@@ -7572,7 +7572,7 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
     float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.terms) + n;
 #pragma unroll
     for (int k = 0; k < 64; k++) {
-        const int32_t difference = reference[k * VMAFGPU__HVS_THREADS] - v[k];
+        const int32_t difference = reference[k * VMAFGPU__PSNR_HVS_THREADS] - v[k];
         float error = (float)(difference < 0 ? -difference : difference);
         if (k > 0) {
             const float threshold = quotient(activity, launch.mask[k]);
@@ -7584,8 +7584,8 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 2) { hvs(launch); }
-GPU_KERNEL(vmafgpu_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<FloatSum, false, float>(launch); }
+GPU_KERNEL(vmafgpu_psnr_hvs, vmafgpu__psnr_hvs_launch, VMAFGPU__PSNR_HVS_THREADS, 2) { psnr_hvs(launch); }
+GPU_KERNEL(vmafgpu_psnr_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<FloatSum, false, float>(launch); }
 
 /* ================================================================================================
  * >>ciede                                        how far colours are apart
@@ -7600,29 +7600,29 @@ GPU_FN double ciede_channel(double c) {
     return vmafgpu__ciede_straight(c, s, square, vmafgpu__ciede_fifth_root(float_bits((uint32_t)bits), (float)square));
 }
 
-GPU_FN float ciede_root(double x, float &doubt) {
+GPU_FN float ciede_root(double x, float &uncertainty) {
     const double z = x > .005 ? x : .005;
     const int32_t bits = vmafgpu__ciede_guess((int32_t)bits_of((float)z), -1.f / 3);
-    return vmafgpu__ciede_root_of(x, z, vmafgpu__ciede_cube_root(float_bits((uint32_t)bits), (float)z), &doubt);
+    return vmafgpu__ciede_root_of(x, z, vmafgpu__ciede_cube_root(float_bits((uint32_t)bits), (float)z), &uncertainty);
 }
 
 struct CiedeColour { float l, a, b; };
 
-GPU_FN CiedeColour ciede_lab(const vmafgpu__ciede_scale &scale, const uint32_t (&sample)[3], float &doubt) {
+GPU_FN CiedeColour ciede_lab(const vmafgpu__ciede_scale &scale, const uint32_t (&sample)[3], float &uncertainty) {
     CiedeColour out;
     double r, g, b, x, y, z;
     vmafgpu__ciede_primaries(&scale, (int32_t)sample[0], (int32_t)sample[1], (int32_t)sample[2], &r, &g, &b);
     vmafgpu__ciede_stimulus(ciede_channel(r), ciede_channel(g), ciede_channel(b), &x, &y, &z);
-    vmafgpu__ciede_colour(ciede_root(x, doubt), ciede_root(y, doubt), ciede_root(z, doubt), &out.l, &out.a, &out.b);
+    vmafgpu__ciede_colour(ciede_root(x, uncertainty), ciede_root(y, uncertainty), ciede_root(z, uncertainty), &out.l, &out.a, &out.b);
     return out;
 }
 
 GPU_FN float ciede_length(float a, float b) { return (float)square_root(vmafgpu__ciede_square(a, b)); }
 
-GPU_FN float ciede_hue(float b, float a, float &doubt) {
+GPU_FN float ciede_hue(float b, float a, float &uncertainty) {
     float from;
     const double tangent = vmafgpu__ciede_tangent(b, a, &from);
-    return vmafgpu__ciede_angle(b, a, vmafgpu__ciede_arc(tangent, from), &doubt);
+    return vmafgpu__ciede_angle(b, a, vmafgpu__ciede_arc(tangent, from), &uncertainty);
 }
 
 GPU_FN float ciede_power7(float x) {
@@ -7631,24 +7631,24 @@ GPU_FN float ciede_power7(float x) {
     return high > low ? vmafgpu__powf(x, 7, vmafgpu__powf_logs, vmafgpu__powf_roots) : high;
 }
 
-GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float &doubt) {
+GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float &uncertainty) {
     const float c1 = ciede_length(p.a, p.b), c2 = ciede_length(q.a, q.b);
     const double vividness = square_root(vmafgpu__ciede_vividness(c1, c2));
-    const float a1 = vmafgpu__ciede_corrected(p.a, vividness, &doubt), a2 = vmafgpu__ciede_corrected(q.a, vividness, &doubt);
+    const float a1 = vmafgpu__ciede_corrected(p.a, vividness, &uncertainty), a2 = vmafgpu__ciede_corrected(q.a, vividness, &uncertainty);
     const float k1 = ciede_length(a1, p.b), k2 = ciede_length(a2, q.b), k = (k1 + k2) / 2;
-    const float h1 = ciede_hue(p.b, a1, doubt), h2 = ciede_hue(q.b, a2, doubt), e = (p.l + q.l) / 2 - 50;
+    const float h1 = ciede_hue(p.b, a1, uncertainty), h2 = ciede_hue(q.b, a2, uncertainty), e = (p.l + q.l) / 2 - 50;
     const float lq = vmafgpu__ciede_lightness(q.l - p.l, e, square_root(vmafgpu__ciede_under(e))),
                 cq = vmafgpu__ciede_chroma(k2 - k1, k);
     float middle;
     const float turn = vmafgpu__ciede_turn(h1, h2, c1, c2, &middle);
     const double between = square_root((double)(k1 * k2));
-    const float hue = vmafgpu__ciede_settle((2.0 * between) * vmafgpu__ciede_sine((double)turn / 2.0), &doubt);
-    const float hq = vmafgpu__ciede_hue_of(hue, k, vmafgpu__ciede_weight(middle, &doubt));
+    const float hue = vmafgpu__ciede_finalise((2.0 * between) * vmafgpu__ciede_sine((double)turn / 2.0), &uncertainty);
+    const float hq = vmafgpu__ciede_hue_of(hue, k, vmafgpu__ciede_weight(middle, &uncertainty));
     int32_t bits;
     const double part = vmafgpu__ciede_exponential(vmafgpu__ciede_from_blue(middle), &bits);
-    const float bell = vmafgpu__ciede_bell(part, float_bits((uint32_t)bits), &doubt);
+    const float bell = vmafgpu__ciede_bell(part, float_bits((uint32_t)bits), &uncertainty);
     const float k7 = ciede_power7(k), ratio = quotient(k7, k7 + 6103515648.f);
-    return (float)square_root(vmafgpu__ciede_total(lq, cq, hq, bell, square_root((double)ratio), &doubt));
+    return (float)square_root(vmafgpu__ciede_total(lq, cq, hq, bell, square_root((double)ratio), &uncertainty));
 }
 
 /* A sample of chroma of pixel x of row y, as the reference takes it. */
@@ -7673,7 +7673,7 @@ GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], flo
         if (peek(list) == own[0] && peek(list + 1) == own[1] && peek(list + 2) == own[2])
             return float_bits(peek(list + 3));
     const uint32_t at = known + atomic_claim((uint32_t *)(words + VMAFGPU__CIEDE_COUNT));
-    if (at < VMAFGPU__CIEDE_DOUBTS) {
+    if (at < VMAFGPU__CIEDE_UNCERTAIN_ENTRIES) {
         uint64_t *entry = words + VMAFGPU__CIEDE_LIST + 2 * at;
         store(entry, (uint64_t)own[1] << 32 | own[0]);
         store(entry + 1, (uint64_t)bits_of(found) << 32 | own[2]);
@@ -7704,10 +7704,10 @@ GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
             sample[k / 2][1 + k % 2] = ciede_chroma_sample(launch, z, k / 2, k % 2, x, y);
         const uint32_t apart = (sample[0][0] ^ sample[1][0]) | (sample[0][1] ^ sample[1][1]) | (sample[0][2] ^ sample[1][2]);
         if (apart) {
-            float doubt = 0;
-            const CiedeColour p = ciede_lab(launch.scale, sample[0], doubt), q = ciede_lab(launch.scale, sample[1], doubt);
-            difference = ciede_difference(p, q, doubt);
-            if (doubt > 0)
+            float uncertainty = 0;
+            const CiedeColour p = ciede_lab(launch.scale, sample[0], uncertainty), q = ciede_lab(launch.scale, sample[1], uncertainty);
+            difference = ciede_difference(p, q, uncertainty);
+            if (uncertainty > 0)
                 difference = ciede_doubtful((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
         }
     }
@@ -8600,12 +8600,12 @@ GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANG
 
 /* ---- maps: what each sample of the base gives, by blocks ---- */
 
-GPU_FN void map_settle(const vmafgpu__map_settle_launch &launch) {
+GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
     if (thread_index() == 0)
-        vmafgpu__smooth_settle(launch.smooth, launch.sums, launch.history);
+        vmafgpu__smooth_finalise(launch.smooth, launch.sums, launch.history);
 }
 
-GPU_KERNEL(vmafgpu_map_settle, vmafgpu__map_settle_launch, VMAFGPU__MAP_SETTLE_THREADS, 1) { map_settle(launch); }
+GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) { map_finalise(launch); }
 
 /* One block. A thread has a vector at a time, then an input of the model, then one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {

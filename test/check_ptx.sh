@@ -26,7 +26,7 @@ mkdir -p "$work" || exit 1
 . "$(dirname "$0")/codegen/compilers.sh"
 
 # These kernels read what they write themselves, too: by a volatile read, which is no read-only one.
-may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede vmafgpu_ssim_rounded vmafgpu_ssim_settle'
+may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede vmafgpu_ssim_rounded vmafgpu_ssim_finalise'
 
 # ---- PTX ----
 

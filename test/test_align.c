@@ -39,12 +39,12 @@ static void make_film(film *f, const char *what, uint32_t seed) {
     }
 }
 
-static int sign_video(align_signature *out, int room, const char *path) {
+static int sign_video(align_signature *out, int space, const char *path) {
     video v;
     int64_t count = 0;
     align_signature *list = NULL;
     if (video_open(&v, path, NULL, 1) == VIDEO_OK) {
-        list = align_sign_video(&v, 0, room, 1, &count);
+        list = align_sign_video(&v, 0, space, 1, &count);
     }
     for (int i = 0; i < (int)count; i++) {
         out[i] = list[i];
@@ -55,7 +55,7 @@ static int sign_video(align_signature *out, int room, const char *path) {
 }
 
 typedef struct tally {
-    int cases, found, doubted, silent;
+    int cases, found, uncertain, silent;
 } tally;
 
 /* Plants one misalignment in a film, and counts what was made of it. */
@@ -92,7 +92,7 @@ static void plant(const film *f, int kind, tally *t) {
     }
     t->cases++;
     t->found += wrong == 0;
-    t->doubted += wrong > 0 && a.unsure;
+    t->uncertain += wrong > 0 && a.unsure;
     t->silent += wrong > 0 && !a.unsure;
     if (wrong > 0 && !a.unsure) {
         printf("wrong: %s, kind %d, offset %d, at %d and %d (%d): found offset %d, %d wrong, %d events\n", f->name, kind, offset, at, again, freeze, a.offset, wrong, a.event_count);
@@ -161,7 +161,7 @@ int main(void) {
         }
     }
     printf("%d planted: %d found, %d doubted, %d wrong in silence; where little moves %d: %d, %d, %d\n", t.cases, t.found,
-           t.doubted, t.silent, hard.cases, hard.found, hard.doubted, hard.silent);
+           t.uncertain, t.silent, hard.cases, hard.found, hard.uncertain, hard.silent);
     CHECK(t.silent == 0 && hard.silent == 0);
     CHECK(t.found * 1000 >= t.cases * 999);
     test_ambiguous();

@@ -456,16 +456,16 @@ static void test_report_column(void) {
 static void test_names(void) {
     static const struct {
         vmafgpu_result result;
-        const char    *name, *sentence;
+        const char    *name, *message;
     } results[] = {
-#define ROW(name, number, sentence) {name, #name, sentence},
+#define ROW(name, number, message) {name, #name, message},
         VMAFGPU_RESULTS(ROW)
 #undef ROW
     };
     snprintf(test_where, sizeof test_where, "results");
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
         CHECK_STR(vmafgpu_result_name(results[i].result), results[i].name);
-        CHECK_STR(vmafgpu_result_string(results[i].result), results[i].sentence);
+        CHECK_STR(vmafgpu_result_string(results[i].result), results[i].message);
     }
     CHECK(vmafgpu_result_name((vmafgpu_result)77) != NULL);
     CHECK(vmafgpu_result_string((vmafgpu_result)-77) != NULL);

@@ -40,7 +40,7 @@ static scores score_film(const film *f, vmafgpu_config config, int count) {
 
 /* The sentence of open() with a feature, "" if it opens. */
 static const char *refusal(vmafgpu_config config, const char *name, const char *options) {
-    static char sentence[256];
+    static char message[256];
     vmafgpu_feature_config feature;
     vmafgpu *context = NULL;
     memset(&feature, 0, sizeof feature);
@@ -51,11 +51,11 @@ static const char *refusal(vmafgpu_config config, const char *name, const char *
     config.no_model = config.strict_options = 1;
     config.backend = VMAFGPU_BACKEND_CPU;
     const vmafgpu_result result = vmafgpu_open(&context, &config);
-    snprintf(sentence, sizeof sentence, "%.255s", result == VMAFGPU_OK ? "" : vmafgpu_last_error(context));
+    snprintf(message, sizeof message, "%.255s", result == VMAFGPU_OK ? "" : vmafgpu_last_error(context));
     CHECK(result == VMAFGPU_OK || result == VMAFGPU_ERROR_FEATURE);
-    CHECK(result == VMAFGPU_OK || sentence[0]);
+    CHECK(result == VMAFGPU_OK || message[0]);
     vmafgpu_close(context);
-    return sentence;
+    return message;
 }
 
 /* ---- everything at once ---- */
@@ -177,17 +177,17 @@ static const struct {
 
 static void check_option(const film *f, const char *feature, const char *setting) {
     const vmafgpu_config format = film_config(f);
-    const char *sentence, *words = "";
+    const char *message, *words = "";
     snprintf(test_where, sizeof test_where, "%s %s", feature, setting);
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         if (strcmp(refused[i].feature, feature) == 0 && strcmp(refused[i].setting, setting) == 0) {
             words = refused[i].words;
         }
     }
-    sentence = refusal(format, feature, setting);
+    message = refusal(format, feature, setting);
     if (*words) {
-        CHECK_HAS(sentence, words);
-    } else if (CHECK_STR(sentence, "")) {
+        CHECK_HAS(message, words);
+    } else if (CHECK_STR(message, "")) {
         vmafgpu_feature_config wanted;
         vmafgpu_config config = format;
         scores s;
@@ -629,7 +629,7 @@ static void test_noise_variance(void) {
     static const double products[][2] = {{2.0333, 0x1.0aacd2p-14}, {2.7441, 0x1.e5b672p-14}};
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
         snprintf(test_where, sizeof test_where, "vif_sigma_nsq=%g", products[i][0]);
-        CHECK_BITS((double)vmafgpu__fvif_from_noise(products[i][0]), products[i][1]);
+        CHECK_BITS((double)vmafgpu__float_vif_from_noise(products[i][0]), products[i][1]);
     }
 }
 

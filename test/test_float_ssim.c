@@ -359,7 +359,7 @@ static void test_order(void) {
     config.threads = 3;
     snprintf(test_where, sizeof test_where, "order");
     for (int seed = 0; seed < 20; seed++) {
-        vmafgpu__sight pair;
+        vmafgpu__pair_view pair;
         vmafgpu__carver carver;
         vmafgpu__ssim_task *t;
         film_fill_noise(&f, 0, (uint32_t)seed);

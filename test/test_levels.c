@@ -1074,7 +1074,7 @@ static void fill_samples(float (*rows)[FLOAT_PITCH], int count, int kind) {
 }
 
 static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
-    enum { ROWS = VMAFGPU__FLOAT_ROWS, MEANS = VMAFGPU__FVIF_MEANS, MARGIN = VMAFGPU__MARGIN };
+    enum { ROWS = VMAFGPU__FLOAT_ROWS, MEANS = VMAFGPU__FLOAT_VIF_MEANS, MARGIN = VMAFGPU__MARGIN };
     static const int counts[] = {3, 5, 9, 17, 2 * VMAFGPU__FLOAT_REACH + 1};
     static const double variances[] = {2, 0.7, 5};
     const vmafgpu__floats_functions *f = level->floats, *plain = &vmafgpu__floats_level_scalar;

@@ -450,7 +450,7 @@ static void test_planes(void) {
                 v = open_checked(&c);
                 if (v) {
                     const vmafgpu_config *full = vmafgpu_get_config(v);
-                    CHECK_INT(vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, &p.frame, has_chroma && is_even, &own), VMAFGPU_OK);
+                    CHECK_INT(vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, &p.frame, has_chroma && is_even, &own), VMAFGPU_OK);
                     CHECK_INT(own.pixels, VMAFGPU_PIXELS_YUV);
                     for (int plane = 0; plane < (has_chroma && is_even ? 3 : 1); plane++) {
                         for (int y = 0; y < vmafgpu__plane_height(full, plane); y++) {
@@ -833,7 +833,7 @@ static void bench(void) {
                 for (int run = 0; v && run < 10; run++) {
                     for (int with_chroma = 0; with_chroma < 2; with_chroma++) {
                         const double begin = seconds();
-                        vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, &p.frame, with_chroma, &own);
+                        vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, &p.frame, with_chroma, &own);
                         const double took = seconds() - begin;
                         least[with_chroma] = took < least[with_chroma] ? took : least[with_chroma];
                     }

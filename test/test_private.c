@@ -106,8 +106,8 @@ static void collect_number(int64_t value) {
     }
 }
 
-static vmafgpu_result collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
-    vmafgpu_result result = collected_from->collect(v, patience, sums);
+static vmafgpu_result collect(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums) {
+    vmafgpu_result result = collected_from->collect(v, wait_mode, sums);
     for (int i = 0; result == VMAFGPU_OK && i < 2; i++) {
         collect_number(sums->motion[i]);
     }

@@ -177,14 +177,14 @@ typedef struct trespass {
     vmafgpu       *context;
     vmafgpu_frame  frame;
     vmafgpu_result result;
-    char           sentence[256], own[256], before[256];
+    char           message[256], own[256], before[256];
 } trespass;
 
 static void *trespass_now(void *user) {
     trespass *t = (trespass *)user;
     snprintf(t->before, sizeof t->before, "%s", vmafgpu_last_error(NULL));
     t->result = vmafgpu_push(t->context, &t->frame, &t->frame);
-    snprintf(t->sentence, sizeof t->sentence, "%s", vmafgpu_last_error(t->context));
+    snprintf(t->message, sizeof t->message, "%s", vmafgpu_last_error(t->context));
     snprintf(t->own, sizeof t->own, "%s", vmafgpu_last_error(NULL));
     return NULL;
 }
@@ -211,8 +211,8 @@ static void test_trespass(void) {
     t.context = open_checked(&config);
     CHECK_INT(vmafgpu_push(t.context, &t.frame, &t.frame), VMAFGPU_OK);
     CHECK_STR(vmafgpu_result_name(t.result), "VMAFGPU_ERROR_STATE");
-    CHECK_STR(t.sentence, "vmafgpu_push: the context is busy with vmafgpu_push(), on another thread");
-    CHECK_STR(t.own, t.sentence);
+    CHECK_STR(t.message, "vmafgpu_push: the context is busy with vmafgpu_push(), on another thread");
+    CHECK_STR(t.own, t.message);
     CHECK_STR(t.before, ""); /* each thread has its own */
     CHECK_HAS(vmafgpu_last_error(NULL), "vmafgpu_open: context is NULL");
     CHECK_STR(vmafgpu_last_error(t.context), "");

@@ -103,24 +103,24 @@ static void measured(int lanes) {
     print("vmafgpu_float_rows", lanes, (unsigned)lanes, (unsigned)vmafgpu__chain_shared(lanes));
     print("vmafgpu_float_sums", lanes, (unsigned)lanes, VMAFGPU__CHAIN_ROWS * 4);
     for (int i = 0; i < 3; i++)
-        print(smoothing[i], lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FVIF_SHARED);
+        print(smoothing[i], lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FLOAT_VIF_SHARED);
     print("vmafgpu_float_shrink", lanes, VMAFGPU__SHRINK_THREADS, (unsigned)vmafgpu__shrink_shared(VMAFGPU__BLUR_REACH));
-    print("vmafgpu_float_motion", lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FMOTION_SHARED);
+    print("vmafgpu_float_motion", lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FLOAT_MOTION_SHARED);
     print("vmafgpu_float_planes", lanes, VMAFGPU__PLANES_THREADS, 0);
-    print("vmafgpu_float_motion_small", lanes, VMAFGPU__FMOTION_SMALL_THREADS, 0);
-    print("vmafgpu_float_ansnr", lanes, VMAFGPU__FANSNR_THREADS, 0);
-    print("vmafgpu_float_adm", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
-    print("vmafgpu_float_adm_powers", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
+    print("vmafgpu_float_motion_small", lanes, VMAFGPU__FLOAT_MOTION_SMALL_THREADS, 0);
+    print("vmafgpu_float_ansnr", lanes, VMAFGPU__FLOAT_ANSNR_THREADS, 0);
+    print("vmafgpu_float_adm", lanes, VMAFGPU__FLOAT_ADM_THREADS, VMAFGPU__FLOAT_ADM_SHARED);
+    print("vmafgpu_float_adm_powers", lanes, VMAFGPU__FLOAT_ADM_THREADS, VMAFGPU__FLOAT_ADM_SHARED);
     print("vmafgpu_ssim_reduce", lanes, VMAFGPU__SSIM_THREADS, 0);
     print("vmafgpu_ssim_halve", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_HALVE_SHARED);
     print("vmafgpu_ssim_windows", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);
     print("vmafgpu_ssim_means", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
     print("vmafgpu_ssim_rounded", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);
-    print("vmafgpu_ssim_settle", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_SETTLE_SHARED);
+    print("vmafgpu_ssim_finalise", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_FINALISE_SHARED);
     print("vmafgpu_ssim_terms", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);
     print("vmafgpu_ssim_sums", lanes, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
-    print("vmafgpu_hvs", lanes, VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);
-    print("vmafgpu_hvs_sums", lanes, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    print("vmafgpu_psnr_hvs", lanes, VMAFGPU__PSNR_HVS_THREADS, VMAFGPU__PSNR_HVS_SHARED);
+    print("vmafgpu_psnr_hvs_sums", lanes, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
     print("vmafgpu_ciede", lanes, VMAFGPU__CIEDE_THREADS, VMAFGPU__CIEDE_SHARED);
     print("vmafgpu_ordered_sums", lanes, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
 }
@@ -130,7 +130,7 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
     print(vmafgpu__edit_kernels[VMAFGPU__EDIT_PATCH], lanes, VMAFGPU__EDIT_PATCH_THREADS, 0);
     print(vmafgpu__edit_kernels[VMAFGPU__EDIT_CHANGE], lanes, VMAFGPU__EDIT_CHANGE_THREADS,
           (unsigned)vmafgpu__edit_change_shared(VMAFGPU__SMOOTH_EXTRACTORS));
-    print(vmafgpu__edit_kernels[VMAFGPU__MAP_SETTLE], lanes, VMAFGPU__MAP_SETTLE_THREADS, 0);
+    print(vmafgpu__edit_kernels[VMAFGPU__MAP_FINALISE], lanes, VMAFGPU__MAP_FINALISE_THREADS, 0);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SLOPES], lanes, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SHARES], lanes, VMAFGPU__MAP_THREADS, 0);
     for (int depth = 8; depth <= 16; depth += 8)

@@ -849,7 +849,7 @@ static void check_devices_hook(gpu *g) {
 static void check_devices_rules(gpu *g, int threads) {
     static const struct {
         int         devices[2], count;
-        const char *sentence;
+        const char *message;
     } wrong[] = {
         {{0, 0}, 2, "config.gpu.devices[1] is 0 again"}, {{0, -1}, 2, "config.gpu.devices[1] must be 0 or more"},
         {{0, 1}, 17, "config.gpu.device_count"},          {{0, 1}, -2, "config.gpu.device_count"},
@@ -870,7 +870,7 @@ static void check_devices_rules(gpu *g, int threads) {
             config.backend = is_auto ? VMAFGPU_BACKEND_AUTO : config.backend;
             CHECK(vmafgpu_open(&context, &config) < 0);
             if (!is_auto || !g->is_hip || i < 4) {
-                CHECK_HAS(vmafgpu_last_error(context), wrong[i].sentence);
+                CHECK_HAS(vmafgpu_last_error(context), wrong[i].message);
             }
             vmafgpu_close(context);
         }

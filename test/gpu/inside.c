@@ -348,7 +348,7 @@ static void check_planted(gpu *g, const tested *t) {
     }
     CHECK(vmafgpu_self_test_sum(v) != 0);
     CHECK_HAS(vmafgpu_driver_name(v), g->is_hip ? "HIP " : "CUDA ");
-    count = vmafgpu__list_kernels(v, v->gpu->site.form, list);
+    count = vmafgpu__list_kernels(v, v->gpu->context.form, list);
     for (int i = 0; i < count && g->is_simulated; i++) {
         const char *name = list[i].name;
         vmafgpu_config planted = config;
@@ -448,8 +448,8 @@ static void check_in_order(gpu *g, int left, const char *what, int width, int he
     context = open_checked(&config);
     if (context) {
         const vmafgpu__value *words;
-        context->gpu->site.doubted = ~(uint32_t)0;
-        context->gpu->site.unsettled = left == IN_ORDER ? ~(uint32_t)0 : 0;
+        context->gpu->context.uncertain = ~(uint32_t)0;
+        context->gpu->context.still_uncertain = left == IN_ORDER ? ~(uint32_t)0 : 0;
         for (int i = 0; i < f.clip.frames; i++) {
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
         }

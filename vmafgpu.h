@@ -5279,15 +5279,15 @@ enum { VMAFGPU__LEAST_MOST_THREADS = 256 };   /* of a block of a kernel, where t
 enum { VMAFGPU__STREAMS = 3 };            /* of a batch; work of different ones may run side by side */
 
 /* Matrix: products of 16 x 8, NVIDIA's; matrix 16: of 16 x 16, AMD's. */
-typedef enum vmafgpu__vif_form {
-    VMAFGPU__VIF_PLAIN = 0,
-    VMAFGPU__VIF_MATRIX,
-    VMAFGPU__VIF_MATRIX_16,
-    VMAFGPU__VIF_FORMS
-} vmafgpu__vif_form;
+typedef enum vmafgpu__kernel_form {
+    VMAFGPU__FORM_PLAIN = 0,
+    VMAFGPU__FORM_MATRIX,
+    VMAFGPU__FORM_MATRIX_16,
+    VMAFGPU__FORMS
+} vmafgpu__kernel_form;
 
 /* A kernel that an image has if it has the form. */
-static const char *const vmafgpu__form_kernels[VMAFGPU__VIF_FORMS] = {
+static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_plain_3_f64", "vmafgpu_vif_matrix_3_f64", "vmafgpu_vif_matrix16_3_f64"
 };
 
@@ -5301,7 +5301,7 @@ typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan  *plan;
-    vmafgpu__vif_form form;               /* of VIF and motion in the image */
+    vmafgpu__kernel_form form;               /* of VIF and motion in the image */
     int lanes, multiprocessors;
     int shared_limit;                     /* the most that the driver gives a block */
     int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* of a block of each kernel of VIF, as it was compiled; 0: not known */
@@ -6881,6 +6881,7 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
  * >>vif                                          visual information fidelity, in integers
  * ================================================================================================
  * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
+ * With motion it shares the forms of kernels and the tap matrices of >>gpu features; nothing else.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -8504,7 +8505,7 @@ typedef enum vmafgpu__vif_statistic {
 
 /* Inputs: scale 0 with 8, 9..12, 13..16 bits, scales 1, 2, 3. */
 enum { VMAFGPU__VIF_INPUTS = 6 };
-static const char *const vmafgpu__vif_kernels[VMAFGPU__VIF_FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
+static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
     { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
         "vmafgpu_vif_plain_1_f64", "vmafgpu_vif_plain_2_f64", "vmafgpu_vif_plain_3_f64" },
       { "vmafgpu_vif_plain_0_8_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_0_16_int",
@@ -8525,7 +8526,7 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
 
 /* `limit`: the most shared memory that the driver gives a block on this device; `threads`: the most threads of a block of this
  * kernel, 0 if that is not known. */
-static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit,
+static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
                                                         VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
@@ -8533,12 +8534,12 @@ static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int 
     const uint32_t of_warp = is_8 ? VMAFGPU__VIF_WARP_SHARED_8 : VMAFGPU__VIF_WARP_SHARED_16;
     uint32_t warps = most[input];
     vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
-    if (form == VMAFGPU__VIF_MATRIX) {
+    if (form == VMAFGPU__FORM_MATRIX) {
         while (warps > 1 && (VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit || (threads && warps * 32 > threads)))
             warps--;
         block.threads = warps * 32;
         block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
-    } else if (form == VMAFGPU__VIF_MATRIX_16) {
+    } else if (form == VMAFGPU__FORM_MATRIX_16) {
         block.threads = (uint32_t)(lanes == 64 ? VMAFGPU__VIF_WARPS_16_64 * 64 : VMAFGPU__VIF_WARPS_16_32 * 32);
         block.shared = (uint32_t)VMAFGPU__VIF_LOG_TABLE + (uint32_t)VMAFGPU__VIF_16_SHARED;
     }
@@ -8651,7 +8652,7 @@ static size_t vmafgpu__gpu_vif_tables(const vmafgpu__launch_context *context, un
     if (out) {
         uint32_t *matrices = (uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT);
         vmafgpu__vif_log_bytes(out);
-        if (context->form == VMAFGPU__VIF_MATRIX_16)
+        if (context->form == VMAFGPU__FORM_MATRIX_16)
             vmafgpu__vif_16_matrices(matrices, context->lanes);
         else
             vmafgpu__vif_matrices(matrices);
@@ -8670,49 +8671,57 @@ static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
     return gain;
 }
 
-/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device
- * memory of the first pair; `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once
- * (multiprocessors times occupancy); `tables`: those of vmafgpu__gpu_vif_tables; `illegal`, `claimed`: as in the
- * launch; `images_only`: no sums are wanted, only the next scale. */
-static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
-                              int scale, vmafgpu__vif_form form, vmafgpu__block block, int resident,
-                              const vmafgpu__vif_scratch *layout, unsigned char *scratch, const unsigned char *tables,
-                              uint32_t *illegal, uint32_t *claimed, int images_only) {
-    const int next = scale + 1 < VMAFGPU__SCALES ? scale + 1 : scale;
-    out->scratch = scratch;
-    out->scratch_size = layout->size;
+/* One scale of a variant on the GPU. */
+typedef struct vmafgpu__vif_call {
+    const vmafgpu__plan *plan;
+    int                  index, scale;      /* of the variant in the plan; of its scale */
+    vmafgpu__kernel_form    form;
+    vmafgpu__block       block;             /* of vmafgpu__vif_block() */
+    int                  resident;          /* how many blocks the device runs at once: multiprocessors times occupancy */
+    const vmafgpu__vif_scratch *layout;
+    unsigned char       *scratch;           /* device memory of the first pair */
+    const unsigned char *tables;            /* those of vmafgpu__gpu_vif_tables() */
+    uint32_t            *illegal, *claimed; /* as in the launch */
+    int                  images_only;       /* no sums are wanted, only the next scale */
+} vmafgpu__vif_call;
+
+/* Fills the launch, the batch apart, and its shape. */
+static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
+    const int next = call->scale + 1 < VMAFGPU__SCALES ? call->scale + 1 : call->scale;
+    out->scratch = call->scratch;
+    out->scratch_size = call->layout->size;
     for (int f = 0; f < 2; f++) {
-        out->input[f] = layout->image[scale][f];
-        out->output[f] = layout->image[next][f];
+        out->input[f] = call->layout->image[call->scale][f];
+        out->output[f] = call->layout->image[next][f];
     }
-    out->input_pitch = layout->pitch[scale];
-    out->output_pitch = layout->pitch[next];
-    out->width = out->batch.width >> scale;
-    out->height = out->batch.height >> scale;
-    out->log_table = tables;
-    out->fragments = tables + VMAFGPU__VIF_FRAGMENTS_AT +
-                     scale * (form == VMAFGPU__VIF_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
-    out->illegal = illegal;
+    out->input_pitch = call->layout->pitch[call->scale];
+    out->output_pitch = call->layout->pitch[next];
+    out->width = out->batch.width >> call->scale;
+    out->height = out->batch.height >> call->scale;
+    out->log_table = call->tables;
+    out->fragments = call->tables + VMAFGPU__VIF_FRAGMENTS_AT +
+                     call->scale * (call->form == VMAFGPU__FORM_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
+    out->illegal = call->illegal;
     out->illegal_bits = (0xffffu << out->batch.bit_depth & 0xffffu) * 0x10001u;
-    out->gain = vmafgpu__vif_gain_of(plan->vif_gain_limit[index]);
-    out->mean_shift = vmafgpu__vif_mean_shift(scale, out->batch.bit_depth);
-    out->square_shift = vmafgpu__vif_square_shift(scale, out->batch.bit_depth);
+    out->gain = vmafgpu__vif_gain_of(call->plan->vif_gain_limit[call->index]);
+    out->mean_shift = vmafgpu__vif_mean_shift(call->scale, out->batch.bit_depth);
+    out->square_shift = vmafgpu__vif_square_shift(call->scale, out->batch.bit_depth);
     out->mean_half = (int32_t)vmafgpu__half(out->mean_shift);
     out->square_half = (int32_t)vmafgpu__half(out->square_shift);
     out->square_factor = 65536 >> out->square_shift;
-    out->scale = scale;
-    out->variant = index;
-    out->first = index == 0;
-    out->images_only = images_only;
-    out->claimed = claimed;
-    shape->threads = block.threads;
-    shape->shared = block.shared;
+    out->scale = call->scale;
+    out->variant = call->index;
+    out->first = call->index == 0;
+    out->images_only = call->images_only;
+    out->claimed = call->claimed;
+    shape->threads = call->block.threads;
+    shape->shared = call->block.shared;
     shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
     shape->grid[1] = (uint32_t)((out->height + VMAFGPU__VIF_TILE_HEIGHT - 1) / VMAFGPU__VIF_TILE_HEIGHT);
     shape->grid[2] = (uint32_t)out->batch.pairs;
-    if (form != VMAFGPU__VIF_PLAIN) {
+    if (call->form != VMAFGPU__FORM_PLAIN) {
         const int64_t steps = (int64_t)((out->width + 15) / 16) * ((out->height + 15) / 16) * out->batch.pairs;
-        shape->grid[0] = (uint32_t)(steps < resident ? steps : resident);
+        shape->grid[0] = (uint32_t)(steps < call->resident ? steps : call->resident);
         shape->grid[1] = shape->grid[2] = 1;
     }
 }
@@ -8741,6 +8750,14 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
     const vmafgpu__launch_context *context = work->context;
     const vmafgpu__plan *plan = context->plan;
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(context->config->width, context->config->height);
+    vmafgpu__vif_call call;
+    memset(&call, 0, sizeof call);
+    call.plan = plan;
+    call.form = context->form;
+    call.layout = &layout;
+    call.scratch = work->scratch;
+    call.tables = work->tables;
+    call.illegal = work->is_checked ? work->illegal : NULL;
     for (int i = 0; i < plan->vif_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             const int images_only = s == 0 && plan->vif_skips_scale_0;
@@ -8749,9 +8766,13 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
             if (images_only && i > 0)
                 continue;
             launch.batch = *work->batch;
-            vmafgpu__vif_fill(&launch, &shape, plan, i, s, context->form, vmafgpu__gpu_vif_block(context, s), work->resident[s],
-                              &layout, work->scratch, work->tables, work->is_checked ? work->illegal : NULL,
-                              &work->claimed[i * (int)VMAFGPU__SCALES + s], images_only);
+            call.index = i;
+            call.scale = s;
+            call.block = vmafgpu__gpu_vif_block(context, s);
+            call.resident = work->resident[s];
+            call.claimed = &work->claimed[i * (int)VMAFGPU__SCALES + s];
+            call.images_only = images_only;
+            vmafgpu__vif_fill(&call, &launch, &shape);
             vmafgpu__enqueue(work, s, &shape, &launch);
         }
 }
@@ -8802,6 +8823,7 @@ VMAFGPU__COLD_END
  * >>motion                                       how the blurred reference differs from the frames before it, in integers
  * ================================================================================================
  * After libvmaf's integer_motion.c.
+ * With vif it shares the forms of kernels and the tap matrices of >>gpu features; nothing else.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -9287,8 +9309,8 @@ VMAFGPU__COLD
 
 /* Forms are as VIF's; above 12 bits, and on AMD, there is the plain form only. */
 
-static const char *vmafgpu__motion_kernel(vmafgpu__vif_form form, int bit_depth) {
-    static const char *const names[VMAFGPU__VIF_FORMS][3] = {
+static const char *vmafgpu__motion_kernel(vmafgpu__kernel_form form, int bit_depth) {
+    static const char *const names[VMAFGPU__FORMS][3] = {
         { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" },
         { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" },
         { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" }
@@ -9328,8 +9350,8 @@ static void vmafgpu__motion_matrices(uint32_t *out) {
 
 /* Fills the launch of motion, the batch apart, and its shape. */
 static void vmafgpu__motion_fill(vmafgpu__motion_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan,
-                                 vmafgpu__vif_form form, const unsigned char *tables) {
-    const int is_8 = out->batch.bit_depth == 8, is_matrix = form == VMAFGPU__VIF_MATRIX && out->batch.bit_depth <= 12;
+                                 vmafgpu__kernel_form form, const unsigned char *tables) {
+    const int is_8 = out->batch.bit_depth == 8, is_matrix = form == VMAFGPU__FORM_MATRIX && out->batch.bit_depth <= 12;
     int width = VMAFGPU__MOTION_TILE_WIDTH, height = VMAFGPU__MOTION_TILE_HEIGHT;
     out->fragments = tables;
     out->both = plan->motion[0] && plan->motion[1];
@@ -24657,7 +24679,7 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
 }
 
 /* All of them, for an image in which VIF has that form; their number. */
-static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wanted *list) {
+static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
     g->context.form = form;
@@ -24684,7 +24706,7 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
 }
 
 /* Looks up what this context needs in the module; the name of what is missing, or NULL. */
-static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__vif_form form) {
+static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) {
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
     const int count = vmafgpu__list_kernels(v, form, list);
     for (int i = 0; i < count; i++)
@@ -26495,7 +26517,7 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 
 /* Gives an image to the driver and finds the kernels in it. `log`: what its compiler said; `form`: the best one that it may
  * have, the kernels that are there tell. */
-static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__vif_form form,
+static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form,
                                 int option_count, int *options, void **values, char *log, char *reason,
                                 size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -26509,12 +26531,12 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
                          name ? name : "", log);
         return 0;
     }
-    for (; found > VMAFGPU__VIF_PLAIN; found--) {
+    for (; found > VMAFGPU__FORM_PLAIN; found--) {
         void *ignored = NULL;
         if (g->driver.module_function(&ignored, g->module, vmafgpu__form_kernels[found]) == 0)
             break;
     }
-    const char *missing = vmafgpu__find_kernels(v, (vmafgpu__vif_form)found);
+    const char *missing = vmafgpu__find_kernels(v, (vmafgpu__kernel_form)found);
     if (!missing)
         return 1;
     vmafgpu__message(reason, size, "%.200s has no kernel %s: it belongs to another version of vmafgpu.h", image->name,
@@ -26669,7 +26691,7 @@ static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char
 
 /* Leaves the kernels out of PTX that this context does not use: the driver compiles all that it is given, for
  * seconds. */
-static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__vif_form form) {
+static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kernel_form form) {
     static const char start[] = ".visible .entry ";
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
     const int count = vmafgpu__list_kernels(v, form, list);
@@ -26697,7 +26719,7 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
     values[0] = log;
     values[1] = (void *)(uintptr_t)(sizeof log - 1);
     if (vmafgpu__is_machine_code(image))
-        return vmafgpu__load_module(v, image, VMAFGPU__VIF_MATRIX, 2, options, values, log, reason, size);
+        return vmafgpu__load_module(v, image, VMAFGPU__FORM_MATRIX, 2, options, values, log, reason, size);
     if (!vmafgpu__is_whole_text(image)) {
         vmafgpu__message(reason, size, "%.200s is no image of vmafgpu's kernels, or is cut off", image->name);
         return 0;
@@ -26709,7 +26731,7 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
                          image->name, target / 10, target % 10, capability / 10, capability % 10);
         return 0;
     }
-    const vmafgpu__vif_form form = target >= MATRIX_CAPABILITY ? VMAFGPU__VIF_MATRIX : VMAFGPU__VIF_PLAIN;
+    const vmafgpu__kernel_form form = target >= MATRIX_CAPABILITY ? VMAFGPU__FORM_MATRIX : VMAFGPU__FORM_PLAIN;
     vmafgpu__trim_image(v, image, form);
     return vmafgpu__load_module(v, image, form, 2, options, values, log, reason, size);
 }
@@ -26965,7 +26987,7 @@ static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reas
     if (vmafgpu__is_bundle(image) && !vmafgpu__open_bundle(v, image, reason, size))
         return 0;
     if (vmafgpu__is_code_object(image)) {
-        if (!vmafgpu__load_module(v, image, VMAFGPU__VIF_MATRIX_16, 0, NULL, NULL, no_log, reason, size))
+        if (!vmafgpu__load_module(v, image, VMAFGPU__FORM_MATRIX_16, 0, NULL, NULL, no_log, reason, size))
             return 0;
         vmafgpu__hip_of(v->gpu)->image = image->data;
         image->data = NULL;
@@ -29476,15 +29498,24 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
     const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, 0 };
     const vmafgpu__feature_device_state *device_state = g->kernels.of;
+    vmafgpu__vif_call call;
     vmafgpu__shape shape;
     while (device_state->feature != &vmafgpu__gpu_vif)
         device_state++;
     memset(out, 0, sizeof *out);
     out->vif.batch = slot->batch;
-    vmafgpu__vif_fill(&out->vif, &shape, &v->plan, variant, scale, VMAFGPU__VIF_PLAIN, block, 1, &layout,
-                      (unsigned char *)(uintptr_t)(slot->scratch + device_state->scratch),
-                      (const unsigned char *)(uintptr_t)(g->kernels.tables + device_state->tables), NULL, NULL,
-                      scale == 0 && v->plan.vif_skips_scale_0);
+    memset(&call, 0, sizeof call);
+    call.plan = &v->plan;
+    call.index = variant;
+    call.scale = scale;
+    call.form = VMAFGPU__FORM_PLAIN;
+    call.block = block;
+    call.resident = 1;
+    call.layout = &layout;
+    call.scratch = (unsigned char *)(uintptr_t)(slot->scratch + device_state->scratch);
+    call.tables = (const unsigned char *)(uintptr_t)(g->kernels.tables + device_state->tables);
+    call.images_only = scale == 0 && v->plan.vif_skips_scale_0;
+    vmafgpu__vif_fill(&call, &out->vif, &shape);
     out->terms = (int32_t *)(uintptr_t)g->edits->terms[scale];
     return shape;
 }

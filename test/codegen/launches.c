@@ -28,12 +28,12 @@ static void motion(const vmafgpu__plan *plan, int bit_depth, int lanes) {
     vmafgpu__motion_launch launch;
     vmafgpu__shape shape;
     launch.batch = batch_of(bit_depth);
-    vmafgpu__motion_fill(&launch, &shape, plan, VMAFGPU__VIF_PLAIN, NULL);
-    print(vmafgpu__motion_kernel(VMAFGPU__VIF_PLAIN, bit_depth), lanes, shape.threads, shape.shared);
+    vmafgpu__motion_fill(&launch, &shape, plan, VMAFGPU__FORM_PLAIN, NULL);
+    print(vmafgpu__motion_kernel(VMAFGPU__FORM_PLAIN, bit_depth), lanes, shape.threads, shape.shared);
 }
 
 static void vif(int scale, int bit_depth, int lanes) {
-    static const vmafgpu__vif_form forms[] = { VMAFGPU__VIF_PLAIN, VMAFGPU__VIF_MATRIX_16 };
+    static const vmafgpu__kernel_form forms[] = { VMAFGPU__FORM_PLAIN, VMAFGPU__FORM_MATRIX_16 };
     for (int i = 0; i < 2 * VMAFGPU__VIF_STATISTICS; i++) {
         const vmafgpu__block block = vmafgpu__vif_block(forms[i % 2], scale, bit_depth, lanes, MOST_SHARED, 0);
         print(vmafgpu__vif_kernels[forms[i % 2]][i / 2][vmafgpu__vif_input(scale, bit_depth)], lanes, block.threads, block.shared);

@@ -5349,6 +5349,7 @@ typedef struct vmafgpu__gpu_measured {
     /* Of a pair that is done: whether it must be done again, with words that are then as the kernels are to find them. -1: that
      * would not help. NULL: never. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
+    const char *failure;                          /* the message where recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
@@ -5396,13 +5397,12 @@ static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch,
 
 /* ---- sums of squares ---- */
 
-#if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS) || !defined(VMAFGPU_NO_CIEDE)
 static VMAFGPU__UNUSED const char *vmafgpu__squares_kernel(const vmafgpu__launch_context *context, int kernel) {
     (void)context;
     return kernel == 0 ? "vmafgpu_squares" : NULL;
 }
 
-static void vmafgpu__squares_enqueue(const vmafgpu__work *work, vmafgpu__squares kind, int planes) {
+static VMAFGPU__UNUSED void vmafgpu__squares_enqueue(const vmafgpu__work *work, vmafgpu__squares kind, int planes) {
     const vmafgpu_config *c = work->context->config;
     vmafgpu__squares_launch launch;
     vmafgpu__shape shape;
@@ -5425,42 +5425,35 @@ static void vmafgpu__squares_enqueue(const vmafgpu__work *work, vmafgpu__squares
                        VMAFGPU__SQUARES_THREADS, 0);
     vmafgpu__enqueue(work, 0, &shape, &launch);
 }
-#endif
 
 /* ---- chains of additions ---- */
 
-#if !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS)
-
 /* Floats from row to row of a plane of terms. */
-static int32_t vmafgpu__chain_pitch(int columns) {
+static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
 /* Makes room in a pair's scratch, in bytes. */
-static uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
+static VMAFGPU__UNUSED uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
     const uint64_t at = *size;
     *size = vmafgpu__round_up(at + bytes, 256);
     return at;
 }
 
-static uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pitch, int rows) {
+static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pitch, int rows) {
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-#endif
-
-#ifndef VMAFGPU_NO_FLOAT
-
 enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* the last ones of features */
 
-static const char *vmafgpu__chain_kernel(int kernel) {
+static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
            : kernel == VMAFGPU__CHAIN_SUMS_KERNEL ? "vmafgpu_float_sums"
                                                   : NULL;
 }
 
 /* Another plane; `blocks` counts those of the rows. */
-static void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums,
+static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums,
                                int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
     plane->terms = terms;
@@ -5472,7 +5465,7 @@ static void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int 
     *blocks += vmafgpu__divide_up(rows, lanes);
 }
 
-static void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu__work *work, uint64_t scratch_size, uint32_t pairs) {
+static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu__work *work, uint64_t scratch_size, uint32_t pairs) {
     memset(launch, 0, sizeof *launch);
     launch->scratch = work->scratch;
     launch->scratch_size = scratch_size;
@@ -5482,7 +5475,7 @@ static void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu_
 }
 
 /* `kernel`: the first of the two among the feature's. */
-static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
+static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
     const int lanes = work->context->lanes, pairs = work->batch->pairs;
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, blocks, 1, pairs, lanes, vmafgpu__chain_shared(lanes));
@@ -5490,8 +5483,6 @@ static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_l
     vmafgpu__set_shape(&shape, launch->count, 1, pairs, lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
 }
-
-#endif /* !VMAFGPU_NO_FLOAT */
 
 /* ---- tap matrices, as the lanes of a warp hold them (PTX's m16n8k32, operand a): 4 words of each lane ----
  *
@@ -15511,7 +15502,7 @@ static void vmafgpu__gpu_speed_temporal_finalise(const vmafgpu *v, const vmafgpu
 static const vmafgpu__gpu_measured vmafgpu__gpu_speed_temporal_measure = {
     VMAFGPU__SET(words, 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_speed_temporal_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_temporal_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_speed_temporal_finalise),
-    VMAFGPU__SET(recompute, NULL)
+    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed_temporal = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -16171,7 +16162,7 @@ static void vmafgpu__gpu_psnr_finalise(const vmafgpu *v, const vmafgpu__extracto
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = {
     VMAFGPU__SET(words, 3), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_finalise),
-    VMAFGPU__SET(recompute, NULL)
+    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -16504,12 +16495,12 @@ static void vmafgpu__gpu_float_psnr_finalise(const vmafgpu *v, const vmafgpu__ex
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
     VMAFGPU__SET(words, 1 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute)
+    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute), VMAFGPU__SET(failure, NULL)
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
     VMAFGPU__SET(words, 4 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute)
+    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute), VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -17805,12 +17796,13 @@ static void vmafgpu__gpu_ssim_finalise(const vmafgpu *v, const vmafgpu__extracto
 static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
     VMAFGPU__SET(words, 4 + 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute)
+    VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute), VMAFGPU__SET(failure, NULL)
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
     VMAFGPU__SET(words, 4 * VMAFGPU__SSIM_SCALES + 2), VMAFGPU__SET(lacks, NULL),
     VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute)
+    VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute),
+    VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
     VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -18486,7 +18478,7 @@ static void vmafgpu__gpu_psnr_hvs_finalise(const vmafgpu *v, const vmafgpu__extr
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_hvs_measure = {
     VMAFGPU__SET(words, 6), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_psnr_hvs_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_hvs_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_hvs_finalise),
-    VMAFGPU__SET(recompute, NULL)
+    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr_hvs = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -19564,7 +19556,8 @@ static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu_
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_adm_measure = {
     VMAFGPU__SET(words, (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS), VMAFGPU__SET(lacks, vmafgpu__gpu_float_adm_lacks),
     VMAFGPU__SET(scratch, vmafgpu__gpu_float_adm_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_adm_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_float_adm_finalise), VMAFGPU__SET(recompute, NULL)
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_adm_finalise), VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_adm = {
     VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -20590,7 +20583,8 @@ static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, 
 static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
     VMAFGPU__SET(words, VMAFGPU__CIEDE_WORDS + 3), VMAFGPU__SET(lacks, vmafgpu__gpu_ciede_lacks),
     VMAFGPU__SET(scratch, vmafgpu__gpu_ciede_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ciede_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_ciede_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ciede_recompute)
+    VMAFGPU__SET(finalise, vmafgpu__gpu_ciede_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ciede_recompute),
+    VMAFGPU__SET(failure, "too many pixels of ciede are in doubt")
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -20919,7 +20913,7 @@ static void vmafgpu__gpu_float_ansnr_finalise(const vmafgpu *v, const vmafgpu__e
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_ansnr_measure = {
     VMAFGPU__SET(words, 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_ansnr_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_float_ansnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_ansnr_finalise),
-    VMAFGPU__SET(recompute, NULL)
+    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_ansnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -21506,7 +21500,8 @@ static void vmafgpu__gpu_float_motion_finalise(const vmafgpu *v, const vmafgpu__
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_motion_measure = {
     VMAFGPU__SET(words, VMAFGPU__FLOAT_MOTION_SUMS + 3), VMAFGPU__SET(lacks, NULL),
     VMAFGPU__SET(scratch, vmafgpu__gpu_float_motion_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_motion_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_float_motion_finalise), VMAFGPU__SET(recompute, NULL)
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_motion_finalise), VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_motion = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -22322,7 +22317,8 @@ static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu_
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_vif_measure = {
     VMAFGPU__SET(words, 2 * VMAFGPU__SCALES), VMAFGPU__SET(lacks, vmafgpu__gpu_float_vif_lacks),
     VMAFGPU__SET(scratch, vmafgpu__gpu_float_vif_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_vif_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_float_vif_finalise), VMAFGPU__SET(recompute, NULL)
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_vif_finalise), VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(failure, NULL)
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_vif = {
     VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
@@ -24619,7 +24615,7 @@ static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot, co
             (void)VMAFGPU__GPU_CALL(v, stream_wait, (work.stream));
         }
         if (again < 0)
-            vmafgpu__gpu_stop(v, "too many pixels of ciede are in doubt");
+            vmafgpu__gpu_stop(v, measure->failure);
     }
 }
 

@@ -860,7 +860,8 @@ static void check_devices_rules(gpu *g, int threads) {
     scores expected;
     reel r = reel_of_kinds(g, &f, "h"), elsewhere = reel_of_kinds(g, &f, "d");
     vmafgpu *context = NULL;
-    size_t one;
+    vmafgpu_frame lent[2][2];
+    size_t one, host;
     where("the rules of several GPUs, %d threads", threads);
     g->sim.set(SIMULATED_DEVICES, 2);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -892,6 +893,7 @@ static void check_devices_rules(gpu *g, int threads) {
     reel_finish(&r, context, 0);
     check_context(g, context, &expected);
     one = vmafgpu_device_memory(context);
+    host = vmafgpu_memory(context);
     vmafgpu_close(context);
     config.gpu.devices = reverse;
     context = open_checked(&config);
@@ -905,9 +907,16 @@ static void check_devices_rules(gpu *g, int threads) {
     context = open_checked(&config);
     CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, 3);
     CHECK_INT(vmafgpu_device_memory(context), 3 * one);
+    CHECK(vmafgpu_memory(context) > 2 * host);
     CHECK_HAS(vmafgpu_device_name(context), "simulated GPU 0 of ");
     CHECK_HAS(vmafgpu_device_name(context), ", simulated GPU 2 of ");
     CHECK_INT(vmafgpu_wait_on_stream(context, NULL, 0), VMAFGPU_ERROR_STATE);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(vmafgpu_lend(context, &lent[i][0], &lent[i][1]), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_push(context, &lent[1][0], &lent[1][1]), VMAFGPU_ERROR_ARGUMENT); /* the first pair comes first */
+    CHECK_HAS(vmafgpu_last_error(context), "is in lent memory");
+    CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
     reel_finish(&r, context, 0);
     check_context(g, context, &expected);
     vmafgpu_close(context);

@@ -350,8 +350,9 @@
  *     32-bit x86 needs -msse2 -mfpmath=sse. Emulators can be wrong: QEMU before 8.1 computes MDEBR of s390x wrongly, which clang
  *     makes of adm (errors of up to 6 %, and no error code); GCC's code does not have this instruction.
  *
- * ROOMS, in this order; search for the banner. What is called stands before what calls it; >>levels and what follows is
- * another part, which >>cpu includes once per instruction set.
+ * SECTIONS, in this order; search for the banner, >>name, which is here, in the code and in vmafgpu_kernels.cu. What is
+ * called stands before what calls it; >>levels and what follows is another part, which >>cpu includes once per
+ * instruction set.
  *
  *   >>settings          compilers, switches, what must not be fused or reordered
  *   >>arithmetic        what is computed per sample, once for every backend
@@ -4837,10 +4838,10 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
 /* ================================================================================================
  * >>features                                     what a feature is; extractors: options, columns, names
  * ================================================================================================
- * Each feature has a room: its options, what they mean for the sums that the backends are asked for, how these are made in
- * plain C, and how they become columns. All floating-point arithmetic between sums and columns follows the reference
- * operation by operation; the order and the rounding of intermediate results to float are part of the result. >>table
- * lists the features, and nothing else does.
+ * Each feature has a section: its options, what they mean for the sums that the backends are asked for, how these are
+ * made in plain C, and how they become columns. All floating-point arithmetic between sums and columns follows the
+ * reference operation by operation; the order and the rounding of intermediate results to float are part of the result.
+ * >>table lists the features, and nothing else does.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0, VMAFGPU__INTEGER, VMAFGPU__FLAG, VMAFGPU__WORD, VMAFGPU__HEATMAPS
@@ -5271,8 +5272,8 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 /* ================================================================================================
  * >>gpu features                                 what the GPU does for a feature: its launches and memory
  * ================================================================================================
- * The table of functions by which the room >>gpu has it all done, and launches that several features have. What a driver does is
- * not known here.
+ * The table of functions by which the section >>gpu has it all done, and launches that several features have. What a
+ * driver does is not known here.
  */
 enum { VMAFGPU__MAX_FUNCTIONS = 12 };     /* kernels that a feature uses in one context */
 enum { VMAFGPU__LEAST_MOST_THREADS = 256 };   /* of a block of a kernel, where the driver does not say how many it allows */
@@ -22357,8 +22358,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
- * What a feature's room has in plain C is the lowest of the levels, which vector code agrees with bit by bit: functions for
- * a strip of rows of one picture size, told what to do by a job or task. The backend has the chains do them.
+ * What a feature's section has in plain C is the lowest of the levels, which vector code agrees with bit by bit:
+ * functions for a strip of rows of one picture size, told what to do by a job or task. The backend has the chains do
+ * them.
  */
 
 /* ---- levels: the same functions in several instruction sets ---- */
@@ -32156,12 +32158,14 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>levels                                       the CPU's vector code, compiled once per instruction set
  * ================================================================================================
- * >>cpu includes this file again for each level; then only this room and the following ones are read. First come names and
- * the operations of the level, one row each, and after them one text for all levels, which names no instruction set.
+ * >>cpu includes this file again for each level; then only this section and the following ones are read. First come
+ * names and the operations of the level, one row each, and after them one text for all levels, which names no
+ * instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
-/* clang may say that it has not unrolled a loop as asked, because it had done so before, and that nothing is in a room. */
+/* clang may say that it has not unrolled a loop as asked, because it had done so before, and that nothing is in a
+ * section. */
 #ifdef __clang__
 #  pragma clang diagnostic push
 #  pragma clang diagnostic ignored "-Wpass-failed"
@@ -32231,8 +32235,8 @@ VMAFGPU__COLD_END
 #endif
 
 /* Where Windows is told how to unwind the stack, GCC keeps that at multiples of 16 bytes and still moves vectors of 32 and 64
- * as if they lay at multiples of their size there (its bug 54412; some builds are mended). What is in this room calls nobody
- * who might want to unwind. Without the first of these GCC 12 as C++ breaks down over the others. */
+ * as if they lay at multiples of their size there (its bug 54412; some builds are mended). What is in this section
+ * calls nobody who might want to unwind. Without the first of these GCC 12 as C++ breaks down over the others. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #  pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif

@@ -7,7 +7,7 @@
  * their order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the
  * device's: 32 or 64.
  *
- * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
+ * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
  */
 
@@ -3452,8 +3452,8 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ by little
  * ================================================================================================
- * The CPU's room of this name has the definitions. A picture becomes 10 bits deep, and its samples are marked where it
- * is flat (`prepare`, which also makes scale 0); then come the other scales (`shrink`). Each marked sample asks how
+ * The CPU's section of this name has the definitions. A picture becomes 10 bits deep, and its samples are marked where
+ * it is flat (`prepare`, which also makes scale 0); then come the other scales (`shrink`). Each marked sample asks how
  * often values near its own occur in the window around it (`count`). The sum of the c-values above 0 is what is wanted
  * where they are no more than the number that counts. Where they are more, `select` takes the smallest off the sum, and
  * where the reference's order of adding matters, `order` does as the reference does; else both end at once.

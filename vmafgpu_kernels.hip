@@ -1,7 +1,7 @@
 /* vmafgpu_kernels.hip - the GPU kernels of vmafgpu.h for AMD: the primitives, then the kernels of vmafgpu_kernels.cu
  *
- * `make blobs` compiles this with clang alone: no HIP header, no device library. What primitives mean is said in the room
- * >>primitives there.
+ * `make blobs` compiles this with clang alone: no HIP header, no device library. What primitives mean is said in the
+ * section >>primitives there.
  */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES

@@ -95,7 +95,7 @@ comm -23 "$work/named" "$work/declared" > "$work/strays"
 check "functions that are not there: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
 check 'the text names functions' [ "$(wc -l < "$work/named")" -gt 20 ]
 
-# The manual's inner names are in the code, and its rooms are the ones there are, in this order.
+# The manual's inner names are in the code, and its sections are the ones there are, in this order.
 sed -n '1,/^#define VMAFGPU_H$/p' vmafgpu.h > "$work/manual"
 sed '1,/^#define VMAFGPU_H$/d' vmafgpu.h > "$work/code"
 grep -oE 'vmafgpu__[a-z_0-9]+' "$work/manual" | sort -u > "$work/inner"
@@ -103,9 +103,9 @@ grep -oE 'vmafgpu__[a-z_0-9]+' "$work/code" | sort -u > "$work/there"
 comm -23 "$work/inner" "$work/there" > "$work/strays"
 check "inner names that are not there: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
 check 'the manual names what a pair flows through' [ "$(wc -l < "$work/inner")" -gt 15 ]
-sed -n '/^ \* ROOMS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' | grep -oE '>>[a-z_]+( [a-z_]+)?' > "$work/listed"
+sed -n '/^ \* SECTIONS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' | grep -oE '>>[a-z_]+( [a-z_]+)?' > "$work/listed"
 sed -nE 's/^ \* (>>[a-z_]+( [a-z_]+)?)  .*/\1/p' "$work/code" > "$work/banners"
-check 'the rooms listed are the ones there are' cmp "$work/listed" "$work/banners"
+check 'the sections listed are the ones there are' cmp "$work/listed" "$work/banners"
 
 # Whoever comes from libvmaf finds each function of its headers.
 for name in init model_load model_load_from_path model_collection_load model_collection_load_from_path \

@@ -102,6 +102,17 @@ grep -oE 'vmafgpu__[a-z_0-9]+' "$work/manual" | sort -u > "$work/inner"
 grep -oE 'vmafgpu__[a-z_0-9]+' "$work/code" | sort -u > "$work/there"
 comm -23 "$work/inner" "$work/there" > "$work/strays"
 check "inner names that are not there: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+# So are those in CONTRIBUTING.md, and the sections that it names.
+grep -oE '(vmafgpu__[a-z_0-9]+|VMAFGPU__[A-Z_0-9]+)' CONTRIBUTING.md | grep -v NAME | sort -u > "$work/helpful"
+while read -r name; do
+    check "CONTRIBUTING.md: $name is in the code" grep -qwF "$name" "$work/code"
+done < "$work/helpful"
+check 'CONTRIBUTING.md names parts of the code' [ "$(wc -l < "$work/helpful")" -ge 5 ]
+grep -oE '`>>[a-z_ ]+`' CONTRIBUTING.md | tr -d '`' | grep -vx '>>name' | sort -u > "$work/sections"
+while read -r name; do
+    check "CONTRIBUTING.md: section $name" grep -qE "^ \\* $name  " vmafgpu.h vmafgpu_kernels.cu
+done < "$work/sections"
+check 'CONTRIBUTING.md names sections' [ "$(wc -l < "$work/sections")" -ge 5 ]
 check 'the manual names what a pair flows through' [ "$(wc -l < "$work/inner")" -gt 15 ]
 sed -n '/^ \* SECTIONS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' | grep -oE '>>[a-z_]+( [a-z_]+)?' > "$work/listed"
 sed -nE 's/^ \* (>>[a-z_]+( [a-z_]+)?)  .*/\1/p' "$work/code" > "$work/banners"

@@ -1,13 +1,13 @@
-/* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs, NVIDIA and AMD GPUs, bit for bit libvmaf 3.2.0's scores
+/* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and GPUs, bit-identical to libvmaf 3.2.0
  *
- * Do this in ONE file of your program, C99 or C++11 and later:
+ * In ONE file of your program, compiled as C99 or C++11 or later, write:
  *
  *     #define VMAFGPU_IMPLEMENTATION
  *     #include "vmafgpu.h"
  *
- * and include it without the define wherever else you need it. Keep models/model_embed.h beside it (the built-in models).
- * Link the C library's maths and threads: `cc program.c -lm -lpthread` (glibc before 2.34: and -ldl; Windows: nothing).
- * Nothing else has to be built; for a GPU `make blobs` makes the kernels, and the driver is looked up at run time.
+ * In all other files include it without the define. Keep models/model_embed.h (the built-in models) beside the header.
+ * Link the maths and thread libraries: `cc program.c -lm -lpthread` (glibc before 2.34: also -ldl; Windows: nothing).
+ * The CPU backend needs nothing else. For a GPU `make blobs` builds the kernels; the driver is loaded at run time.
  *
  * THE SHORTEST PROGRAM
  *
@@ -15,7 +15,7 @@
  *     cfg.width = 1920; cfg.height = 1080;           // 8-bit 4:2:0, model vmaf_v0.6.1
  *     vmafgpu *v;
  *     if (vmafgpu_open(&v, &cfg) < 0) puts(vmafgpu_last_error(v));
- *     while (read_pair(ref_yuv, dist_yuv)) {         // yours
+ *     while (read_pair(ref_yuv, dist_yuv)) {         // your function
  *         vmafgpu_frame ref = vmafgpu_frame_of(&cfg, ref_yuv, 0), dist = vmafgpu_frame_of(&cfg, dist_yuv, 0);
  *         if (vmafgpu_push(v, &ref, &dist) < 0) puts(vmafgpu_last_error(v));
  *     }
@@ -24,183 +24,210 @@
  *     if (vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK) printf("VMAF %.2f\n", mean);
  *     vmafgpu_close(v);
  *
- * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and tune_vmaf.c (one
- * block at a time), stream.c (scores as they come), device_frames.c (frames in GPU memory), engine_overlay.c (live, without
- * waiting), vulkan_frames.c (Vulkan's images), embed_model.c (a model of your own). examples/tool/ is the
- * command-line tool, examples/libvmaf/ a library with the functions of libvmaf.
+ * examples/ contains one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and
+ * tune_vmaf.c (one block at a time), stream.c (scores as they become ready), device_frames.c (frames in GPU memory),
+ * engine_overlay.c (live, without waiting), vulkan_frames.c (Vulkan images), embed_model.c (embeds a model of your
+ * own). examples/tool/ is the command-line tool; examples/libvmaf/ is a library that provides the functions of libvmaf.
  *
  * WHAT IT DOES
- *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
- *     vmaf_v1.0.16_3d0h, _5d0h, _1d5h_2160, _3d0h_2160, vmaf_v1.0.16_hfr_3d0h and so on, see MODELS OF V1; those in
- *     float, vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1 and vmaf_float_b_v0.6.3; and any
- *     other model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
- *   - all features of libvmaf 3.2.0 with all their options: adm, vif and motion (the integer ones), cambi (banding) and
- *     speed_chroma, speed_temporal, psnr, psnr_hvs, ciede and the float ones, on GPUs as well; per-frame values, pooling,
- *     psnr's aggregates;
- *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
- *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
- *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
- *     with frames in host, pinned or device memory: see GPU.
+ *   - Models: vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; the float models
+ *     vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1 and vmaf_float_b_v0.6.3; the v1 models
+ *     vmaf_v1.0.16_3d0h, _5d0h, _1d5h_2160, _3d0h_2160, vmaf_v1.0.16_hfr_3d0h and so on, see MODELS OF V1; and any
+ *     other libvmaf model, as a JSON file or an embedded array, that uses the features below. One pass can compute
+ *     several models.
+ *   - Features: all features of libvmaf 3.2.0 with all their options, also on GPUs: the integer features adm, vif and
+ *     motion, cambi (banding), speed_chroma, speed_temporal, psnr, psnr_hvs, ciede, and the float features. Values per
+ *     frame, pooled values, and the aggregates of psnr.
+ *   - Formats: 8 to 16 bits; 4:0:0, 4:2:0, 4:2:2, 4:4:4; planar, NV12-like and P010-like; any pitch; 16x16 to
+ *     16384x16384.
+ *   - Whole clips, clips in segments with identical scores, and single pairs without history. Several threads can share
+ *     a frame.
+ *   - Backends: the CPU; NVIDIA GPUs of compute capability 7.5 or higher; AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA
+ *     4). Frames can be in host, pinned or device memory, see GPU.
  * WHAT IT DOES NOT
- *   - no files: cambi's heat maps go to config.on_heatmap, the tool writes them and the reports;
- *   - no scaling, no decoding: both frames of a pair have the size of the config, and its format, or are RGB (see COLOUR);
- *   - it never prints, aborts, touches global state, the locale or the floating-point environment; each thread has one
- *     sentence of its own, see vmafgpu_last_error().
+ *   - It writes no files. The heat maps of cambi are passed to config.on_heatmap; the tool writes heat maps and
+ *     reports.
+ *   - It does not scale or decode. Both frames of a pair have the size of the config, and its format, or are RGB (see
+ *     COLOUR).
+ *   - It never prints or aborts, and never changes global state, the locale or the floating-point environment. The only
+ *     data outside of contexts is one error message per thread, see vmafgpu_last_error().
  *
- * FEATURES AND OPTIONS (libvmaf's names; default; range). An option that differs from its default adds _alias_value, or _alias
- * for a flag, to the column's name; numbers are rounded to six significant digits first, as in libvmaf. Names of options that
- * a feature does not have do nothing, as there, but for a warning; see config.strict_options.
+ * FEATURES AND OPTIONS. Names are those of libvmaf. Each feature is listed with its columns, then its options as: name
+ * (alias) default, range. An option that differs from its default appends _alias_value, or _alias for a flag, to the
+ * column name. Numbers are first rounded to six significant digits, as in libvmaf. An option that the feature does not
+ * have is ignored with a warning; see config.strict_options.
  *   vif     integer_vif_scale0..3
- *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false | debug false: adds numerators, denominators
+ *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
+ *           debug false: adds numerators, denominators
  *   adm     integer_adm2, integer_aim, integer_adm3, integer_adm_scale0..3
  *           adm_enhn_gain_limit (egl) 100, 1..100 | adm_csf_mode (csf) 0, 0..3: Watson, Barten, two fitted tables
  *           adm_csf_scale (scf), adm_csf_diag_scale (scfd) 1, 0..50, for mode 1 | adm_norm_view_dist (nvd) 3, 0.75..24
  *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh >= 3240 | adm_noise_weight (nw) 0.03125, 0..1500
- *           adm_dlm_weight (dlmw) 0.5, 0..1 | adm_min_val (min) 0, 0..1 | adm_skip_scale0 (ssz), adm_skip_aim, debug false
- *   motion  VMAF_integer_feature_motion_sad_score, integer_motion2, integer_motion3; looks at the reference only
- *           motion_five_frame_window (mffw) false | motion_moving_average (mma) false | motion_force_zero (force_0) false
- *           motion_blend_factor (mbf) 1, 0..1 | motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
- *           motion_max_val (mmxv) 10000, 0..10000 | debug false
- *   cambi   cambi; full_ref adds cambi_source, cambi_full_reference (never with options in the name); looks at the
- *           distorted luma, with full_ref at the reference's too
+ *           adm_dlm_weight (dlmw) 0.5, 0..1 | adm_min_val (min) 0, 0..1
+ *           adm_skip_scale0 (ssz), adm_skip_aim, debug false
+ *   motion  VMAF_integer_feature_motion_sad_score, integer_motion2, integer_motion3; uses the reference only
+ *           motion_five_frame_window (mffw) false | motion_moving_average (mma) false
+ *           motion_force_zero (force_0) false | motion_blend_factor (mbf) 1, 0..1
+ *           motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5 | motion_max_val (mmxv) 10000, 0..10000 | debug false
+ *   cambi   cambi; full_ref adds cambi_source, cambi_full_reference (column names without options); uses the distorted
+ *           luma, with full_ref also the reference luma
  *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0: 1080, 1440 or 2160 | full_ref false
  *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
- *           window_size (ws) 65, 15..127 | cambi_topk (ctpk), topk 0.6, 0.0001..1 | tvi_threshold (tvit) 0.019, 0.0001..1
- *           cambi_eotf (ceot), eotf bt1886, or pq | enc_width (encw) 180..7680, enc_height (ench) 150..7680 and
- *           enc_bitdepth (encbd) 6..16: of the encode, where it is not the frame's | src_width (srcw) 320..7680,
- *           src_height (srch) 200..4320: of the source, for full_ref | heatmaps_path: see config.on_heatmap
- *           Needs 216 pixels in width or height, and a window of 65 pixels at most, which above 4K only the speedup has.
+ *           window_size (ws) 65, 15..127 | cambi_topk (ctpk), topk 0.6, 0.0001..1
+ *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot), eotf bt1886, or pq
+ *           enc_width (encw) 180..7680, enc_height (ench) 150..7680 and enc_bitdepth (encbd) 6..16: of the encode, if
+ *           they differ from the frame | src_width (srcw) 320..7680, src_height (srch) 200..4320: of the source, for
+ *           full_ref | heatmaps_path: see config.on_heatmap
+ *           needs 216 pixels in width or height; the window must not exceed 65 pixels (above 4K: use the speedup)
  *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of 80x80 after the prescale
  *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4
  *           speed_prescale_method (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
  *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
- *   These take 8, 10, 12 and 16 bits, where nothing else is said. What the CPU alone computes is marked so; a context that asks
- *   for it is scored there, or, where the config allows no CPU, refused, and vmafgpu_backend_note() names the feature.
+ *   speed_temporal   speed_temporal: how luma changes from frame to frame; 0 for the first pair and for a single
+ *           pair. Uses every pair, whatever config.subsample is; needs 80x80 pixels after the prescale
+ *           options of speed_chroma, with speed_prescale up to 1, without speed_weight_var_mode, and
+ *           speed_use_ref_diff (urd) false. speed_max_val only changes the column name, as in libvmaf
+ *   The following features accept 8, 10, 12 and 16 bits unless noted otherwise. "CPU only" marks cases without GPU
+ *   kernels: the CPU backend then scores the whole context. If the config requires a GPU, vmafgpu_open() fails instead.
+ *   vmafgpu_backend_note() names the feature.
  *   psnr    psnr_y, psnr_cb, psnr_cr
  *           enable_chroma true | enable_mse false: adds mse_y and so on | enable_apsnr false: see vmafgpu_aggregate()
- *           reduced_hbd_peak false: 255 * 2^(bits - 8) for 2^bits - 1 | min_sse 0, 0 and more
- *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
- *   ciede          ciede2000; with chroma; above 33554432 pixels CPU
- *   speed_temporal   speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
- *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
- *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
- *           speed_use_ref_diff (urd) false. speed_max_val only enters the name, as in libvmaf
+ *           reduced_hbd_peak false: the peak is 255 * 2^(bits - 8) instead of 2^bits - 1 | min_sse 0, at least 0
+ *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits; needs chroma; NaN for a plane
+ *           below 8x8
+ *   ciede          ciede2000; needs chroma; above 33554432 pixels CPU only
  *   float_adm      adm2, aim, adm3, adm_scale0..3; needs 17x17 pixels
- *           the options of adm but adm_skip_aim; adm_csf_mode is 0..9: 1 Barten, 2 another fit, others Watson;
- *           adm_ref_display_height is (rdf), and any distance goes with it
+ *           options of adm except adm_skip_aim; adm_csf_mode is 0..9: 1 Barten, 2 another fit, others Watson; the alias
+ *           of adm_ref_display_height is (rdf), and it has no minimum viewing distance
  *           adm_adm3_apply_hm (aah) false | adm_bypass_cm (bcm) 0, 0..1 | adm_p_norm (apn) 3, 1..20
- *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0) -1, to 10: sensitivities of a scale, if not negative
+ *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0) -1, up to 10: sensitivities per scale; negative means not set
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1: one of libvmaf's list
- *           vif_prescale (ps) 1, 0.1..4; to more than 65535 rows CPU | vif_prescale_method (pm) nearest, bilinear, bicubic
- *           or lanczos4
- *           vif_scale1_min_val (s1miv) 0, 0..1, likewise 2, 3 | vif_sigma_nsq (snsq) 2, 0..5
- *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these of each scale
- *   float_motion   motion, motion2, motion3; looks at the reference only
- *           motion_filter_size (mfs) 5: 1 is none, 3 is 3, others are 5 | motion_add_scale1 (mdc) false
+ *           vif_prescale (ps) 1, 0.1..4; a result of more than 65535 rows CPU only | vif_prescale_method (pm) nearest,
+ *           bilinear, bicubic or lanczos4
+ *           vif_scale1_min_val (s1miv), also 2 and 3, 0, 0..1 | vif_sigma_nsq (snsq) 2, 0..5
+ *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these per scale
+ *   float_motion   motion, motion2, motion3; uses the reference only
+ *           motion_filter_size (mfs) 5: 1 no filter, 3 three taps, others five taps | motion_add_scale1 (mdc) false
  *           motion_add_uv (mau) false; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
- *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as in motion
- *           debug true: without it there is no column motion
- *   float_ssim     float_ssim; needs 11x11 pixels after it has reduced pictures
- *           scale 0, 0..10: by how much; 0 is min(width, height) / 256, rounded | enable_lcs false: adds float_ssim_l, _c, _s
- *           enable_db false: in decibels | clip_db false: at most what the picture's size and depth allow
+ *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as
+ *           for motion | debug true: false removes the column motion
+ *   float_ssim     float_ssim; needs 11x11 pixels after downscaling
+ *           scale 0, 0..10: downscaling factor; 0 is min(width, height) / 256, rounded | enable_lcs false: adds
+ *           float_ssim_l, _c, _s | enable_db false: in decibels | clip_db false: limits decibels to the maximum for the
+ *           size and depth
  *   float_ms_ssim  float_ms_ssim; needs 176x176 pixels
- *           enable_lcs false: adds float_ms_ssim_l_scale0..4, likewise _c_ and _s_ | enable_db, clip_db: as in float_ssim
- *   float_ansnr    float_ansnr, float_anpsnr | float_psnr   float_psnr
- *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; these have no options
+ *           enable_lcs false: adds float_ms_ssim_l_scale0..4, _c_scale0..4, _s_scale0..4 | enable_db, clip_db: as in
+ *           float_ssim
+ *   float_ansnr    float_ansnr, float_anpsnr; no options
+ *   float_psnr     float_psnr; no options
+ *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; no options
  *
- * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1]
- * and data[2], else vmafgpu_push() says what is missing. One SVM, eight names: _3d0h is for 1080p at three picture
- * heights, _5d0h at five; _1d5h_2160 and _3d0h_2160 are for 4K at one and a half and at three (the last one scores
- * 0..110); hfr_ is for 50 frames per second and more. Ten bits are what they were trained on; eight are taken. Where a model's encode was
- * smaller than the frames: options = "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8". The smallest
- * picture with 4:2:0 is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160).
+ * MODELS OF V1 (libvmaf 3.2.0, June 2026) measure banding and chroma besides detail and motion. Frames must contain
+ * chroma planes, data[1] and data[2]; otherwise vmafgpu_push() fails and the message names the missing plane. There are
+ * eight names for one SVM:
+ *   - _3d0h is for 1080p at a viewing distance of three picture heights, _5d0h at five.
+ *   - _1d5h_2160 and _3d0h_2160 are for 4K at one and a half and at three picture heights. _3d0h_2160 scores 0..110.
+ *   - hfr_ is for 50 or more frames per second.
+ * The models were trained on 10 bits; 8 bits are accepted. If the encode was smaller than the frames, set the model's
+ * options, for example "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8". The smallest picture with
+ * 4:2:0 is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160).
  *
- * GPU. The default backend, AUTO, uses a GPU where one can be used, NVIDIA's before AMD's, and is silent where not; CUDA
- * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and
- * _backend_note() tell what computes, and why it is not the GPU.
- *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
- *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
- *     gpu.kernels_path, compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), vmafgpu_kernels.nvidia or
- *     vmafgpu_kernels.amd, in the folder of the shared library that this header is compiled into, and in that of the
- *     running program; of each also in ../lib/vmafgpu, where `make install` puts them, and last in VMAFGPU_KERNEL_FOLDER, if
- *     that is defined. Such a file has machine code for many devices, compressed, each with a checksum, and the device's is
- *     taken. For NVIDIA GPUs that are later than it, or whose driver
- *     is older, it has PTX, which the driver compiles at the first open, for seconds, and keeps on disk.
- *   - Some drivers compile wrongly and some cards are broken: at open the kernels that the context will use score a small
- *     known picture, in a few milliseconds, and the CPU compares (gpu.no_self_test). vmafgpu_self_test_sum() is a number
- *     that is the same on all GPUs.
- *   - frame.memory says where a frame is. HOST: gpu.threads copy and check it before push returns; or it is written to
- *     memory that vmafgpu_lend() gives, and not copied. PINNED: the GPU fetches it. DEVICE (a
- *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes,
- *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Chroma, where a feature looks at it,
- *     is in the same kind of memory and read as it is. Pinned and device frames stay
- *     borrowed until vmafgpu_reusable() counts their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream()
- *     has a stream wait. gpu.stream says which of your streams fills device frames; else they are ready when they are
- *     pushed. Give gpu.frames what all frames are, and no memory is taken for other kinds.
- *   - push gathers gpu.batch pairs for one launch and has gpu.queue batches in flight; it waits only when the queue
- *     is full. Scores come when their batch is done: flush or vmafgpu_wait() sends a batch off before it is full.
- *     gpu.batch = 1 has the lowest latency; small pictures are many times faster with the default.
- *     vmafgpu_score_pair() sends off what gathers and waits for no other pair, but with a full queue for the oldest
- *     batch.
- *   - gpu.context is your CUcontext (default: the primary context of gpu.device, retained until close; HIP has none);
- *     any thread may call, whatever context or HIP device is current there, and finds its own current again; our
- *     calls leave no last error of their own in HIP. Several contexts share a GPU, or have one each. A HIP runtime that
- *     the program has loaded is the one that is used (gpu.driver_path decides otherwise), and it stays loaded: some
- *     versions crash when they are unloaded.
- *   - Opening a GPU takes a quarter of a second and more. With AUTO, gpu.in_background has a thread of ours do it while the CPU
- *     scores the first pairs; the first push or lend after it is ready turns to the GPU, with the same bits, a pair or two
- *     later where motion looks back, and behind what is on loan. vmafgpu_is_opening() tells. Until then vmafgpu_backend_name() is
- *     "cpu", vmafgpu_get_config() has no batch and queue, and 4 pairs can be on loan. If there is no GPU, the note says so then.
- *     vmafgpu_close() waits for the thread, which gives up at its next step; what the config points to may be
- *     forgotten after vmafgpu_open() as always. Frames in device memory need gpu.frames to be device, and then the
- *     open waits for the GPU. vmafgpu_push_many() shares no work meanwhile.
- *   - Several GPUs: gpu.devices, or gpu.device_count = VMAFGPU_ALL_DEVICES. Pairs are dealt out in runs of as many as one GPU has
- *     in flight (gpu.queue * gpu.batch, less what follows); the one or two references, or the pair, before a run that it looks back at go
- *     to its GPU as well. Scores come in order, the same bits. Each GPU has memory of its own, as much as one alone; gpu.threads copy for
- *     all. One that fails has the CPU do what it was dealt, and the others go on (vmafgpu_backend_note()); when all have, the
- *     CPU does it. Frames in device memory are read in place on the GPU that vmafgpu_next_device() names before the push;
- *     on another one they are copied from there, through whatever links the GPUs; that needs samples in the low bits of words, or
- *     bytes at 8 bits. They are ready when they are pushed: gpu.stream, gpu.context and vmafgpu_wait_on_stream() are for one GPU.
- *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why;
- *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable. But
- *     where an AMD GPU itself faults, as on a device frame that is smaller than the config says, AMD's runtime ends the
+ * GPU. With VMAFGPU_BACKEND_AUTO (the default) a GPU is used if one is available, NVIDIA before AMD; otherwise the CPU
+ * backend is used silently. CUDA and HIP require a GPU: vmafgpu_open() fails without one, and the message explains why.
+ * vmafgpu_backend_name(), _device_name() and _backend_note() report the backend, the device, and why the GPU is not
+ * used.
+ *   - Requirements: a driver and the kernel file; no toolkit. NVIDIA: driver 525 (2022) or later. AMD: the HIP runtime,
+ *     libamdhip64 of ROCm 5.3 or later, or amdhip64.dll. Kernels are searched in this order: gpu.kernels (in memory);
+ *     gpu.kernels_path; compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER); the file vmafgpu_kernels.nvidia or
+ *     vmafgpu_kernels.amd in the folder of the shared library that contains this implementation, then in that of the
+ *     executable; from each of these folders also in ../lib/vmafgpu, where `make install` puts it; last in
+ *     VMAFGPU_KERNEL_FOLDER, if that is defined. A kernel file contains compressed machine code for many devices, each
+ *     image with a checksum. For NVIDIA GPUs newer than the file, or older drivers, it also contains PTX, which the
+ *     driver compiles at the first open (seconds) and caches on disk.
+ *   - Self-test: some drivers compile wrongly and some cards are broken. At open, the kernels that the context will use
+ *     score a small known picture and the CPU compares the result. This takes a few milliseconds; gpu.no_self_test
+ *     disables it. vmafgpu_self_test_sum() returns a checksum that is equal on all GPUs.
+ *   - Memory: frame.memory states where a frame is stored.
+ *     HOST: gpu.threads threads copy and check it before push returns. Frames in buffers from vmafgpu_lend() are not
+ *     copied.
+ *     PINNED: the GPU copies it.
+ *     DEVICE (data[0] is a CUdeviceptr or a pointer from hipMalloc()): the GPU reads luma in place if the address and
+ *     pitch are multiples of 16 bytes, a row is a multiple of 4 bytes long, and samples are in the low bits. Otherwise,
+ *     or with config.edit_size, the GPU makes a packed copy. If a feature uses chroma, the chroma planes must be in the
+ *     same kind of memory; they are read in place.
+ *     PINNED and DEVICE frames stay in use until vmafgpu_reusable() counts their pair. vmafgpu_wait() blocks until
+ *     then; vmafgpu_wait_on_stream() makes a stream wait. gpu.stream is the stream that fills device frames; without it
+ *     they must be ready when they are pushed. If all frames are of one kind, set gpu.frames to it to save memory for
+ *     the other kinds.
+ *   - Batches: push collects gpu.batch pairs per launch and keeps up to gpu.queue batches in flight; it blocks only if
+ *     the queue is full. Scores become available when their batch is finished. vmafgpu_flush() and vmafgpu_wait()
+ *     submit an incomplete batch. gpu.batch = 1 has the lowest latency; for small pictures the default is many times
+ *     faster. vmafgpu_score_pair() submits the incomplete batch and waits for no other pair; if the queue is full it
+ *     waits for the oldest batch.
+ *   - gpu.context is the CUcontext to use (default: the primary context of gpu.device, retained until close; HIP has
+ *     none). Calls can come from any thread and with any current context or HIP device; the current one is restored,
+ *     and no error state is left in HIP. Several contexts can share a GPU. A HIP runtime that the program has loaded is
+ *     used (gpu.driver_path overrides this). It is never unloaded, because some versions crash when they are.
+ *   - gpu.in_background (AUTO only): opening a GPU takes a quarter of a second or more. A thread opens it while the CPU
+ *     scores the first pairs. The first push or lend after the GPU is ready switches to it; the scores are
+ *     bit-identical. With features that look back the switch is one or two pairs later, and lent buffers are used up
+ *     first. vmafgpu_is_opening() returns 1 until the GPU is open. Until the switch vmafgpu_backend_name() is "cpu",
+ *     vmafgpu_get_config() reports no batch and no queue, and at most 4 pairs can be lent. If there is no GPU,
+ *     vmafgpu_backend_note() explains why. vmafgpu_close() waits for the thread, which stops at its next step. Memory
+ *     that the config points to can be freed after vmafgpu_open(), as without in_background. If gpu.frames is DEVICE,
+ *     the open waits for the GPU. vmafgpu_push_many() shares no work until the GPU is open.
+ *   - Several GPUs: set gpu.devices, or gpu.device_count = VMAFGPU_ALL_DEVICES. Each GPU in turn is assigned a run of
+ *     consecutive pairs, as long as what one GPU has in flight (gpu.queue * gpu.batch). If features look back, the one
+ *     or two references, or the pair, before the run are part of this number and are also sent to its GPU. Scores are
+ *     returned in order and are bit-identical. Each GPU uses as much memory as a single one; gpu.threads threads copy
+ *     for all of them. If a GPU fails, the CPU scores the pairs assigned to it and the other GPUs continue
+ *     (vmafgpu_backend_note()); if all fail, the CPU continues alone. Device frames are read in place on the GPU that
+ *     vmafgpu_next_device() returns before the push. On another GPU they are copied peer to peer, which requires
+ *     samples in the low bits of words, or bytes at 8 bits. Device frames must be ready when they are pushed:
+ *     gpu.stream, gpu.context and vmafgpu_wait_on_stream() require a single GPU.
+ *   - If the GPU fails, the CPU scores pairs from host and pinned memory, bit-identically, and vmafgpu_backend_note()
+ *     explains why. Pairs in device memory each end with VMAFGPU_ERROR_DEVICE; earlier scores stay available. If an AMD
+ *     GPU itself faults, for example on a device frame smaller than the config states, the AMD runtime terminates the
  *     process.
  *
- * FROM LIBVMAF'S API. Programs that are linked to libvmaf run with examples/libvmaf/libvmaf.c, a library of its functions on top of
- * this header, as they are. In programs of your own: what is added to a context there, call by call, is in one config here and known at open. A failure is a
- * vmafgpu_result with a sentence in vmafgpu_last_error(), not a negative errno.
- *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, which counts the calling thread;
- *                                             n_subsample: .subsample; cpumask: .cpumask; gpumask: .backend =
- *                                             VMAFGPU_BACKEND_CPU; log_level: .log, a callback
+ * FROM LIBVMAF'S API. A program that is linked to libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
+ * implements the functions of libvmaf on top of this header. New code sets in one config, before open, what libvmaf
+ * adds to a context call by call. A failure is a vmafgpu_result with a message in vmafgpu_last_error(), not a negative
+ * errno.
+ *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
+ *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
+ *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .log
  *   vmaf_model_load                           config.models[].version; flags: .disable_clip, .enable_transform,
  *                                             .disable_transform; name: .name
  *   vmaf_model_load_from_path                 vmafgpu_model_parse() of the file's text, config.models[].model
- *   vmaf_model_collection_load                likewise: a collection is a model with more columns
+ *   vmaf_model_collection_load                the same as for a model: a collection is a model with more columns
  *   vmaf_model_collection_load_from_path
  *   vmaf_model_feature_overload               config.models[].options, "adm.adm_enhn_gain_limit=1.2"
  *   vmaf_model_collection_feature_overload
- *   vmaf_model_destroy                        vmafgpu_model_free() of what was parsed
+ *   vmaf_model_destroy                        vmafgpu_model_free() for a parsed model
  *   vmaf_model_collection_destroy
- *   vmaf_use_features_from_model              nothing: models bring their features
+ *   vmaf_use_features_from_model              nothing: models add their features
  *   vmaf_use_features_from_model_collection
- *   vmaf_use_feature                          config.features[]: .name "vif" and the like, .options "debug=true:..."
+ *   vmaf_use_feature                          config.features[]: .name, for example "vif", .options "debug=true:..."
  *   vmaf_feature_dictionary_set
  *   vmaf_feature_dictionary_free
- *   vmaf_import_feature_score                 vmafgpu_predict(): what the models make of values from elsewhere
- *   vmaf_picture_alloc                        nothing: a vmafgpu_frame points to the caller's own memory, which is free
- *   vmaf_picture_unref                        again when the call returns (pinned and device memory: see GPU); stride:
- *   vmaf_preallocate_pictures                 .pitch; pictures of the engine's own: vmafgpu_lend()
+ *   vmaf_import_feature_score                 vmafgpu_predict(): applies the models to imported feature values
+ *   vmaf_picture_alloc                        nothing: a vmafgpu_frame points to the caller's own memory, which can be
+ *   vmaf_picture_unref                        reused when the call returns (pinned and device memory: see GPU); stride:
+ *   vmaf_preallocate_pictures                 .pitch; buffers owned by the library: vmafgpu_lend()
  *   vmaf_fetch_preallocated_picture
- *   vmaf_read_pictures                        vmafgpu_push(), in order, the index is counted; with NULL, NULL:
+ *   vmaf_read_pictures                        vmafgpu_push() in order, which counts the index; with NULL, NULL:
  *                                             vmafgpu_flush()
  *   vmaf_score_at_index                       vmafgpu_score_at(), or vmafgpu_next() as scores become ready;
- *                                             values[vmafgpu_score_column(v, m)] is model m's, .score the first one's
- *   vmaf_score_at_index_model_collection      the same row: values[vmafgpu_column_index(v, "vmaf_bagging")], likewise
+ *                                             values[vmafgpu_score_column(v, m)] is the score of model m,
+ *                                             .score that of the first model
+ *   vmaf_score_at_index_model_collection      the same row: values[vmafgpu_column_index(v, "vmaf_bagging")], and
  *                                             _stddev, _ci_p95_lo and _ci_p95_hi
- *   vmaf_feature_score_at_index               the same row: values[vmafgpu_column_index(v, "integer_adm2")], the name in
- *                                             reports; "VMAF_integer_feature_adm2_score" is found, too
+ *   vmaf_feature_score_at_index               the same row: values[vmafgpu_column_index(v, "integer_adm2")], the
+ *                                             name in reports; "VMAF_integer_feature_adm2_score"
+ *                                             is also found
  *   vmaf_score_pooled                         vmafgpu_pool() of any column, and vmafgpu_percentile(), over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
  *   vmaf_feature_score_pooled
@@ -209,146 +236,172 @@
  *   vmaf_version                              vmafgpu_version()
  *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.context
  *   vmaf_cuda_import_state
- *   vmaf_cuda_preallocate_pictures            nothing: frames in the caller's device memory have .memory =
- *   vmaf_cuda_fetch_preallocated_picture      VMAFGPU_MEMORY_DEVICE, and config.gpu.frames says so
+ *   vmaf_cuda_preallocate_pictures            nothing: set .memory = VMAFGPU_MEMORY_DEVICE in frames that are in the
+ *   vmaf_cuda_fetch_preallocated_picture      caller's device memory, and config.gpu.frames to the same
  *
  * SWITCHES, defined before the include
- *   VMAFGPU_IMPLEMENTATION         in one file
- *   VMAFGPU_STATIC                 with it: every function is private to that file
- *   VMAFGPU_API                    what stands before every public function, default extern (for DLL exports and the like)
- *   VMAFGPU_NO_THREADS             no threads of our own (pthread; on Windows Win32, Vista and later):
- *                                  config.threads > 1 then needs config.parallel_for. Other compilers than GCC, clang
- *                                  and MSVC need it, and do without both
- *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
- *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_nvidia.h of `make blobs`;
- *                                  VMAFGPU_NO_SM_75, ... leaves one target out, unless another one holds only what differs from it
+ *   VMAFGPU_IMPLEMENTATION         defines the implementation; in one file only
+ *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to that file
+ *   VMAFGPU_API                    prefix of every public function, default extern (for DLL exports, for example)
+ *   VMAFGPU_NO_THREADS             starts no threads (pthread; on Windows Win32, Vista or later): config.threads > 1
+ *                                  then requires config.parallel_for. Compilers other than GCC, clang and MSVC need
+ *                                  this switch and support one thread only
+ *   VMAFGPU_NO_GPU                 no GPU backend, no search for drivers. Implied if pointers have 32 bits
+ *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles the kernels in, vmafgpu_nvidia.h of
+ *                                  `make blobs`; VMAFGPU_NO_SM_75 and so on leave one target out, unless another
+ *                                  target is stored as a difference from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
- *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last place where kernel files are looked for
- *   VMAFGPU_NO_SIMD                no vector code, and half the time to compile: for debug builds. The scores are the
- *                                  same. Always so but with GCC and clang on x86-64 and AArch64
- *   VMAFGPU_SELF "file.h"          this file's name, by which it includes itself, default "vmafgpu.h"
- *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: calls on a context that was closed are refused, double closes
- *                                  do nothing, as long as nobody else has got its memory; vmafgpu_last_error(NULL) says so
+ *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last folder in which kernel files are searched
+ *   VMAFGPU_NO_SIMD                no vector code: halves the compile time of debug builds and does not change scores.
+ *                                  Implied except with GCC and clang on x86-64 and AArch64
+ *   VMAFGPU_SELF "file.h"          name of this file, by which it includes itself, default "vmafgpu.h"
+ *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: refuses calls on a closed context and ignores a second
+ *                                  close, if the memory has not been reused; vmafgpu_last_error(NULL) returns the
+ *                                  message
  *   VMAFGPU_NO_JSON                no model reader
- *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
+ *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
- *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _HVS, _CIEDE, _FLOAT (the rest of the float features)
- *                                  leave features out: their code on the host. Models that need them and configs that ask for
- *                                  them are refused by name; GPU kernels in images stay there unused. Who wants the models of
- *                                  v0.6 and v1 alone leaves out _PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
- *   VMAFGPU_NO_EDITS               no edits: config.edit_size is refused. Always so without adm or vif
- *   VMAFGPU_NO_PIXELS              no frames in RGB: config.colour is refused
- *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
+ *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _HVS, _CIEDE, _FLOAT (the other float features)
+ *                                  leave out the host code of features. vmafgpu_open() refuses models and configs that
+ *                                  need them and names the feature. Kernel files keep their kernels. If you only need
+ *                                  the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
+ *   VMAFGPU_NO_EDITS               no edits: config.edit_size is refused. Implied without adm or vif
+ *   VMAFGPU_NO_PIXELS              no RGB frames: config.colour is refused
+ *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"
  *
- * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
- * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
- * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
- * GPU backend starts these, or gpu.threads, to copy frames in host memory (the driver may start more); the GPU works while the
- * calling thread goes on. gpu.in_background starts one more until the GPU is open; several GPUs are opened by a thread each if
- * there may be more than one and without config.parallel_for, and those end before vmafgpu_open() returns.
+ * THREADS. Only one thread at a time can use a context. Different contexts are independent and can be used at the same
+ * time.
+ *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame, or fewer if frames
+ *     have less work. With config.parallel_for your own thread pool does this instead. The default is 1, which starts
+ *     no thread.
+ *   - A GPU backend uses config.threads, or gpu.threads, threads to copy frames in host memory; the driver may start
+ *     more. The GPU works while the calling thread goes on.
+ *   - gpu.in_background starts one more thread until the GPU is open.
+ *   - Several GPUs are opened by one thread each, which end before vmafgpu_open() returns. This requires more than one
+ *     thread in the config and no config.parallel_for.
+ *   - Callbacks (allocator, log, on_score, parallel_for and so on) must not throw or longjmp.
  *
- * STACK. On the CPU, in optimised builds of GCC and clang for x86-64, vmafgpu_open() needs at most 6 kB of stack, a push or another
- * call 24 kB, vmafgpu_model_parse() 8 kB, and a part of config.parallel_for 15 kB. The limits that are tested are 48 kB for calls
- * and 16 kB for parts. Unoptimised builds and sanitizers need more, and GPU calls need what the driver takes besides.
+ * STACK. On the CPU, in optimised builds of GCC and clang for x86-64, vmafgpu_open() needs at most 6 kB of stack, a
+ * push or another call 24 kB, vmafgpu_model_parse() 8 kB, and a task of config.parallel_for 15 kB. The tested limits
+ * are 48 kB for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. GPU calls also need the stack
+ * that the driver uses.
  *
- * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
- * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
- * 16 AVX-512 (which takes a processor with VNNI: Cascade Lake, Zen 4 and later); on ARM 1 NEON. No bit changes a score.
+ * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C, chosen at open by what the processor and the
+ * operating system support; vmafgpu_cpu_level() returns the choice. config.cpumask disables instruction sets, with the
+ * bits of libvmaf: 8 AVX2, 16 AVX-512 (which requires VNNI: Cascade Lake, Zen 4 and later), on ARM 1 NEON. The choice
+ * does not change scores.
  *
- * ONE REFERENCE, MANY DISTORTED FRAMES. Open a context for each distorted video, all alike and with config.together set to
- * their number, and give all of a frame to vmafgpu_push_many(). Each context has its own scores, columns and pooling. For
- * candidates of one frame, without a clip, set config.candidates and call vmafgpu_score_pair_many() on one context.
+ * ONE REFERENCE, MANY DISTORTED FRAMES. For several distorted videos of one reference, open one context per video with
+ * equal configs and config.together set to their number, and pass all frames of an index to vmafgpu_push_many(). Each
+ * context has its own scores, columns and pooling. For candidates of one frame without a clip, set config.candidates
+ * and call vmafgpu_score_pair_many() on one context.
  *
- * COLOUR. Frames may be RGB (frame.pixels), each for itself: an engine's image as the reference, the decoded NV12 as the
- * distorted frame. They become planes of the config's depth and chroma at the door; what config.colour does not state is
- * refused, not guessed. Only what the features look at is made: for models of v0.6 luma alone. Alpha is ignored, whatever it
- * is: colours are taken as they are, not multiplied by it.
- *   - sample = floor(v + 1/2), halves go up, clipped to the bit depth's range; v is the exact value for the codes that came (for
- *     RGBA16F's chroma, and its luma beyond 14 bits, at most 2^-22 above it): Kr, Kg, Kb with the four decimals of the standards
- *     (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627, 0.0593), limited range of n bits 219 or 224 * 2^(n - 8), full
- *     range 2^n - 1. Integers throughout: the bits are the same on every processor and GPU.
- *   - Chroma is rounded once, from weighted sums of R, G and B: siting left [1 2 1] across and [1 1] down, center [1 1] and
- *     [1 1], top-left [1 2 1] and [1 2 1]; pixels at an edge repeat beyond it. Of an odd width or height the last column or
- *     row has no chroma of its own, as everywhere in this header.
- *   - RGBA16F is linear light in the matrix's own primaries. The transfer function makes a code of 16 bits of each component,
- *     from a table: below 0 and NaN are 0, above 1 (with PQ: 10000 cd/m2) is 1.
- *   - Memory: host, pinned, which is converted by the CPU's threads like host, device, and surfaces: images of Vulkan or
- *     Direct3D that the program has imported (an array with CUDA_ARRAY3D_SURFACE_LDST, or cuSurfObjectCreate() of it), which
- *     the GPU reads in place, as it does an encoder's NV12 or P010 in planes of such images; the program copies nothing.
- *     Rows in device memory may have any address and pitch; multiples of 16 bytes are
- *     read fastest. With several GPUs RGB frames are in host or pinned memory.
+ * COLOUR. Each frame can be RGB (frame.pixels) or YUV on its own: for example, the reference is an image of a game
+ * engine and the distorted frame is decoded NV12. RGB frames are converted to planes with the depth and chroma of the
+ * config. config.colour must state the conversion; nothing is guessed. Only the planes that the features use are made:
+ * for models of v0.6 luma only. Alpha is ignored; colours are not multiplied by it.
+ *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact value for the input codes. For
+ *     RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above it. Kr, Kg and Kb have the four decimals of
+ *     the standards (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627, 0.0593). Limited range of n bits
+ *     spans 219 or 224 * 2^(n - 8), full range 2^n - 1. The conversion uses integers: it is identical on every
+ *     processor and GPU.
+ *   - Chroma is rounded once, from weighted sums of R, G and B. Siting left uses weights [1 2 1] across and [1 1] down,
+ *     center [1 1] and [1 1], top-left [1 2 1] and [1 2 1]. Edge pixels are repeated beyond the edge. With an odd width
+ *     or height the last column or row has no chroma of its own, as everywhere in this header.
+ *   - RGBA16F is linear light in the primaries of the matrix. A table applies the transfer function and maps each
+ *     component to 16 bits. Values below 0 and NaN become 0, values above 1 (with PQ: 10000 cd/m2) become 1.
+ *   - Memory: the threads of the CPU convert RGB frames in host and pinned memory. The GPU converts RGB frames in
+ *     device memory. Rows may have any address and pitch there; multiples of 16 bytes are read fastest. The GPU also
+ *     reads surfaces in place: images of Vulkan or Direct3D that the program has imported, as an array with
+ *     CUDA_ARRAY3D_SURFACE_LDST or a surface from cuSurfObjectCreate(). The same holds for NV12 or P010 planes of an
+ *     encoder in such images. With several GPUs, RGB frames must be in host or pinned memory.
  *
- * ENCODERS. What would VMAF be if this block were coded so? With config.edit_size set vmafgpu_edit_begin() takes a pair, then
- * vmafgpu_edit_try() scores it with other samples in a rectangle, in a tenth of a millisecond, to the last bit as if the whole
- * frame had been scored; vmafgpu_edit_commit() makes such edits part of it. `change` has a sign to rely on, be it ever so small.
- * vmafgpu_edit_gradient() tells what each of the frame's sums is worth, vmafgpu_edit_map() where the score is lost.
- * Models of v0.6 (adm, vif and motion), on the CPU or on one GPU. examples/encoder_rdo.c, examples/tune_vmaf.c.
+ * ENCODERS. Edits answer how the score would change if a block were coded differently. With config.edit_size set,
+ * vmafgpu_edit_begin() takes a pair. vmafgpu_edit_try() then scores the pair with other samples in a rectangle, in
+ * about a tenth of a millisecond and bit-identical to scoring the whole frame. vmafgpu_edit_commit() makes edits part
+ * of the pair. The sign of `change` is reliable even for very small edits. vmafgpu_edit_gradient() returns the weight
+ * of each sum of the frame; vmafgpu_edit_map() shows where the score is lost. Edits support models of v0.6 (adm, vif
+ * and motion), on the CPU or on one GPU. See examples/encoder_rdo.c and examples/tune_vmaf.c.
  *
- * LIVE. While a game or a stream runs, a score should be there with its pair, and no call may wait.
- *   - libvmaf's motion2 of frame i, i >= 1, is the lesser of two differences, |i, i-1| and |i+1, i| (the mean absolute difference of
- *     the blurred references, libvmaf's integer_motion), and that of the last frame is |i, i-1| alone. So a score needs the next
- *     frame. With config.live no pair waits for it: each has, to the bit, the score that libvmaf gives to the last frame of a clip
- *     that ends with it. So motion2 is |i, i-1|, integer_motion, and 0 for the first pair; motion3, and what comes of options,
- *     are made of that likewise. Columns that do not look ahead are what they always are. Such scores differ from those of the
- *     whole clip where motion changes: motion2 is never lower than there, and so scores are mostly a little higher. Pooling has them.
- *     vmafgpu_score_pair() scores in the same way.
- *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN; vmafgpu_next() gives scores in order, as many as there are, and
- *     VMAFGPU_AGAIN; vmafgpu_reusable() tells whose frames may be written again. None of them waits. vmafgpu_push(), _flush(),
- *     _reset(), _close(), _wait() and the single pairs do. With config.live gpu.batch is 1 by default: no pair waits for others.
- *   - vmafgpu_map_next() has a pair's push tell where in the frame the score is lost, with config.map_size.
- *   - What to do when the GPU is busy: leave the pair out. The scores are those of a clip without it, to the bit, whose motion is
- *     that from one pushed reference to the next. examples/engine_overlay.c does so.
+ * LIVE. For games and streams each score must be ready with its pair, and no call may block.
+ *   - In libvmaf, motion2 of frame i, i >= 1, is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
+ *     mean absolute difference of the blurred references (libvmaf's integer_motion). For the last frame it is |i, i-1|
+ *     alone. So a score requires the next frame. With config.live no pair waits for the next one: each score is
+ *     bit-identical to the one that libvmaf gives if the clip ends with that pair. So motion2 is |i, i-1|, and 0 for
+ *     the first pair; motion3 and the columns that options add are computed from it. Columns that do not look ahead are
+ *     unchanged. Live scores differ from those of the whole clip where motion changes: motion2 is never lower, so
+ *     scores are mostly slightly higher. Pooling uses the live scores. vmafgpu_score_pair() computes motion in the same
+ *     way.
+ *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN. vmafgpu_next() returns the next score, or VMAFGPU_AGAIN
+ *     if none is ready. vmafgpu_reusable() returns how many pairs are done, whose frames can be overwritten. None of
+ *     these calls blocks. vmafgpu_push(), _flush(), _reset(), _close(), _wait() and the calls for single pairs do. With
+ *     config.live gpu.batch is 1 by default, so that no pair waits for a batch to fill.
+ *   - With config.map_size, vmafgpu_map_next() requests a map of where the score of the next pair is lost.
+ *   - If the GPU is busy, skip the pair, as examples/engine_overlay.c does. The scores are then bit-identical to those
+ *     of a clip without that pair; motion is measured from one pushed reference to the next.
  *
- * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
- * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
- * not fit says how much it needs. Only the score list grows, by doubling, in vmafgpu_push() (switch it off with
- * config.discard_scores), and the CPU's planes are taken when a GPU fails, the CPU's frames to lend at the first
- * vmafgpu_lend(). vmafgpu_percentile() borrows a copy of one
- * column while it sorts. Frames in host memory are borrowed for the call that takes them, others until
- * vmafgpu_reusable() says so.
+ * MEMORY. All memory is allocated at open: host memory from config.allocator if set, page-locked and device memory from
+ * the driver, one allocation each. vmafgpu_memory() and vmafgpu_device_memory() return the totals. If memory is short,
+ * open reports how much it needs. Three things are allocated later:
+ *   - the score list, which grows by doubling in vmafgpu_push() unless config.discard_scores is set;
+ *   - the planes of the CPU backend when a GPU fails, and the CPU's frames for vmafgpu_lend() at its first call;
+ *   - a temporary copy of one column in vmafgpu_percentile().
+ * Frames in host memory are borrowed for the call that takes them, other frames until vmafgpu_reusable() counts their
+ * pair.
  *
- * ERRORS. Every function that can fail returns a result: 0 fine, above 0 a state (AGAIN, END), below 0 a failure, for which
- * vmafgpu_last_error() has a sentence that names the field, frame or option at fault. A failed call changed nothing.
- * vmafgpu_last_error(NULL) has that of a failed open, or of another call without a context, on the calling thread.
+ * ERRORS. Every function that can fail returns a vmafgpu_result: 0 is success, a positive value is a state (AGAIN,
+ * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
+ * frame or option at fault. A failed call changes nothing, unless its description says otherwise.
+ * vmafgpu_last_error(NULL) returns the message of the last failed open on the calling thread, or of another failed call
+ * without a context.
  *
- * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
- *   - adm, vif, motion, cambi and psnr are integer sums per frame, the same on every machine, compiler, thread count, hook and
- *     GPU, in every version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of
- *     the C library. The other features are float throughout; the order of their operations is fixed, whatever the
- *     thread count and the backend. What they ask for each sample (logarithms, powf, the sixth and seventh powers of ciede) is
- *     the header's own, equal to the GNU C library's; SpEED's log2 alone can differ from it in the last bit (0.05 % of arguments),
- *     which no feature value has shown. Their tables, and what is once per frame or block, call the C library's
- *     (exp, log2, log10, pow, with lanczos4 sin), as do ciede's pixels (sin, cos, atan2, exp) before they are rounded to float.
- *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
- *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
- *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
- *   - float_adm is the one feature whose bits depend on the processor, because libvmaf's do: see config.float_reciprocal.
- *   - Where libvmaf reads outside of its buffers or crashes there is nothing to be equal to. Ours is defined there:
- *       adm with 32 or fewer pixels in width or height     the same border rules (vif and motion have counterparts down to 16)
- *       speed_chroma, speed_temporal, 9, 11, 13, 14, 15 bits     samples; libvmaf takes bytes of words for them
- *       cambi's full_ref, 10 bits, a source that is larger than the frames     rows in order; libvmaf mixes them up
- *       ciede, 4:2:0 with an odd height     the last luma row has the last chroma row
- *       ciede, 4:2:0, an odd width whose chroma's is a multiple of 32     what is beyond a plane is zero
- *       float_adm and adm without any detail to compare with (adm_noise_weight 0)     aim is 0
- *       y4m of odd width (or height at 4:2:0)     the tool reads chroma planes rounded up, as y4m has them. libvmaf's tool reads
- *       them rounded down: chroma of the first frame is wrong, and after that the tool crashes
- *     or refused, in a sentence:
- *       psnr, psnr_hvs, ciede and the float features at other depths than theirs; psnr_hvs and ciede at 4:0:0
- *       float_adm below 17x17; float_vif where its kernel is larger than a scale; float_ssim below 11x11, float_ms_ssim below
- *       176x176; speed_chroma, speed_temporal below 80x80 after the prescale; speed_temporal with speed_prescale above 1
- *       float_motion's motion_add_uv with motion_add_scale1 but at 4:4:4; vif_prescale_method bilinear to more than 7680 columns
- *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a double above 65535
- *       to uint16_t, which is undefined in C. The message states the largest adm_csf_scale and adm_csf_diag_scale
- *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that their tables lack: libvmaf takes an error
- *       code for a sensitivity and reports NaN
- *     Raw 4:2:0 and 4:2:2 video of odd size is no difference: both tools expect chroma planes rounded down. Other programs
- *     (ffmpeg) write them rounded up, as in y4m.
- *   - Fused multiply-add and -funsafe-math-optimizations, with all its parts, are off inside this header whatever flags you compile
- *     with (-O3, -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
- *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
- *     push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no harm.
- *     32-bit x86 needs -msse2 -mfpmath=sse. Emulators can be wrong: QEMU before 8.1 computes MDEBR of s390x wrongly, which clang
- *     makes of adm (errors of up to 6 %, and no error code); GCC's code does not have this instruction.
+ * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
+ *   - adm, vif, motion, cambi and psnr are integer sums per frame. These are the same on every machine, compiler,
+ *     thread count, parallel_for and GPU, in every version of this header. One piece of code converts them to doubles,
+ *     with a few calls of powf, pow, log10 and exp of the C library.
+ *   - The other features are float throughout. The order of their operations is fixed, whatever the thread count and
+ *     the backend. The functions that they call per sample (logarithms, powf, the sixth and seventh powers of ciede)
+ *     are part of the header and equal those of the GNU C library; only the log2 of SpEED can differ in the last bit
+ *     (0.05 % of arguments), which has changed no feature value so far. Tables, and values that are computed once per
+ *     frame or block, use the C library (exp, log2, log10, pow, with lanczos4 sin), as do the pixels of ciede (sin,
+ *     cos, atan2, exp) before rounding to float.
+ *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's
+ *     plain C path (`vmaf --cpumask 255`) on the same C library. The vector code of libvmaf itself differs from its C
+ *     code in ADM at some widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion
+ *     everywhere.
+ *   - float_adm is the only feature whose bits depend on the processor, as in libvmaf: see config.float_reciprocal.
+ *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. These cases are defined
+ *     here:
+ *       adm with 32 or fewer pixels in width or height: the same border rules (vif, motion: libvmaf works down to 16)
+ *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: words are samples; libvmaf reads bytes as samples
+ *       cambi's full_ref, 10 bits, a source larger than the frames: rows are in order; libvmaf mixes them up
+ *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
+ *       ciede, 4:2:0, an odd width with a chroma width that is a multiple of 32: values beyond a plane are zero
+ *       float_adm and adm without any detail in the reference (adm_noise_weight 0): aim is 0
+ *       y4m of odd width (or height at 4:2:0): the tool reads chroma planes rounded up, as y4m stores them; libvmaf's
+ *         tool reads them rounded down, so that chroma of the first frame is wrong and then the tool crashes
+ *     These cases are refused with a message:
+ *       psnr, psnr_hvs, ciede and the float features at bit depths that they do not accept
+ *       psnr_hvs and ciede at 4:0:0
+ *       float_adm below 17x17; float_vif if its kernel is larger than a scale; float_ssim below 11x11
+ *       float_ms_ssim below 176x176; speed_chroma, speed_temporal below 80x80 after the prescale
+ *       speed_temporal with speed_prescale above 1
+ *       float_motion's motion_add_uv with motion_add_scale1 except at 4:4:4
+ *       vif_prescale_method bilinear to more than 7680 columns
+ *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a
+ *         double above 65535 to uint16_t, which is undefined in C. The message states the largest adm_csf_scale and
+ *         adm_csf_diag_scale
+ *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in their tables: libvmaf
+ *         uses an error code as the sensitivity and reports NaN
+ *     Raw 4:2:0 and 4:2:2 video of odd size is not such a case: both tools expect chroma planes rounded down. Other
+ *     programs (ffmpeg) write them rounded up, as in y4m.
+ *   - Compiler flags: inside this header pragmas switch off fused multiply-add and -funsafe-math-optimizations with all
+ *     its parts, whatever flags you use (-O3, -march=native, gnu modes), and restore your settings at the end.
+ *     -ffast-math is refused at compile time. If unsafe arithmetic remains, or the calling thread does not round to
+ *     nearest, open and push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no
+ *     harm. 32-bit x86 needs -msse2 -mfpmath=sse.
+ *   - Emulators can be wrong: QEMU before 8.1 computes MDEBR of s390x wrongly. clang uses that instruction for adm
+ *     (errors of up to 6 %, without an error code); GCC does not.
  *
  * SECTIONS, in this order; search for the banner, >>name, which is here, in the code and in vmafgpu_kernels.cu. What is
  * called stands before what calls it; >>levels and what follows is another part, which >>cpu includes once per
@@ -420,45 +473,51 @@
  *   >>level operations  an instruction set, one row per operation
  *
  * HOW A PAIR FLOWS
- *   vmafgpu_push() checks the frames and gives the pair a position, vmafgpu__submit(); a backend takes it: vmafgpu__backend_table.
- *   On the CPU vmafgpu__cpu_submit() views or copies luma (vmafgpu__view_frame()) and runs vmafgpu__frame_task() on each
- *   thread, which takes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A piece calls the level's
- *   function, one of vmafgpu__cpu_functions, for a strip of rows, and adds to its thread's sums. CAMBI and SpEED share the
- *   threads by steps of their own (vmafgpu__score_whole()).
- *   On a GPU vmafgpu__gpu_submit() has threads copy them to pinned planes (vmafgpu__stage()), unless the caller wrote there, and
- *   brings the planes into a slot's device memory (vmafgpu__bring()); when the slot's batch is full,
- *   vmafgpu__launch_batch() has each feature launch its kernels (vmafgpu__gpu_feature), and sums come back behind an event
- *   (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and
- *   the GPU that follows it, are units of one backend, vmafgpu__fleet_backend, which deals pairs to theirs.
- *   vmafgpu__collect() fetches a pair's vmafgpu__sums from either, vmafgpu__finish_pair() makes features' doubles of them by the
- *   functions in vmafgpu__features, vmafgpu__advance() adds what needs later frames (vmafgpu__temporal), vmafgpu__predict()
- *   asks the models, and the row waits for vmafgpu_next(), vmafgpu_pool() and config.on_score.
+ *   vmafgpu_push() checks the frames, and vmafgpu__submit() assigns the pair a position. A backend of type
+ *   vmafgpu__backend_table takes it.
+ *   CPU: vmafgpu__cpu_submit() views or copies luma (vmafgpu__view_frame()) and runs vmafgpu__frame_task() on each
+ *   thread. The task takes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A piece calls
+ *   a function of the instruction set, from vmafgpu__cpu_functions, for a strip of rows and adds to the sums of its
+ *   thread. CAMBI and SpEED divide their steps among the threads themselves (vmafgpu__score_whole()).
+ *   GPU: vmafgpu__gpu_submit() lets threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller
+ *   wrote them there, and vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the
+ *   slot is full, vmafgpu__launch_batch() lets each feature launch its kernels (vmafgpu__gpu_feature). The sums are
+ *   copied back, followed by an event (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs
+ *   on the CPU. Several GPUs, or the CPU and the GPU that follows it, are units of one backend, vmafgpu__fleet_backend,
+ *   which assigns pairs to its units.
+ *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
+ *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
+ *   and vmafgpu__predict() evaluates the models. The row is then ready for vmafgpu_next(), vmafgpu_pool() and
+ *   config.on_score.
  *
  * WHAT MUST STAY TRUE
- *   1. Backends deliver integers: raw 64-bit sums per pair. Doubles are made of them once, on the host. So backends are exact
- *      if their sums are equal. A feature that is floating point itself (SpEED, the float family) has its order of operations
- *      in its chapter; the GPU delivers its sums as doubles, of which the chapter makes the CPU's values.
- *   2. One text for the arithmetic: >>arithmetic, and what chapters share with kernels, compile as C, as C++ and as device code.
- *      The kernels include this file for it.
- *   3. One text for vector code, over the operations of >>level operations; plain C is a level like the others.
- *   4. One text for GPUs: CUDA's driver API and the HIP runtime fill one table of functions; only >>vendors knows which it is.
- *   5. No surprise: no global state, no thread that was not asked for, memory from the caller's allocator and all of it at
- *      open but for scores that are kept, no word but through config.log.
+ *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. So backends are
+ *      exact if their sums are equal. The chapter of a feature that is floating point itself (SpEED, the float family)
+ *      defines its order of operations; the GPU delivers the sums as doubles, and the chapter turns them into the
+ *      values of the CPU.
+ *   2. The arithmetic is written once: >>arithmetic, and the code that chapters share with kernels, compile as C, as
+ *      C++ and as device code. The kernels include this file for it.
+ *   3. Vector code is written once, over the operations of >>level operations; plain C is one of the instruction sets.
+ *   4. GPU code is written once: CUDA's driver API and the HIP runtime fill one table of functions; only >>vendors
+ *      distinguishes them.
+ *   5. No surprises: no global state, no thread that was not requested, memory from the caller's allocator and all of
+ *      it at open (see MEMORY for the exceptions), and messages through config.log only.
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
- *   7. A sum of floats or doubles has libvmaf's order of additions. There are two exceptions. Sums that are exact (integers below
- *      2^53) may have any order. Another order, a fused operation or another formula is also allowed if an error bound decides
- *      whether the rounded result can differ, and the sum is made again in libvmaf's order if it can.
- *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN cannot arrive:
- *      -0.0 has a sign bit but is not below 0.
+ *   7. A sum of floats or doubles has libvmaf's order of additions. There are two exceptions. Sums that are exact
+ *      (integers below 2^53) may have any order. Another order, a fused operation or another formula is also allowed if
+ *      an error bound decides whether the rounded result can differ, and the sum is computed again in libvmaf's order
+ *      if it can.
+ *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN cannot
+ *      arrive: -0.0 has a sign bit but is not below 0.
  *
  * TEN WORDS
- *   frame    what the caller gives: planes, pitches, memory       view     where a plane's rows lie, and their samples' form
- *   plane    luma or chroma of a frame                            picture  a plane at a scale, as a feature sees it
- *   pair     a reference and a distorted frame                    band     what a wavelet or a filter bank parts a picture into
- *   level    scalar, AVX2, AVX-512, NEON                          strip    rows or columns that are worked off together
- *   chain    the pieces of a feature at a scale                   piece    a chain's strip, done by one thread at a time
+ *   frame    what the caller passes: planes, pitches, memory      view     row addresses and sample format of a plane
+ *   plane    luma or chroma of a frame                            picture  a plane at a scale, as a feature reads it
+ *   pair     a reference and a distorted frame                    band     one output of a wavelet or a filter bank
+ *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
+ *   chain    the pieces of a feature at a scale                   piece    a strip of a chain, for one thread at a time
  *
- * LICENCE: BSD-2-Clause-Patent, see LICENSE. The figures of the models are Netflix's, under the same licence.
+ * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are Netflix's, under the same licence.
  */
 #if !defined(VMAFGPU_H) && !defined(VMAFGPU_KERNELS)
 #define VMAFGPU_H
@@ -563,8 +622,8 @@ typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_ARRAY     /* likewise CUarrays, of which the push makes surfaces for as long as it borrows them */
 } vmafgpu_memory_kind;
 
-/* What is in a frame: planes in the format that the config says, or RGB, of which these planes are made; see COLOUR. Pixels lie
- * side by side in rows. Reference and distorted may differ, and each frame from the one before. */
+/* What is in a frame: planes in the format that the config says, or RGB, of which these planes are made; see COLOUR.
+ * Pixels lie side by side in rows. Reference and distorted may differ, and each frame from the one before. */
 typedef enum vmafgpu_pixels {
     VMAFGPU_PIXELS_YUV = 0,  /* planes in the config's format */
     VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM, likewise _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM)      */
@@ -575,8 +634,8 @@ typedef enum vmafgpu_pixels {
     VMAFGPU_PIXELS_RGBA16F   /* four IEEE halves, R, G, B, A, in linear light (VK_FORMAT_R16G16B16A16_SFLOAT)              */
 } vmafgpu_pixels;
 
-/* How RGB becomes YUV. A wrong statement gives wrong scores, by a lot, so that there are no defaults: what a frame needs and is
- * not stated is refused, in a sentence that names the field. */
+/* How RGB becomes YUV. A wrong statement gives wrong scores, by a lot, so that there are no defaults: what a frame
+ * needs and is not stated is refused, in a sentence that names the field. */
 typedef enum vmafgpu_matrix {
     VMAFGPU_MATRIX_UNSTATED = 0,
     VMAFGPU_MATRIX_BT601,
@@ -611,16 +670,15 @@ typedef struct vmafgpu_colour {
     vmafgpu_transfer transfer;    /* of RGBA16F alone, which is refused without it */
 } vmafgpu_colour;
 
-/* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
- * takes it, else until vmafgpu_reusable() says so. Nothing but its samples is read, no byte between or beside the rows.
- * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for
- * features that look at chroma (speed_chroma, psnr, psnr_hvs, ciede, float_motion with motion_add_uv), of pairs that these look
- * at, and may be NULL otherwise.
- * Only those chroma samples are read, and checked against the bit depth, that the feature needs; on a GPU the check is
- * part of the pair's result, not of the push.
- * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width rounded
- * up); it may be negative (data[i] is then still the top row; in pinned memory that takes config.gpu.frames host), and times the
- * rows it must fit a ptrdiff_t. 16-bit words are little-endian and need no alignment. */
+/* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that takes
+ * it, else until vmafgpu_reusable() says so. Nothing but its samples is read, no byte between or beside the rows.
+ * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for features that
+ * look at chroma (speed_chroma, psnr, psnr_hvs, ciede, float_motion with motion_add_uv), of pairs that these look at,
+ * and may be NULL otherwise. Only those chroma samples are read, and checked against the bit depth, that the feature
+ * needs; on a GPU the check is part of the pair's result, not of the push. pitch[i] is the distance from one row to the
+ * next in bytes; 0 means tightly packed (chroma of an odd width rounded up); it may be negative (data[i] is then still
+ * the top row; in pinned memory that takes config.gpu.frames host), and times the rows it must fit a ptrdiff_t. 16-bit
+ * words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
@@ -632,8 +690,8 @@ typedef struct vmafgpu_frame {
  * Models
  * ------------------------------------------------------------------------------------------------ */
 
-/* One support-vector regression with what surrounds it. The fields follow the keys of libvmaf's model
- * files; all pointers are borrowed. Made by vmafgpu_model_parse() or by examples/embed_model.c. */
+/* One support-vector regression with what surrounds it. The fields follow the keys of libvmaf's model files; all
+ * pointers are borrowed. Made by vmafgpu_model_parse() or by examples/embed_model.c. */
 typedef struct vmafgpu_svm {
     int                 feature_count;       /* 1..64                                                        */
     const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
@@ -676,20 +734,20 @@ typedef struct vmafgpu_model {
  * (A parsed model stays until the context is closed, even if it is freed before.)
  * ------------------------------------------------------------------------------------------------ */
 
-/* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close() and the model reader,
- * and after a GPU failed once, or with gpu.in_background, from whatever is called next, on the calling thread only; but with
- * gpu.in_background also on the thread that opens the GPU, at the same time, and likewise where several GPUs are opened with more
- * than one thread. */
+/* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are called from
+ * vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close() and the model reader,
+ * and after a GPU failed once, or with gpu.in_background, from whatever is called next, on the calling thread only; but
+ * with gpu.in_background also on the thread that opens the GPU, at the same time, and likewise where several GPUs are
+ * opened with more than one thread. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
     void  *user;
 } vmafgpu_allocator;
 
-/* Asked to call task(arg, i) once for each i in 0..count-1, on any threads, in any order, also at the same
- * time, and to return when all have returned. `count` is config.threads; with 1 the hook is not needed and not called. Other
- * values of i are ignored. */
+/* Asked to call task(arg, i) once for each i in 0..count-1, on any threads, in any order, also at the same time, and to
+ * return when all have returned. `count` is config.threads; with 1 the hook is not needed and not called. Other values
+ * of i are ignored. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
@@ -709,9 +767,10 @@ typedef enum vmafgpu_backend {
     VMAFGPU_BACKEND_HIP         /* AMD, likewise */
 } vmafgpu_backend;
 
-/* libvmaf's float_adm multiplies by an estimate of a reciprocal, the instruction RCPSS, on x86, and divides elsewhere. The
- * estimates of AMD's and of Intel's processors differ, and so do the last bits of libvmaf's adm2 on them (by 1e-7): where
- * figures of another machine must come out, say which it was. It concerns float_adm and the models that use it, no others. */
+/* libvmaf's float_adm multiplies by an estimate of a reciprocal, the instruction RCPSS, on x86, and divides elsewhere.
+ * The estimates of AMD's and of Intel's processors differ, and so do the last bits of libvmaf's adm2 on them (by 1e-7):
+ * where figures of another machine must come out, say which it was. It concerns float_adm and the models that use it,
+ * no others. */
 typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_HOST = 0,   /* what libvmaf does on this very machine */
     VMAFGPU_RECIPROCAL_AMD,        /* as on a Zen 3 */
@@ -928,15 +987,15 @@ typedef struct vmafgpu vmafgpu;
  * vmafgpu_last_error() says with which; calls that take the context as const are not looked after in this way.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens a context. *context is set whatever the result, unless it is VMAFGPU_ERROR_MEMORY, where it may
- * be NULL: after a failure it serves vmafgpu_last_error() and must still be closed. All memory but the score
- * list is taken here. `config` may be forgotten afterwards. */
+/* Opens a context. *context is set whatever the result, unless it is VMAFGPU_ERROR_MEMORY, where it may be NULL: after
+ * a failure it serves vmafgpu_last_error() and must still be closed. All memory but the score list is taken here.
+ * `config` may be forgotten afterwards. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
-/* Whether vmafgpu_open() would take a config, without opening anything: its fields, models, features and their options. With a
- * width and height of 0 the size is not known yet, and what only some size is too small or too large for is fine. Backend
- * and GPU are not looked for, memory for frames is not taken. vmafgpu_last_error(NULL) has the sentence of a failure, and
- * `log` gets it, and warnings, as from an open. */
+/* Whether vmafgpu_open() would take a config, without opening anything: its fields, models, features and their options.
+ * With a width and height of 0 the size is not known yet, and what only some size is too small or too large for is
+ * fine. Backend and GPU are not looked for, memory for frames is not taken. vmafgpu_last_error(NULL) has the sentence
+ * of a failure, and `log` gets it, and warnings, as from an open. */
 VMAFGPU_API vmafgpu_result vmafgpu_check(const vmafgpu_config *config);
 
 /* Gives everything back. NULL is allowed. Nothing happens while another call is at work on the context. */
@@ -945,108 +1004,112 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 /* Forgets every frame and score, keeps the memory: the next pair is frame 0 of a new clip. */
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
-/* Scores the next pair of the clip. On failure nothing was taken: the index does not advance and the pair
- * can be corrected and pushed again. VMAFGPU_ERROR_FULL is possible with discard_scores and no on_score only, when 64
- * scores wait for vmafgpu_next() or are on their way.
- * A GPU takes the pair and returns; push waits only when its queue is full. If the GPU fails later, pairs whose
- * frames were in host or pinned memory are scored by the CPU with the same bits (vmafgpu_backend_note() says why),
- * and pairs in device memory fail one by one: vmafgpu_next() returns the failure in place of their score. Samples of
- * frames in device memory, in lent memory, and in pinned memory that the GPU copies as they are, that do not fit the bit
- * depth are found by the GPU, and the pair fails in the same way. A failed pair takes along those neighbours whose
- * motion needs it. */
+/* Scores the next pair of the clip. On failure nothing was taken: the index does not advance and the pair can be
+ * corrected and pushed again. VMAFGPU_ERROR_FULL is possible with discard_scores and no on_score only, when 64 scores
+ * wait for vmafgpu_next() or are on their way. A GPU takes the pair and returns; push waits only when its queue is
+ * full. If the GPU fails later, pairs whose frames were in host or pinned memory are scored by the CPU with the same
+ * bits (vmafgpu_backend_note() says why), and pairs in device memory fail one by one: vmafgpu_next() returns the
+ * failure in place of their score. Samples of frames in device memory, in lent memory, and in pinned memory that the
+ * GPU copies as they are, that do not fit the bit depth are found by the GPU, and the pair fails in the same way. A
+ * failed pair takes along those neighbours whose motion needs it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
-/* The same, but never waits for a GPU: VMAFGPU_AGAIN if its queue is full, and the pair was not taken. Then give it again, later
- * and to this function or another, or leave it out: see LIVE. Pairs in host memory are copied in the call, as ever. On the CPU,
- * and on the CPU that goes on for a GPU that failed, there is no queue: the call scores the pair. */
+/* The same, but never waits for a GPU: VMAFGPU_AGAIN if its queue is full, and the pair was not taken. Then give it
+ * again, later and to this function or another, or leave it out: see LIVE. Pairs in host memory are copied in the call,
+ * as ever. On the CPU, and on the CPU that goes on for a GPU that failed, there is no queue: the call scores the pair.
+ * */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
-/* Memory for the next pair: a reader or a decoder writes the samples where the engine wants them, and what was written is not
- * copied by a processor again. On a GPU it is pinned memory, on the CPU any. The two frames are in the config's format, and in
- * host memory as far as other calls go; cast the const of data[] away to write. data[1] and data[2] are NULL where nothing
- * looks at chroma, which then need not be there; chroma has room for odd sizes rounded up. Push the frames as they were given.
- *   - Pairs are pushed in the order in which they were lent. Each push, seed and tail takes the oldest pair back, whether
- *     it is given its frames, one of them and another, or none of them. A push that fails has taken nothing.
- *   - From the lend to the push the memory is the caller's, on any thread. All writing is over when the push begins, and
- *     none comes after it. vmafgpu_reset() and vmafgpu_close() take back what is still lent: then, too, nobody may write any more.
- *   - At most gpu.queue * gpu.batch pairs are lent or on their way, of each GPU, on the CPU 4 (taken from the allocator at the
- *     first call). When
- *     no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent it waits instead, as a push does.
- *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the CPU.
+/* Memory for the next pair: a reader or a decoder writes the samples where the engine wants them, and what was written
+ * is not copied by a processor again. On a GPU it is pinned memory, on the CPU any. The two frames are in the config's
+ * format, and in host memory as far as other calls go; cast the const of data[] away to write. data[1] and data[2] are
+ * NULL where nothing looks at chroma, which then need not be there; chroma has room for odd sizes rounded up. Push the
+ * frames as they were given.
+ *   - Pairs are pushed in the order in which they were lent. Each push, seed and tail takes the oldest pair back,
+ *     whether it is given its frames, one of them and another, or none of them. A push that fails has taken nothing.
+ *   - From the lend to the push the memory is the caller's, on any thread. All writing is over when the push begins,
+ *     and none comes after it. vmafgpu_reset() and vmafgpu_close() take back what is still lent: then, too, nobody may
+ *     write any more.
+ *   - At most gpu.queue * gpu.batch pairs are lent or on their way, of each GPU, on the CPU 4 (taken from the allocator
+ *     at the first call). When no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent
+ *     it waits instead, as a push does.
+ *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the
+ *     CPU.
  *   - vmafgpu_score_pair() and vmafgpu_edit_begin() need planes of their own on a GPU: with all pairs lent they are
- *     VMAFGPU_ERROR_STATE. config.gpu.frames must be host. With subsample and no feature that looks at every pair the distorted frame need not be filled where it is
- *     not scored. */
+ *     VMAFGPU_ERROR_STATE. config.gpu.frames must be host. With subsample and no feature that looks at every pair the
+ *     distorted frame need not be filled where it is not scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
 /* One reference against many: contexts[i] takes the pair of the reference and distorted[i], with the very scores that
- * vmafgpu_push(contexts[i], reference, &distorted[i]) gives. On the CPU, with contexts that are opened alike (size, format,
- * models, features, threads), what depends on the reference alone is computed once for each `config.together` of them. The
- * result is that of the first push that failed; the others took their pair all the same. They take it in their order: if one of
- * them lent the reference it must be the last one, as the memory is its own from then on. Before anything is taken, a
- * context that is NULL or given twice is refused with VMAFGPU_ERROR_ARGUMENT; vmafgpu_last_error(NULL) says which. */
+ * vmafgpu_push(contexts[i], reference, &distorted[i]) gives. On the CPU, with contexts that are opened alike (size,
+ * format, models, features, threads), what depends on the reference alone is computed once for each `config.together`
+ * of them. The result is that of the first push that failed; the others took their pair all the same. They take it in
+ * their order: if one of them lent the reference it must be the last one, as the memory is its own from then on. Before
+ * anything is taken, a context that is NULL or given twice is refused with VMAFGPU_ERROR_ARGUMENT;
+ * vmafgpu_last_error(NULL) says which. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted);
 
-/* For a clip that is scored in segments. vmafgpu_seed() gives, oldest first and before the first push, the
- * reference frames that precede the segment; vmafgpu_tail() gives, after the last push and before the flush,
- * the reference frame that follows it. With vmafgpu_seed_count() seeds (or as many as the clip has) and one
- * tail (unless the clip ends) the scores are the very bits of the clip scored whole: motion is the only
- * feature that looks at neighbours, but for speed_temporal, which looks at the distorted frame before, too: with it
- * vmafgpu_seed() is refused, and the pair before the segment is to be pushed, its score left out. (With
- * motion_five_frame_window a segment that is the clip's first frame alone needs two tails.) More seeds and tails than needed change nothing. */
+/* For a clip that is scored in segments. vmafgpu_seed() gives, oldest first and before the first push, the reference
+ * frames that precede the segment; vmafgpu_tail() gives, after the last push and before the flush, the reference frame
+ * that follows it. With vmafgpu_seed_count() seeds (or as many as the clip has) and one tail (unless the clip ends) the
+ * scores are the very bits of the clip scored whole: motion is the only feature that looks at neighbours, but for
+ * speed_temporal, which looks at the distorted frame before, too: with it vmafgpu_seed() is refused, and the pair
+ * before the segment is to be pushed, its score left out. (With motion_five_frame_window a segment that is the clip's
+ * first frame alone needs two tails.) More seeds and tails than needed change nothing. */
 VMAFGPU_API vmafgpu_result vmafgpu_seed(vmafgpu *context, const vmafgpu_frame *reference);
 VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *reference);
 
-/* A picture in one buffer, its planes one behind the other, as raw files, decoders and encoders have them: I420, NV12, P010,
- * I422, I444, ..., whatever width, height, bit_depth, bytes_per_sample, chroma and layout of `config` say. It may be that
- * for vmafgpu_open(), with its zeros, or vmafgpu_get_config()'s. `pitch` is that of luma in bytes, 0: rows are tightly packed;
- * chroma's rows are half as far apart where they hold half as much (rounded up). vmafgpu_frame_of() is the frame, in host
- * memory; for other memory set its `memory`. vmafgpu_frame_size() is how many bytes the buffer has. Where such a picture
- * cannot be, data[0] is NULL, which vmafgpu_push() refuses, and the size is 0. */
+/* A picture in one buffer, its planes one behind the other, as raw files, decoders and encoders have them: I420, NV12,
+ * P010, I422, I444, ..., whatever width, height, bit_depth, bytes_per_sample, chroma and layout of `config` say. It may
+ * be that for vmafgpu_open(), with its zeros, or vmafgpu_get_config()'s. `pitch` is that of luma in bytes, 0: rows are
+ * tightly packed; chroma's rows are half as far apart where they hold half as much (rounded up). vmafgpu_frame_of() is
+ * the frame, in host memory; for other memory set its `memory`. vmafgpu_frame_size() is how many bytes the buffer has.
+ * Where such a picture cannot be, data[0] is NULL, which vmafgpu_push() refuses, and the size is 0. */
 VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const void *buffer, ptrdiff_t pitch);
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
 /* How many frames before a segment its scores depend on: 1 for the models of v0.6; 0 without motion, 2 with
- * motion_moving_average, 3 with motion_five_frame_window, 4 with both; -1 with speed_temporal, for which references do not do.
- * With 0 each pair is by itself, and they may come in any order. */
+ * motion_moving_average, 3 with motion_five_frame_window, 4 with both; -1 with speed_temporal, for which references do
+ * not do. With 0 each pair is by itself, and they may come in any order. */
 VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
 
-/* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's
- * motion depends on the following frame, so a score comes one push late (two in the first frames of the
- * five-frame window; not with config.live), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn
- * too: the result is then its failure (below 0), score->index says whose. Scores that went to config.on_score are not
+/* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's motion
+ * depends on the following frame, so a score comes one push late (two in the first frames of the five-frame window; not
+ * with config.live), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn too:
+ * the result is then its failure (below 0), score->index says whose. Scores that went to config.on_score are not
  * delivered again. */
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and the last frame's score becomes ready. Then only reading, vmafgpu_reset() and
- * _close(). The result is that of the first frame that has no score, if there is one; the clip is ended all the
- * same. */
+ * _close(). The result is that of the first frame that has no score, if there is one; the clip is ended all the same.
+ * */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
 /* Frames in pinned or device memory are borrowed beyond the call that takes them. With motion the latest one or two
- * references in pinned memory are kept until the pairs after them are done with, or until vmafgpu_wait() copies them. Those of the first
- * vmafgpu_reusable() pairs since open or reset may be overwritten or freed. vmafgpu_wait() starts what waits for a
- * full batch and returns when at least `pairs` pairs are done with (default for a negative number: all pushed so
- * far), their scores being ready but for motion. vmafgpu_wait_on_stream() makes the caller's CUstream or hipStream_t wait
- * for the same instead of the calling thread, for frames in device memory. Seeds and tails in pinned or device memory:
- * vmafgpu_wait(v, -1) covers them as well. */
+ * references in pinned memory are kept until the pairs after them are done with, or until vmafgpu_wait() copies them.
+ * Those of the first vmafgpu_reusable() pairs since open or reset may be overwritten or freed. vmafgpu_wait() starts
+ * what waits for a full batch and returns when at least `pairs` pairs are done with (default for a negative number: all
+ * pushed so far), their scores being ready but for motion. vmafgpu_wait_on_stream() makes the caller's CUstream or
+ * hipStream_t wait for the same instead of the calling thread, for frames in device memory. Seeds and tails in pinned
+ * or device memory: vmafgpu_wait(v, -1) covers them as well. */
 VMAFGPU_API int64_t        vmafgpu_reusable(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs);
 
-/* Scores one pair by itself, without touching the clip in progress and without allocating: the loop of an
- * encoder that tries candidates. `previous` is the reference frame before this one and gives motion as the
- * last frame of a clip has it; NULL means motion 0, as in a clip of one frame. (With motion_five_frame_window
- * motion is 0 in either case.) The result does not enter pooling. */
+/* Scores one pair by itself, without touching the clip in progress and without allocating: the loop of an encoder that
+ * tries candidates. `previous` is the reference frame before this one and gives motion as the last frame of a clip has
+ * it; NULL means motion 0, as in a clip of one frame. (With motion_five_frame_window motion is 0 in either case.) The
+ * result does not enter pooling. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score);
 
 /* The same for several candidates, distorted[0..count-1], against one reference: scores[i] is, to the bit, what
- * vmafgpu_score_pair(context, previous, reference, &distorted[i], ..) gives. count is 1..config.candidates, which the memory
- * was taken for at open. On the CPU what depends on the references alone is computed once, but for cambi and speed_chroma; a
- * GPU does one pair after the other. The values of all scores are valid until the next call on the context. On failure no
- * score is written, and the sentence names the candidate, counted from 0. */
+ * vmafgpu_score_pair(context, previous, reference, &distorted[i], ..) gives. count is 1..config.candidates, which the
+ * memory was taken for at open. On the CPU what depends on the references alone is computed once, but for cambi and
+ * speed_chroma; a GPU does one pair after the other. The values of all scores are valid until the next call on the
+ * context. On failure no score is written, and the sentence names the candidate, counted from 0. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafgpu_frame *previous,
                                                    const vmafgpu_frame *reference, const vmafgpu_frame *distorted, int count,
                                                    vmafgpu_score *scores);
@@ -1071,8 +1134,8 @@ typedef struct vmafgpu_edit {
                                            Saves some microseconds                                           */
 } vmafgpu_edit;
 
-/* Integers that add up over a picture, of the first model's vif and adm (without a model, of the first ones): the reference's
- * denominators aside they are all that these features are made of. By scale, and h, v, d band. */
+/* Integers that add up over a picture, of the first model's vif and adm (without a model, of the first ones): the
+ * reference's denominators aside they are all that these features are made of. By scale, and h, v, d band. */
 typedef struct vmafgpu_edit_sums {
     int64_t vif_information[4];         /* of log2, times 2048                                               */
     int64_t vif_noise[4];               /* distorted variance where the reference is flat                    */
@@ -1089,31 +1152,33 @@ typedef struct vmafgpu_edit_score {
     vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score                         */
 } vmafgpu_edit_score;
 
-/* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of these
- * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. (With motion_five_frame_window
- * motion is 0, as there.) distorted NULL: the reference itself. Frames are in host memory (on a GPU, in any that
- * config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until the next call on the context.
- * Costs as much as scoring the pair, on a GPU behind those that are on their way. On failure there is no base. */
+/* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of
+ * these frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. (With
+ * motion_five_frame_window motion is 0, as there.) distorted NULL: the reference itself. Frames are in host memory (on
+ * a GPU, in any that config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until
+ * the next call on the context. Costs as much as scoring the pair, on a GPU behind those that are on their way. On
+ * failure there is no base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *following, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score);
 
-/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. On the CPU edits that follow
- * each other and have the same rectangle are done together, up to eight of them, which takes half of the time. A GPU takes them by
- * the thousand, and the CPU makes the scores that are wanted (no_score) of its sums. `values`: NULL, or
- * room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused (its rectangle, its samples)
- * has NaN and its result in scores[i]; the others are scored all the same, and the result, with the sentence, is that of the
- * first one refused. Where the call itself fails (a GPU, config.parallel_for) none is scored. */
+/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. On the CPU edits
+ * that follow each other and have the same rectangle are done together, up to eight of them, which takes half of the
+ * time. A GPU takes them by the thousand, and the CPU makes the scores that are wanted (no_score) of its sums.
+ * `values`: NULL, or room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused
+ * (its rectangle, its samples) has NaN and its result in scores[i]; the others are scored all the same, and the result,
+ * with the sentence, is that of the first one refused. Where the call itself fails (a GPU, config.parallel_for) none is
+ * scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
 
-/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. A GPU scores the frame again, however many
- * they are. The samples that were there before
- * undo an edit exactly. score: of the base afterwards, or NULL; its values are valid until the next call on the context. */
+/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. A GPU scores the frame again,
+ * however many they are. The samples that were there before undo an edit exactly. score: of the base afterwards, or
+ * NULL; its values are valid until the next call on the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score);
 
-/* What the first model's prediction changes by with each sum, before transform and clip, without roundings to float: the dot
- * product with an edit's `sums` is its `change` to first order, and so good to some percent for blocks. */
+/* What the first model's prediction changes by with each sum, before transform and clip, without roundings to float:
+ * the dot product with an edit's `sums` is its `change` to first order, and so good to some percent for blocks. */
 typedef struct vmafgpu_gradient {
     double prediction;                  /* of the base; NaN without a model, and all the rest 0                    */
     double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where a sum is: there is no slope        */
@@ -1129,54 +1194,55 @@ typedef struct vmafgpu_block {
 /* The base's. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
 
-/* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
- * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
- * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. On the CPU in plain C, and config.threads
- * share it: on one it takes as long as some ten scores of the frame. On a GPU that has the base, its kernels make it, with the same
- * bits; `blocks` is in host memory all the same. */
+/* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for
+ * which there must be room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a
+ * coefficient of ADM's to (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. On the
+ * CPU in plain C, and config.threads share it: on one it takes as long as some ten scores of the frame. On a GPU that
+ * has the base, its kernels make it, with the same bits; `blocks` is in host memory all the same. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
-/* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push has a
- * float written for each block of so many luma samples in either direction, row by row without gaps, vmafgpu_map_blocks() in all: the
- * block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion being that of config.live. The next map is to be
- * asked for again; a push that fails, or is AGAIN, leaves the request as it is; NULL, or vmafgpu_reset(): none after all. memory:
- *   - host, pinned: written on the CPU before the push returns, but behind config.on_score; on a GPU once the pair's score is
- *     ready, and before config.on_score has it.
- *   - device: a CUdeviceptr of the context's GPU, at a multiple of 4 bytes. Kernels write there, in stream order: after what was put on
- *     config.gpu.stream before the push, before what comes behind vmafgpu_wait_on_stream(). It is yours again when
- *     vmafgpu_reusable() counts the pair. Refused where the CPU scores.
- * Pairs without cost what they always do. Those with one: on the CPU as much more as vmafgpu_edit_map(), and vmafgpu_push_many()
- * shares no work; on a GPU some more kernels, behind which the score comes as well. If the GPU fails, maps in host memory that are
- * on their way are NaN, those on the device are not to be looked at, and this call is VMAFGPU_ERROR_DEVICE from then on.
- * A model whose inputs are more than VIF's scales, ADM and motion of this pair (motion3 with motion_moving_average), and several GPUs,
- * leave maps to the CPU. */
+/* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push
+ * has a float written for each block of so many luma samples in either direction, row by row without gaps,
+ * vmafgpu_map_blocks() in all: the block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion
+ * being that of config.live. The next map is to be asked for again; a push that fails, or is AGAIN, leaves the request
+ * as it is; NULL, or vmafgpu_reset(): none after all. memory:
+ *   - host, pinned: written on the CPU before the push returns, but behind config.on_score; on a GPU once the pair's
+ *     score is ready, and before config.on_score has it.
+ *   - device: a CUdeviceptr of the context's GPU, at a multiple of 4 bytes. Kernels write there, in stream order: after
+ *     what was put on config.gpu.stream before the push, before what comes behind vmafgpu_wait_on_stream(). It is yours
+ *     again when vmafgpu_reusable() counts the pair. Refused where the CPU scores.
+ * Pairs without cost what they always do. Those with one: on the CPU as much more as vmafgpu_edit_map(), and
+ * vmafgpu_push_many() shares no work; on a GPU some more kernels, behind which the score comes as well. If the GPU
+ * fails, maps in host memory that are on their way are NaN, those on the device are not to be looked at, and this call
+ * is VMAFGPU_ERROR_DEVICE from then on. A model whose inputs are more than VIF's scales, ADM and motion of this pair
+ * (motion3 with motion_moving_average), and several GPUs, leave maps to the CPU. */
 VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory);
 
 /* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* The score of a frame that is ready (delivered or not), by its index. VMAFGPU_OK also for a frame that failed: score->result is
- * its failure, as with config.on_score. VMAFGPU_ERROR_NOT_FOUND for one that is not ready, is left out by
- * subsample, or was never pushed. Not with discard_scores. */
+/* The score of a frame that is ready (delivered or not), by its index. VMAFGPU_OK also for a frame that failed:
+ * score->result is its failure, as with config.on_score. VMAFGPU_ERROR_NOT_FOUND for one that is not ready, is left out
+ * by subsample, or was never pushed. Not with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
-/* One column of a frame that was pushed. Features that do not depend on later frames have it before the frame's score is
- * ready. VMAFGPU_AGAIN when it is not known yet; VMAFGPU_ERROR_NOT_FOUND when no such pair was pushed, or subsample leaves it
- * out; a frame that failed gives its failure. Not with discard_scores. */
+/* One column of a frame that was pushed. Features that do not depend on later frames have it before the frame's score
+ * is ready. VMAFGPU_AGAIN when it is not known yet; VMAFGPU_ERROR_NOT_FOUND when no such pair was pushed, or subsample
+ * leaves it out; a frame that failed gives its failure. Not with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value);
 
-/* What the models make of features that were measured before, or elsewhere: `features` has a value for each column before
- * vmafgpu_score_column(context, 0), of which only those count that a model looks at. score->values has all columns, valid until
- * the next call on the context. Touches neither the clip in progress nor pooling. A context for this alone has
- * config.no_frames. */
+/* What the models make of features that were measured before, or elsewhere: `features` has a value for each column
+ * before vmafgpu_score_column(context, 0), of which only those count that a model looks at. score->values has all
+ * columns, valid until the next call on the context. Touches neither the clip in progress nor pooling. A context for
+ * this alone has config.no_frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
 /* How many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
 /* One value for all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
- * vmafgpu_column_index(). The sums run in frame order, as in libvmaf. VMAFGPU_ERROR_NOT_FOUND when no frame is
- * ready. */
+ * vmafgpu_column_index(). The sums run in frame order, as in libvmaf. VMAFGPU_ERROR_NOT_FOUND when no frame is ready.
+ * */
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pooling method, double *value);
 
 /* The same for the frames first..last, both included, which must be ready; with subsample N those of them that have a
@@ -1187,8 +1253,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmaf
 /* The p-th percentile, 0..100, linear between ranks (numpy's default); 50 is the median. */
 VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value);
 
-/* Columns: how many, their names (valid until the context is closed; NULL when out of range), and the index
- * of a name, or -1; libvmaf's long names, "VMAF_integer_feature_adm2_score", are those of columns without options.
+/* Columns: how many, their names (valid until the context is closed; NULL when out of range), and the index of a name,
+ * or -1; libvmaf's long names, "VMAF_integer_feature_adm2_score", are those of columns without options.
  * vmafgpu_score_column() is the column of model m's score, or -1; a bootstrap model's other outputs (NAME_0001..,
  * NAME_bagging, NAME_stddev, NAME_ci_p95_lo, NAME_ci_p95_hi) come after all models' scores. */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
@@ -1196,66 +1262,67 @@ VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
 
-/* Returns the column that has the given place, 0..vmafgpu_column_count()-1, in libvmaf's report of a clip of `pairs` pairs
- * (those that config.subsample leaves out are counted). It is `place` itself, except with a single pair: then libvmaf writes
- * integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if `place` is out of range. */
+/* Returns the column that has the given place, 0..vmafgpu_column_count()-1, in libvmaf's report of a clip of `pairs`
+ * pairs (those that config.subsample leaves out are counted). It is `place` itself, except with a single pair: then
+ * libvmaf writes integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if `place` is
+ * out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* What reports call libvmaf's "VMAF_integer_feature_adm2_score": "integer_adm2". Other names are given back as they are. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
-/* What some features say of the whole clip, as libvmaf's `aggregate_metrics` (psnr: enable_apsnr): how many there are, their
- * names (valid until vmafgpu_close(); NULL where there is no such index) and values, of all pairs that have been scored so far.
- * `value` is not written when the index is out of range: VMAFGPU_ERROR_ARGUMENT. */
+/* What some features say of the whole clip, as libvmaf's `aggregate_metrics` (psnr: enable_apsnr): how many there are,
+ * their names (valid until vmafgpu_close(); NULL where there is no such index) and values, of all pairs that have been
+ * scored so far. `value` is not written when the index is out of range: VMAFGPU_ERROR_ARGUMENT. */
 VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models`, `features` and
- * gpu.devices, borrowed for the open only, are NULL. */
+/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models`,
+ * `features` and gpu.devices, borrowed for the open only, are NULL. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed, or all of several, and with gpu.in_background until
- * pairs go to the GPU. */
+/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed, or all of several, and with gpu.in_background
+ * until pairs go to the GPU. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
-/* 1 while a thread of ours opens a GPU (config.gpu.in_background). vmafgpu_close() waits for it; a program that ends may
- * leave contexts open instead, if it ends without running what was registered with atexit(), by _exit(). */
+/* 1 while a thread of ours opens a GPU (config.gpu.in_background). vmafgpu_close() waits for it; a program that ends
+ * may leave contexts open instead, if it ends without running what was registered with atexit(), by _exit(). */
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
 
-/* The ordinal of the GPU that will score the next pair to be pushed, or behind those on loan, so that frames in device memory are
- * best made there; -1: the CPU will. */
+/* The ordinal of the GPU that will score the next pair to be pushed, or behind those on loan, so that frames in device
+ * memory are best made there; -1: the CPU will. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
 /* What the CPU's work is done in: "avx512", "avx2", "neon" or "scalar". Also where a GPU computes: the CPU may have to go on. */
 VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
 
-/* "NVIDIA H200"; of several "NVIDIA H200 x2", or their names with commas between them; "" without a GPU, or while none is open
- * yet. */
+/* "NVIDIA H200"; of several "NVIDIA H200 x2", or their names with commas between them; "" without a GPU, or while none
+ * is open yet. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
-/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for, of
- * several devices the first one's; "" without a GPU. */
+/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for,
+ * of several devices the first one's; "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
-/* A number made of all sums that the GPU left in the self-test of vmafgpu_open(): the same on every GPU, since they were found
- * to be the CPU's. 0 without a GPU, and with config.gpu.no_self_test. */
+/* A number made of all sums that the GPU left in the self-test of vmafgpu_open(): the same on every GPU, since they
+ * were found to be the CPU's. 0 without a GPU, and with config.gpu.no_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context);
 
 /* Why no GPU is used where one was allowed, or no longer, or one of several; else "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Bytes of host memory that the context holds now, pinned memory included, and of device memory, of all GPUs together. Fixed
- * from open on, but for the score list, for the CPU's planes after a GPU failed, for frames that the CPU lends, and with
- * gpu.in_background for what the GPU takes. */
+/* Bytes of host memory that the context holds now, pinned memory included, and of device memory, of all GPUs together.
+ * Fixed from open on, but for the score list, for the CPU's planes after a GPU failed, for frames that the CPU lends,
+ * and with gpu.in_background for what the GPU takes. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
-/* The sentence for the last failure on this context, naming what was wrong; "" when there was none since it was opened or
- * reset. Overwritten by the next failure; after a failed open it stays the open's.
- * With NULL: the sentence of the last failure on the calling thread that had no context to keep it, or whose context was not
- * the caller's: a failed open, which stays readable when its context is closed; a NULL where a context should be; a context
- * that is busy. Valid until the next of these. */
+/* The sentence for the last failure on this context, naming what was wrong; "" when there was none since it was opened
+ * or reset. Overwritten by the next failure; after a failed open it stays the open's. With NULL: the sentence of the
+ * last failure on the calling thread that had no context to keep it, or whose context was not the caller's: a failed
+ * open, which stays readable when its context is closed; a NULL where a context should be; a context that is busy.
+ * Valid until the next of these. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
 /* "VMAFGPU_ERROR_MEMORY", and its sentence. Never NULL. */
@@ -1270,19 +1337,19 @@ VMAFGPU_API int         vmafgpu_version_number(void);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
-/* Reads a model from the JSON text of libvmaf's model files, a single model or a bootstrap collection. The text
- * (size bytes, no terminator needed) may be forgotten afterwards; the model is one allocation from `allocator`
- * (NULL: malloc), whose functions must live as long as the model, and goes back with vmafgpu_model_free(), whose `allocator` is
- * that one or NULL. `name` becomes model->name (copied). On failure *model
- * is NULL and error (if not NULL) holds a sentence that names the key at fault. A byte order mark and lines that end in
- * \r\n are taken. Independent of the C locale. */
+/* Reads a model from the JSON text of libvmaf's model files, a single model or a bootstrap collection. The text (size
+ * bytes, no terminator needed) may be forgotten afterwards; the model is one allocation from `allocator` (NULL:
+ * malloc), whose functions must live as long as the model, and goes back with vmafgpu_model_free(), whose `allocator`
+ * is that one or NULL. `name` becomes model->name (copied). On failure *model is NULL and error (if not NULL) holds a
+ * sentence that names the key at fault. A byte order mark and lines that end in \r\n are taken. Independent of the C
+ * locale. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator);
 
-/* One more vmafgpu_model_free() is needed before a parsed model goes back. An open context has one of its own, so a model may be
- * freed when it has been given to those that use it. On any thread. With NULL, and with models that were not parsed, neither
- * function does anything. */
+/* One more vmafgpu_model_free() is needed before a parsed model goes back. An open context has one of its own, so a
+ * model may be freed when it has been given to those that use it. On any thread. With NULL, and with models that were
+ * not parsed, neither function does anything. */
 VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 
 #ifdef __cplusplus

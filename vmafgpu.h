@@ -68,7 +68,8 @@
  *   motion  VMAF_integer_feature_motion_sad_score, integer_motion2, integer_motion3; uses the reference only
  *           motion_five_frame_window (mffw) false | motion_moving_average (mma) false
  *           motion_force_zero (force_0) false | motion_blend_factor (mbf) 1, 0..1
- *           motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5 | motion_max_val (mmxv) 10000, 0..10000 | debug false
+ *           motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
+ *           motion_max_val (mmxv) 10000, 0..10000 | debug false
  *   cambi   cambi; full_ref adds cambi_source, cambi_full_reference (column names without options); uses the distorted
  *           luma, with full_ref also the reference luma
  *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0: 1080, 1440 or 2160 | full_ref false
@@ -532,7 +533,7 @@
 #define VMAFGPU_VERSION 100
 #define VMAFGPU_VERSION_STRING "0.1.0"
 
-/* VMAFGPU_STATIC makes every function private to the one file that defines VMAFGPU_IMPLEMENTATION. */
+/* VMAFGPU_STATIC makes every function private to the file that defines VMAFGPU_IMPLEMENTATION. */
 #ifndef VMAFGPU_API
 #  ifdef VMAFGPU_STATIC
 #    if defined(__GNUC__) || defined(__clang__)
@@ -545,9 +546,9 @@
 #  endif
 #endif
 
-/* Initialises a struct of this header, or an array of them as a whole: every field is zero, which means its default. No
- * compiler warns of it, in C or C++: vmafgpu_config cfg = VMAFGPU_INIT; vmafgpu_frame candidates[6] = VMAFGPU_INIT;
- * (For one element of an array in C gcc's -Wmissing-braces does.) */
+/* Initialises a struct of this header, or a whole array of them, with zeros; zero means the default in every
+ * field. Compiles without warnings in C and C++: vmafgpu_config cfg = VMAFGPU_INIT; vmafgpu_frame frames[6] = VMAFGPU_INIT;
+ * (In C, gcc's -Wmissing-braces warns if it initialises a single element of an array.) */
 #ifdef __cplusplus
 #  define VMAFGPU_INIT {}
 #else
@@ -561,8 +562,8 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------------
  * Results
  *
- * One table: name, number, sentence. Zero and above is not a failure; below zero is one, and
- * vmafgpu_last_error() then names the field, frame or file position at fault.
+ * One table: name, number, message. Zero and positive values are not failures. Negative values are
+ * failures, and vmafgpu_last_error() names the field, frame or file position at fault.
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
@@ -592,7 +593,7 @@ typedef enum vmafgpu_result {
  * Frames
  * ------------------------------------------------------------------------------------------------ */
 
-/* How chroma is subsampled. The models of v0.6 look at luma only; those of v1 need chroma. */
+/* Chroma subsampling. The models of v0.6 use luma only; the models of v1 need chroma. */
 typedef enum vmafgpu_chroma {
     VMAFGPU_420 = 0,
     VMAFGPU_400,
@@ -600,42 +601,44 @@ typedef enum vmafgpu_chroma {
     VMAFGPU_444
 } vmafgpu_chroma;
 
-/* How planes are laid out and where a sample sits in its word. */
+/* Layout of the planes, and the position of a sample in its word. */
 typedef enum vmafgpu_layout {
     VMAFGPU_PLANAR = 0,      /* Y, U, V planes, samples in the low bits (I420, I010, yuv422p12le, ...) */
     VMAFGPU_SEMIPLANAR,      /* Y, then interleaved UV, samples in the low bits (NV12, NV16, NV24)      */
-    VMAFGPU_SEMIPLANAR_HIGH  /* the same with samples in the high bits of 16-bit words (P010, P012,
-                                P016, P210, P410); the low bits must be zero                            */
+    VMAFGPU_SEMIPLANAR_HIGH  /* Y, then interleaved UV, samples in the high bits of 16-bit words (P010,
+                                P012, P016, P210, P410); the low bits must be zero                      */
 } vmafgpu_layout;
 
-/* The memory a frame is in. */
+/* Where a frame is stored, and until when it is borrowed. */
 typedef enum vmafgpu_memory_kind {
-    VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns */
-    VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
-    VMAFGPU_MEMORY_DEVICE,   /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
-                                vmafgpu_next_device() where there are several */
-    VMAFGPU_MEMORY_SURFACE,  /* data[] are CUsurfObjects, of images on the GPU that scores which are at least as large as what
-                                lies in them: one of RGB pixels, see COLOUR, or planes in the config's layout, whose elements are
-                                one sample, or, semi-planar, two (Vulkan's R8 and R8G8, R16 and R16G16), of 8 bits or else 16.
-                                pitch is not looked at, nor the low bits of SEMIPLANAR_HIGH. CUDA alone, and for YUV with
-                                gpu.frames so or config.colour stated. Else as device memory */
-    VMAFGPU_MEMORY_ARRAY     /* likewise CUarrays, of which the push makes surfaces for as long as it borrows them */
+    VMAFGPU_MEMORY_HOST = 0, /* any host memory; borrowed until the call that takes the frame returns */
+    VMAFGPU_MEMORY_PINNED,   /* host memory that the GPU's API has page-locked; the GPU reads it. Borrowed until
+                                vmafgpu_reusable() counts the pair */
+    VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores (CUdeviceptr or hipMalloc()); with several GPUs see
+                                vmafgpu_next_device(). Borrowed until vmafgpu_reusable() counts the pair */
+    VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores. The images must be
+                                at least as large as the frame. They contain RGB pixels (see COLOUR), or planes in the
+                                layout of the config with 8 or 16 bits per sample; an element is one sample, or two
+                                for semi-planar chroma (Vulkan's R8, R8G8, R16, R16G16). pitch is ignored, and so are
+                                the low bits of SEMIPLANAR_HIGH. YUV images require gpu.frames = SURFACE or a stated
+                                config.colour. Borrowed like device memory */
+    VMAFGPU_MEMORY_ARRAY     /* like SURFACE, but data[] are CUarrays; push creates surfaces for them for that time */
 } vmafgpu_memory_kind;
 
-/* What is in a frame: planes in the format that the config says, or RGB, of which these planes are made; see COLOUR.
- * Pixels lie side by side in rows. Reference and distorted may differ, and each frame from the one before. */
+/* Pixel format of a frame: planes in the format of the config, or RGB pixels in rows, which are converted to such
+ * planes; see COLOUR. The two frames of a pair can differ, and so can successive frames. */
 typedef enum vmafgpu_pixels {
-    VMAFGPU_PIXELS_YUV = 0,  /* planes in the config's format */
-    VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM, likewise _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM)      */
-    VMAFGPU_PIXELS_BGRA8,    /* bytes B, G, R, A                                                                           */
-    VMAFGPU_PIXELS_RGB24,    /* bytes R, G, B; not in surfaces                                                             */
-    VMAFGPU_PIXELS_RGB10A2,  /* little-endian words of 32 bits, R in the lowest ten, A in the highest two
-                                (VK_FORMAT_A2B10G10R10_UNORM_PACK32, DXGI_FORMAT_R10G10B10A2_UNORM)                        */
-    VMAFGPU_PIXELS_RGBA16F   /* four IEEE halves, R, G, B, A, in linear light (VK_FORMAT_R16G16B16A16_SFLOAT)              */
+    VMAFGPU_PIXELS_YUV = 0,  /* planes in the format of the config                                           */
+    VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM or _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM) */
+    VMAFGPU_PIXELS_BGRA8,    /* bytes B, G, R, A                                                             */
+    VMAFGPU_PIXELS_RGB24,    /* bytes R, G, B; not in surfaces                                               */
+    VMAFGPU_PIXELS_RGB10A2,  /* little-endian 32-bit words, R in the lowest ten bits, A in the highest two
+                                (VK_FORMAT_A2B10G10R10_UNORM_PACK32, DXGI_FORMAT_R10G10B10A2_UNORM)          */
+    VMAFGPU_PIXELS_RGBA16F   /* four IEEE half floats R, G, B, A in linear light (VK_FORMAT_R16G16B16A16_SFLOAT) */
 } vmafgpu_pixels;
 
-/* How RGB becomes YUV. A wrong statement gives wrong scores, by a lot, so that there are no defaults: what a frame
- * needs and is not stated is refused, in a sentence that names the field. */
+/* How RGB is converted to YUV. There are no defaults, because a wrong value changes scores by a lot: if a frame needs a
+ * value that is not stated, the call fails and the message names the field. */
 typedef enum vmafgpu_matrix {
     VMAFGPU_MATRIX_UNSTATED = 0,
     VMAFGPU_MATRIX_BT601,
@@ -645,18 +648,18 @@ typedef enum vmafgpu_matrix {
 
 typedef enum vmafgpu_range {
     VMAFGPU_RANGE_UNSTATED = 0,
-    VMAFGPU_RANGE_LIMITED,        /* at 8 bits 16..235 and 16..240 */
-    VMAFGPU_RANGE_FULL            /* 0..255 */
+    VMAFGPU_RANGE_LIMITED,        /* at 8 bits luma 16..235, chroma 16..240 */
+    VMAFGPU_RANGE_FULL            /* at 8 bits 0..255 */
 } vmafgpu_range;
 
-typedef enum vmafgpu_siting {     /* where a chroma sample of 4:2:0 and 4:2:2 lies */
+typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2 */
     VMAFGPU_SITING_UNSTATED = 0,
     VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, H.264's default */
     VMAFGPU_SITING_CENTER,        /* between columns and rows: JPEG, MPEG-1 */
-    VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. With 4:2:2, which has chroma in every row, the same as left */
+    VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. For 4:2:2, with chroma in every row, the same as LEFT */
 } vmafgpu_siting;
 
-typedef enum vmafgpu_transfer {   /* from linear light to what the matrix takes */
+typedef enum vmafgpu_transfer {   /* transfer function from linear light to the values that the matrix converts */
     VMAFGPU_TRANSFER_UNSTATED = 0,
     VMAFGPU_TRANSFER_SRGB,
     VMAFGPU_TRANSFER_BT709,
@@ -664,34 +667,35 @@ typedef enum vmafgpu_transfer {   /* from linear light to what the matrix takes 
 } vmafgpu_transfer;
 
 typedef struct vmafgpu_colour {
-    vmafgpu_matrix   matrix;      /* not stated: frames are YUV, and no memory is taken for others */
-    vmafgpu_range    range;       /* of the YUV that is made; with `matrix` always to be stated */
-    vmafgpu_siting   siting;      /* to be stated where a feature looks at chroma and it is subsampled */
-    vmafgpu_transfer transfer;    /* of RGBA16F alone, which is refused without it */
+    vmafgpu_matrix   matrix;      /* unstated: all frames are YUV, and no memory is allocated for conversion */
+    vmafgpu_range    range;       /* of the resulting YUV; required with `matrix` */
+    vmafgpu_siting   siting;      /* required if a feature uses chroma and it is subsampled */
+    vmafgpu_transfer transfer;    /* for RGBA16F frames only, and required for them */
 } vmafgpu_colour;
 
-/* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that takes
- * it, else until vmafgpu_reusable() says so. Nothing but its samples is read, no byte between or beside the rows.
- * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for features that
- * look at chroma (speed_chroma, psnr, psnr_hvs, ciede, float_motion with motion_add_uv), of pairs that these look at,
- * and may be NULL otherwise. Only those chroma samples are read, and checked against the bit depth, that the feature
- * needs; on a GPU the check is part of the pair's result, not of the push. pitch[i] is the distance from one row to the
- * next in bytes; 0 means tightly packed (chroma of an odd width rounded up); it may be negative (data[i] is then still
- * the top row; in pinned memory that takes config.gpu.frames host), and times the rows it must fit a ptrdiff_t. 16-bit
- * words are little-endian and need no alignment. */
+/* One picture in the caller's memory. It is borrowed and never written; see vmafgpu_memory_kind for how long. Only its
+ * samples are read, no byte between or beside the rows.
+ *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes (data[2] is unused if semi-planar). They
+ *     are read only if a feature uses chroma of the pair (speed_chroma, psnr, psnr_hvs, ciede, float_motion with
+ *     motion_add_uv), and can be NULL otherwise. Only the chroma samples that the feature needs are read and checked
+ *     against the bit depth. On a GPU, a failed check is the result of the pair, not of the push.
+ *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width is
+ *     rounded up). It can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
+ *     config.gpu.frames = HOST. The pitch times the number of rows must fit a ptrdiff_t.
+ *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
     vmafgpu_memory_kind memory;    /* default: host */
-    vmafgpu_pixels      pixels;    /* default: YUV. With others data[0] and pitch[0] are all that is looked at */
+    vmafgpu_pixels      pixels;    /* default: YUV. With RGB only data[0] and pitch[0] are used */
 } vmafgpu_frame;
 
 /* ------------------------------------------------------------------------------------------------
  * Models
  * ------------------------------------------------------------------------------------------------ */
 
-/* One support-vector regression with what surrounds it. The fields follow the keys of libvmaf's model files; all
- * pointers are borrowed. Made by vmafgpu_model_parse() or by examples/embed_model.c. */
+/* One support-vector regression with its pre- and post-processing. The fields follow the keys of libvmaf's model files;
+ * all pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
 typedef struct vmafgpu_svm {
     int                 feature_count;       /* 1..64                                                        */
     const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
@@ -711,7 +715,7 @@ typedef struct vmafgpu_svm {
     int                 has_p0, has_p1, has_p2;
     double              p0, p1, p2;
     int                 knot_count;          /* 0..10                                                        */
-    const double       *knots;               /* x0 y0 x1 y1 ...; x rises, y does not fall                    */
+    const double       *knots;               /* x0 y0 x1 y1 ...; x increases, y does not decrease            */
     int                 out_lte_in, out_gte_in;
     int                 has_chroma_correction;
     double              chroma_correction;
@@ -722,250 +726,255 @@ typedef struct vmafgpu_model {
     const char        *name;                 /* "vmaf_v0.6.1"                                                */
     int                svm_count;            /* 1, or 1 + size of the collection                             */
     const vmafgpu_svm *svms;
-    void              *keeper;               /* of a parsed one, which counts who uses it; else NULL             */
+    void              *keeper;               /* private: reference count of a parsed model; otherwise NULL   */
 } vmafgpu_model;
 
 /* ------------------------------------------------------------------------------------------------
  * Config
  *
  * Zero-initialise it (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field.
- * Everything it points to is borrowed for the call of vmafgpu_open() only, except models that were not
- * parsed, the callbacks' user pointers, gpu.context and gpu.stream, which must live as long as the context.
- * (A parsed model stays until the context is closed, even if it is freed before.)
+ * vmafgpu_open() copies the config. The data it points to can be freed when vmafgpu_open() returns. Exceptions, which
+ * must live as long as the context: models that were not parsed, the callbacks' user pointers, gpu.context and
+ * gpu.stream. (A parsed model is kept until the context is closed, even if it is freed before.)
  * ------------------------------------------------------------------------------------------------ */
 
-/* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are called from
- * vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close() and the model reader,
- * and after a GPU failed once, or with gpu.in_background, from whatever is called next, on the calling thread only; but
- * with gpu.in_background also on the thread that opens the GPU, at the same time, and likewise where several GPUs are
- * opened with more than one thread. */
+/* Set both functions or neither. alloc returns memory aligned for any type (as malloc does), or NULL.
+ * Both are called from vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close()
+ * and the model reader. After a GPU has failed, or with gpu.in_background, the next call on the context can also call
+ * them. They run on the calling thread, with two exceptions: gpu.in_background calls them at the same time on the
+ * thread that opens the GPU, and several GPUs that are opened with more than one thread call them on those threads. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
     void  *user;
 } vmafgpu_allocator;
 
-/* Asked to call task(arg, i) once for each i in 0..count-1, on any threads, in any order, also at the same time, and to
- * return when all have returned. `count` is config.threads; with 1 the hook is not needed and not called. Other values
- * of i are ignored. */
+/* Calls task(arg, i) exactly once for each i in 0..count-1, on any threads, in any order, also at the same time, and
+ * returns when all calls have returned. `count` is config.threads; with 1 the callback is not used. Other values of i
+ * are ignored. If a task was not called exactly once, the call of this library fails with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
-    VMAFGPU_LOG_ERROR = 0, /* the sentence of a failure, as vmafgpu_last_error() has it    */
-    VMAFGPU_LOG_WARNING,   /* what was asked for is done, but may not be what was meant */
-    VMAFGPU_LOG_INFO       /* what may be good to know: why no GPU is used */
+    VMAFGPU_LOG_ERROR = 0, /* the message of a failure, the same as vmafgpu_last_error()             */
+    VMAFGPU_LOG_WARNING,   /* the request is carried out, but may not be what the caller intended    */
+    VMAFGPU_LOG_INFO       /* information, for example why no GPU is used                            */
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one, kernels for it are found and it can do all features,
-                                   NVIDIA's first, else the CPU; never fails for want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE. Where
-                                   gpu.frames says device, or a stream or context is given, they are CUDA's, and HIP
-                                   is not tried: an address does not say whose it is. So name the backend */
+    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
+                                   CPU. Fails without a GPU only if gpu.frames is DEVICE or SURFACE or gpu.devices is
+                                   set. If gpu.frames is DEVICE, or gpu.stream or gpu.context is set, only CUDA is
+                                   tried, because an address does not identify its vendor: name the backend then */
     VMAFGPU_BACKEND_CPU,
-    VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why; VMAFGPU_ERROR_MEMORY
-                                   if it was for want of host memory */
-    VMAFGPU_BACKEND_HIP         /* AMD, likewise */
+    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
+                                   VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
+    VMAFGPU_BACKEND_HIP         /* AMD, with the same results as CUDA if it cannot be used */
 } vmafgpu_backend;
 
-/* libvmaf's float_adm multiplies by an estimate of a reciprocal, the instruction RCPSS, on x86, and divides elsewhere.
- * The estimates of AMD's and of Intel's processors differ, and so do the last bits of libvmaf's adm2 on them (by 1e-7):
- * where figures of another machine must come out, say which it was. It concerns float_adm and the models that use it,
- * no others. */
+/* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); elsewhere it divides.
+ * AMD and Intel processors estimate differently, which changes the last bits of libvmaf's adm2 (by 1e-7). To reproduce
+ * scores of another machine, state its kind here. This affects only float_adm and the models that use it. */
 typedef enum vmafgpu_reciprocal {
-    VMAFGPU_RECIPROCAL_HOST = 0,   /* what libvmaf does on this very machine */
-    VMAFGPU_RECIPROCAL_AMD,        /* as on a Zen 3 */
-    VMAFGPU_RECIPROCAL_INTEL,      /* as on a Sapphire Rapids */
+    VMAFGPU_RECIPROCAL_HOST = 0,   /* as libvmaf on this machine */
+    VMAFGPU_RECIPROCAL_AMD,        /* as on Zen 3 */
+    VMAFGPU_RECIPROCAL_INTEL,      /* as on Sapphire Rapids */
     VMAFGPU_RECIPROCAL_DIVISION    /* as on ARM */
 } vmafgpu_reciprocal;
 
 enum { VMAFGPU_ALL_DEVICES = -1 };
 
-/* How a GPU is used. Zero means default in every field; the CPU ignores it all. */
+/* How a GPU is used. Zero means the default in every field. The CPU backend ignores these fields. */
 typedef struct vmafgpu_gpu_config {
-    int         device;         /* ordinal, default 0 */
-    const int  *devices;        /* instead: the ordinals of several GPUs of one vendor, which are dealt the pairs in runs, see GPU;
-                                   borrowed like a path. If one cannot be used the open fails, with AUTO, too */
-    int         device_count;   /* of these, 1..16; or VMAFGPU_ALL_DEVICES: all that can be used; default 0. From
-                                   vmafgpu_get_config(): how many are used */
-    int         in_background;  /* 1: with AUTO, and unless `frames` is device or there is config.map_size, vmafgpu_open()
-                                   starts a thread that opens the GPU, and returns; the CPU scores until the GPU is ready,
-                                   and pushes go there then. See GPU. Not with `devices`. Without threads of our own it
-                                   does nothing */
-    void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
-                                   context, retained from open to close. With a context `device` is not looked at.
-                                   With HIP there are no contexts: it must be NULL */
-    void       *stream;         /* the caller's CUstream or hipStream_t: frames in device memory are ready when what
-                                   was put on it before the push is done. NULL: they are ready when they are pushed
-                                   (for the default stream give CU_STREAM_LEGACY, or hipStreamLegacy where the
-                                   runtime has it) */
-    vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
-                                   any kind is taken; pinned: pinned or device; device: device, surfaces and arrays
-                                   only; surface: surfaces and arrays only, also where all are arrays, with CUDA and
-                                   one GPU */
-    int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
-                                   if `frames` is device twice that, or 16 at 4K and 32 below where the device has 25 GB;
-                                   16 at least with `devices`; less where memory is short; with config.live 1. A pair waits
-                                   until its batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
-    int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. Where a batch of one and a
-                                   queue of two allow it, the defaults stay below 288 MB (2^20 bytes) of device memory,
-                                   384 if `frames` is device, and with `devices` four times that on each; if `frames` is
-                                   device, below a 64th of the device's memory where that is more and four times as much
-                                   is free */
-    const void *kernels;        /* instead of looking for them: an image in memory (what `make blobs` makes; PTX of ours
-                                   by itself; machine code, which is left to the driver: for AMD also an uncompressed
-                                   bundle of code objects) */
-    size_t      kernels_size;
-    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), else
-                                   vmafgpu_kernels.nvidia or vmafgpu_kernels.amd in the folder of the shared
-                                   library that this is compiled into, or of the running program, or from
-                                   there in ../lib/vmafgpu */
-    const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll, libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
-    int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
-                                   same. Default by the device's speed in either */
-    int         threads;        /* 1..256, instead of config.threads where a GPU scores: they copy and check frames in
-                                   host memory, and score if the GPU fails, and with in_background until it is open. They
-                                   open several GPUs at the same time. Default config.threads. With frames in pinned or
-                                   device memory none is started for longer than an open */
-    int         no_self_test;   /* 1: open does not have the kernels score a small known picture first. It takes a few
-                                   milliseconds and finds drivers that compile wrongly and cards that are broken: then
-                                   there is no GPU to score on, and the note names kernel and card */
+    int         device;         /* ordinal of the GPU, default 0 */
+    const int  *devices;        /* ordinals of several GPUs of one vendor, which share the pairs (see GPU); replaces
+                                   `device`. Borrowed for vmafgpu_open(). If one of them cannot be used, the open fails,
+                                   also with AUTO */
+    int         device_count;   /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default 0.
+                                   vmafgpu_get_config() reports how many are used */
+    int         in_background;  /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU. The CPU scores
+                                   until the GPU is ready, then pushes go to the GPU; see GPU. Has no effect if `frames` is
+                                   DEVICE or SURFACE, with config.map_size, or in builds without threads. Not with
+                                   `devices` */
+    void       *context;        /* the caller's CUcontext, which must outlive this context; `device` is then ignored.
+                                   Default: the primary context of the device, retained from open to close. Must be NULL
+                                   with HIP, which has no contexts */
+    void       *stream;         /* the caller's CUstream or hipStream_t: frames in device memory are ready when the work
+                                   queued on it before the push is done. NULL: they must be ready when they are pushed.
+                                   (For the default stream pass CU_STREAM_LEGACY, or hipStreamLegacy if the runtime has
+                                   it) */
+    vmafgpu_memory_kind frames; /* the kinds of memory that frames can be in; narrower choices save memory. HOST
+                                   (default): any kind; PINNED: pinned or device; DEVICE: device, surfaces and arrays;
+                                   SURFACE: surfaces and arrays, also if all are arrays, requires CUDA and one GPU */
+    int         batch;          /* pairs per launch, 1..32. Default by size: 2 at 4K, 8 at 1080p, 32 at 576x324. If
+                                   `frames` is DEVICE or SURFACE: twice as many, or if the device has 25 GB, 16 at 4K
+                                   and 32 below. At least 16 with `devices`; fewer if memory is short; 1 with
+                                   config.live or config.map_size. A pair waits until its batch is full, or until
+                                   vmafgpu_flush() or vmafgpu_wait(): 1 has the lowest latency */
+    int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of batch and
+                                   queue keep device memory below 288 MB (2^20 bytes), 384 MB if `frames` is DEVICE or
+                                   SURFACE, and four times that per GPU with `devices`, if a batch of one and a queue of
+                                   two fit. If `frames` is DEVICE or SURFACE the limit is a 64th of the device's memory
+                                   where that is larger and four times as much is free */
+    const void *kernels;        /* kernel image in memory, used instead of searching for a file: an output of `make
+                                   blobs`, PTX of this project alone, or machine code, which is passed to the driver
+                                   unchecked (for AMD also an uncompressed bundle of code objects). Borrowed for vmafgpu_open() */
+    size_t      kernels_size;   /* size of `kernels` in bytes */
+    const char *kernels_path;   /* kernel file to use. Default: compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER),
+                                   otherwise a search for vmafgpu_kernels.nvidia or vmafgpu_kernels.amd, see GPU */
+    const char *driver_path;    /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or libamdhip64.so.8 ..
+                                   .5 / amdhip64_7.dll .. */
+    int         arithmetic;     /* type for the per-sample statistics of VIF, 1: double, 2: integers. The results are
+                                   bit-identical; the default is the faster one on the device */
+    int         threads;        /* 1..256, default config.threads: threads that copy and check frames in host memory,
+                                   open several GPUs at the same time, and score if the GPU fails or until
+                                   in_background has opened it. If `frames` is PINNED or a device kind, threads are
+                                   started during an open only */
+    int         no_self_test;   /* 1: skips the self-test at open, which takes a few milliseconds and finds drivers that
+                                   compile wrongly and broken cards. If it fails, the GPU is not used, and
+                                   vmafgpu_backend_note() names the kernel and the card */
 } vmafgpu_gpu_config;
 
-/* A model to score with. Give `model`, or a built-in one by `version`. */
+/* A model to score with. Set `model`, or `version` for a built-in one. */
 typedef struct vmafgpu_model_config {
-    const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h", ...; see vmafgpu_builtin_model() */
-    const vmafgpu_model *model;             /* instead: parsed, or embedded and as long-lived as the context                        */
-    const char          *name;              /* column name; default "vmaf"; must be unique among the models of a context            */
-    int                  disable_clip;      /* 1: do not clip to the model's score_clip                                             */
-    int                  enable_transform;  /* 1: apply the model's score_transform (vmaf_v0.6.1: the "phone" model)                */
-    int                  disable_transform; /* 1: do not, though the model says so. Not with enable_transform                       */
-    const char          *options;           /* feature options laid over the model's own, "adm.adm_enhn_gain_limit=1.2:
-                                               motion.motion_fps_weight=2"; those of features that the model does not use
-                                               do nothing, see config.strict_options                                  */
+    const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h", ...; see
+                                               vmafgpu_builtin_model()                                       */
+    const vmafgpu_model *model;             /* instead of `version`: a parsed model, or an embedded one, which must
+                                               live as long as the context                                   */
+    const char          *name;              /* column name; default "vmaf"; must be unique in a context      */
+    int                  disable_clip;      /* 1: do not clip to the model's score_clip                      */
+    int                  enable_transform;  /* 1: apply the model's score_transform (vmaf_v0.6.1: "phone" model) */
+    int                  disable_transform; /* 1: do not apply it, even if the model enables it. Not with
+                                               enable_transform                                              */
+    const char          *options;           /* feature options that override those of the model,
+                                               "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2". Options of
+                                               features that the model does not use are ignored, see
+                                               config.strict_options                                         */
 } vmafgpu_model_config;
 
-/* A feature to compute besides those that the models need. */
+/* A feature to compute in addition to those that the models need. */
 typedef struct vmafgpu_feature_config {
-    const char *name;      /* "vif", "psnr_hvs", ..., see FEATURES AND OPTIONS in the manual on top           */
-    const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL; the names are libvmaf's, see the
-                              manual on top; numbers pass through a float and "%g", as in libvmaf. Of features that differ
-                              in no option that their columns' names show the first one counts, as there     */
+    const char *name;      /* "vif", "psnr_hvs", ..., see FEATURES AND OPTIONS in the manual                 */
+    const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL, see FEATURES AND OPTIONS. Numbers are
+                              converted to float and printed with "%g", as in libvmaf. If two features would produce
+                              the same column names, the first one is used, as in libvmaf                    */
 } vmafgpu_feature_config;
 
 struct vmafgpu_score;
 
-/* Where the distorted picture shows banding at one of cambi's five scales: libvmaf's heat maps. */
+/* One of libvmaf's heat maps: banding in the distorted picture at one of cambi's five scales. */
 typedef struct vmafgpu_heatmap {
-    const char     *path;           /* what the option heatmaps_path says: which cambi it is, where there are several */
-    int64_t         index;          /* of the frame                                                          */
+    const char     *path;           /* value of the option heatmaps_path, which identifies one of several cambi */
+    int64_t         index;          /* index of the frame                                                    */
     int             scale;          /* 0..4                                                                  */
     int             width, height;  /* of the map                                                            */
-    int             named_width, named_height;   /* as libvmaf's file names have it: with cambi_high_res_speedup at work
-                                       the map is smaller                                                    */
-    const uint16_t *samples;        /* rows without gaps; 65535 is the most that there can be. Valid during the call */
+    int             named_width, named_height;   /* size in libvmaf's file names; with cambi_high_res_speedup the
+                                       map is smaller                                                        */
+    const uint16_t *samples;        /* rows without padding; the maximum is 65535. Valid during the call     */
 } vmafgpu_heatmap;
 
 typedef struct vmafgpu_config {
-    int             width, height;        /* luma, 16..16384 each                                            */
+    int             width, height;        /* luma, 16..16384 each; required                                  */
     int             bit_depth;            /* 8..16; default 8                                                */
-    int             bytes_per_sample;     /* 1 or 2; default 1 for 8 bits, else 2                            */
+    int             bytes_per_sample;     /* 1 or 2; default 1 for 8 bits (2 for SEMIPLANAR_HIGH), otherwise 2 */
     vmafgpu_chroma  chroma;               /* default 4:2:0                                                   */
     vmafgpu_layout  layout;               /* default planar                                                  */
 
     const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone                                      */
     int                           model_count;   /* 0..16                                                    */
     int                           no_model;      /* 1: features only                                         */
-    int                           no_prediction; /* 1: the models only say which features to compute; they have no columns
-                                             and are not looked at after the open                            */
-    int             no_frames;            /* 1: for vmafgpu_predict() alone: no pictures will come, no memory is taken for
-                                             them, no backend is looked for, and width and height may be 0   */
+    int                           no_prediction; /* 1: the models only determine which features are computed; they
+                                             have no columns and are not used after the open                 */
+    int             no_frames;            /* 1: the context is for vmafgpu_predict() only. It accepts no frames and
+                                             uses no memory for them and no backend; width and height can be 0 */
     const vmafgpu_feature_config *features;
     int                           feature_count; /* 0..32                                                    */
-    int             strict_options;       /* 1: options that a feature does not have, and features that no model
-                                             option can be for, are refused; 0: ignored, as in libvmaf, and a
-                                             warning goes to `log`. Bad values are refused in either case     */
+    int             strict_options;       /* 1: refuses options that a feature does not have, and model options for
+                                             unknown features; 0: ignores them, as libvmaf does, and sends a warning
+                                             to `log`. Invalid values are refused in both cases              */
 
-    int             serial_first;         /* 1: columns of psnr, speed_temporal and float_motion come first, as in reports
-                                             of libvmaf where it has threads; 0: where it has none           */
+    int             serial_first;         /* order of columns in libvmaf's reports: 1 as with threads (psnr,
+                                             speed_temporal and float_motion come first), 0 as without threads */
 
     int             subsample;            /* N: score only frames whose index is divisible by N; default 1.
-                                             Every pair must still be pushed: motion looks at all reference
-                                             frames. The other distorted frames are not looked at, but by psnr
-                                             and speed_temporal                                              */
-    int             discard_scores;       /* 1: do not keep scores after delivery: memory does not grow with
-                                             the clip. Pooling still works, percentiles and
-                                             vmafgpu_score_at() do not                                       */
+                                             Every pair must still be pushed, because motion uses all reference
+                                             frames. The other distorted frames are used by psnr and
+                                             speed_temporal only                                             */
+    int             discard_scores;       /* 1: do not keep scores after delivery, so that memory does not grow with
+                                             the clip. Pooling still works; percentiles, vmafgpu_pool_range(),
+                                             vmafgpu_score_at() and vmafgpu_value_at() do not                */
 
     vmafgpu_backend backend;              /* default auto                                                    */
     vmafgpu_gpu_config gpu;
-    int             threads;              /* 1..256 threads that share the work on a frame, the calling one among
-                                             them; default 1: no thread is started. Where the system starts fewer, these
+    int             threads;              /* 1..256 threads that share the work on a frame, including the calling
+                                             one; default 1: no thread is started. If the system starts fewer, they
                                              do the work, with the same scores, and a warning goes to `log`  */
-    unsigned        cpumask;              /* instruction sets not to use, a bit each: 8 AVX2, 16 AVX-512, on ARM 1
-                                             NEON; others do nothing. Scores don't depend on it              */
-    int             together;             /* 1..16 distorted frames that vmafgpu_push_many() has computed in one go;
-                                             default 1. Takes some memory per thread                         */
-    int             candidates;           /* 1..16 distorted frames that vmafgpu_score_pair_many() takes; default 1.
-                                             Each but the first takes about 1.5 bytes per pixel              */
-    vmafgpu_parallel_for *parallel_for;   /* has the caller's own threads run the parts instead              */
+    unsigned        cpumask;              /* instruction sets not to use, one bit each: 8 AVX2, 16 AVX-512, on ARM 1
+                                             NEON; other bits are ignored. Does not change scores            */
+    int             together;             /* maximum number of distorted frames that vmafgpu_push_many() computes at
+                                             once, 1..16; default 1. Takes some memory per thread            */
+    int             candidates;           /* maximum number of distorted frames per vmafgpu_score_pair_many() call,
+                                             1..16; default 1. Each after the first takes about 1.5 bytes per pixel */
+    vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on the caller's own threads; default: none */
     void           *parallel_for_user;
 
     vmafgpu_allocator allocator;          /* both functions or neither; default (NULL): malloc and free      */
 
-    /* Called on the thread inside a call of this library. Default: silence. */
+    /* Called inside a call of this library, on the calling thread. Default: no messages. */
     void          (*log)(void *user, vmafgpu_log_level level, const char *message);
     void           *log_user;
 
-    /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _try_push(), _tail(), _next(),
-     * _wait(), _reusable() and _flush(). Of the same context it may ask what takes it as const (columns, names, config),
-     * _score_at(), _pool(), _pool_range() and _percentile(), which cover this score and those before it, and _reusable(). Other
-     * calls are refused with VMAFGPU_ERROR_STATE; vmafgpu_close() then does nothing. */
+    /* Delivers scores without polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _try_push(),
+     * _push_many(), _lend(), _tail(), _next(), _wait(), _reusable() and _flush(). From inside the callback, the same
+     * context accepts functions that take it as const (columns, names, config), and vmafgpu_score_at(), _value_at(),
+     * _pool(), _pool_range(), _percentile(), _aggregate() and _reusable(); they cover this score and those before it.
+     * Other calls return VMAFGPU_ERROR_STATE; vmafgpu_close() does nothing. */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 
-    vmafgpu_reciprocal float_reciprocal;  /* of float_adm; default: this machine's                           */
+    vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine                      */
 
-    /* Instead of polling vmafgpu_reusable(): called with what it says when that has grown, from inside vmafgpu_push(),
-     * _try_push(), _push_many(), _tail(), _next(), _wait(), _reusable() and _flush(). The frames of these pairs may be overwritten or freed
-     * in it. No call on the context is allowed. */
+    /* Reports the value of vmafgpu_reusable() when it has grown, without polling: called at the end of calls on the
+     * context, for example vmafgpu_push(), _try_push(), _push_many(), _tail(), _next(), _wait(), _reusable() and
+     * _flush(). The callback can overwrite or free the frames of these pairs. It must not call functions on the context. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
-    /* Gets the heat maps of every cambi that has the option heatmaps_path, a text that means nothing here (without a callback
-     * the option is refused): from inside vmafgpu_push(), _try_push() and _push_many(), of frames that are scored, scale by scale.
-     * Those of a pair whose push then fails come again. No call on the context is allowed. The CPU makes them, with nearly
-     * twice the work, and with such an option no GPU is used. */
+    /* Receives the heat maps of every cambi that has the option heatmaps_path; without this callback the option is
+     * refused. The value of the option is only passed on. Called from inside vmafgpu_push(), _try_push() and
+     * _push_many(), for frames that are scored, scale by scale. If the push fails, its maps are delivered again with
+     * the next attempt. The callback must not call functions on the context. The CPU makes heat maps, with nearly twice
+     * the work; no GPU is used with this option. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
-    int             live;                 /* 1: a pair's score does not wait for the next pair: motion2 and motion3 are those that
-                                             libvmaf would give it if the clip ended with it. See LIVE       */
+    int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are those that
+                                             libvmaf gives if the clip ends with the pair. See LIVE          */
 
-    int             map_size;             /* 4..256: for vmafgpu_map_next(), the size of a map's blocks, 16 being usual; default 0: no
-                                             maps. Needs `live`, a model, and the features of edits, and does not go with
-                                             `together`; CUDA and HIP: one GPU, 516 bytes per block of its memory,
-                                             gpu.batch is 1 */
+    int             map_size;             /* width and height of the blocks of vmafgpu_map_next(), 4..256 luma samples,
+                                             usually 16; default 0: no maps. Requires `live`, a model, and only the
+                                             features of edits; not with `together`. With CUDA and HIP: one GPU, 516
+                                             bytes of its memory per block, and gpu.batch is 1               */
 
-    int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
-                                             Takes two luma planes, and a few megabytes per thread; on a GPU
-                                             90 bytes per pixel and up to 100 MB of its memory, 30 MB pinned */
+    int             edit_size;            /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
+                                             Takes two luma planes and a few megabytes per thread; on a GPU 90 bytes per
+                                             pixel and up to 100 MB of its memory, and 30 MB of pinned memory */
 
-    vmafgpu_colour  colour;               /* for frames in RGB: what of it is to be made, see COLOUR. Takes on the CPU a plane
-                                             of luma for each frame of a call, and chroma where it is looked at */
+    vmafgpu_colour  colour;               /* conversion of RGB frames, see COLOUR. On the CPU it takes one luma plane
+                                             for each frame of a call, and chroma planes if a feature uses chroma */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
  * Scores
  *
- * A context has columns: the features in libvmaf's order of report (integer_adm2, integer_aim, ...; for a clip of one
- * frame see vmafgpu_report_column()), then the models' outputs ("vmaf", ...). Each scored frame is a row.
+ * A context has columns: the features in the order of libvmaf's report (integer_adm2, integer_aim, ...; for a clip of
+ * one frame see vmafgpu_report_column()), then the outputs of the models ("vmaf", ...). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
-    int64_t       index;     /* of the frame: 0 for the first pair pushed; 0, too, where it is no frame of the clip
-                                (single pairs, edits, vmafgpu_predict())                                     */
-    double        score;     /* of the first model; NaN without a model                                      */
-    const double *values;    /* one per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset()
-                                or vmafgpu_close(); with discard_scores, and from vmafgpu_score_pair(),
+    int64_t       index;     /* index of the frame, 0 for the first pair pushed. 0 for scores outside of the clip
+                                (single pairs, edits, vmafgpu_predict())                                             */
+    double        score;     /* score of the first model; NaN without a model                                */
+    const double *values;    /* one value per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset()
+                                or vmafgpu_close(); with discard_scores, and for scores outside of the clip,
                                 until the next call on the context                                           */
     vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; all values are NaN then           */
 } vmafgpu_score;
@@ -982,9 +991,9 @@ typedef struct vmafgpu vmafgpu;
 /* ------------------------------------------------------------------------------------------------
  * Functions
  *
- * Thread safety: calls on different contexts may run at the same time; calls on one context must not. A call that comes
- * while another one is at work on its context, on another thread or from a callback, is refused with VMAFGPU_ERROR_STATE, and
- * vmafgpu_last_error() says with which; calls that take the context as const are not looked after in this way.
+ * Thread safety: calls on different contexts can run at the same time; calls on one context must not. A call on a
+ * context that is busy with another call, on another thread or from a callback, returns VMAFGPU_ERROR_STATE, and
+ * vmafgpu_last_error() names the other call. Functions that take the context as const are not checked in this way.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Opens a context. *context is set whatever the result, unless it is VMAFGPU_ERROR_MEMORY, where it may be NULL: after

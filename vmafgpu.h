@@ -302,10 +302,10 @@
  * config. config.colour must state the conversion; nothing is guessed. Only the planes that the features use are made:
  * for models of v0.6 luma only. Alpha is ignored; colours are not multiplied by it.
  *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact value for the input codes. For
- *     RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above it. Kr, Kg and Kb have the four decimals of
- *     the standards (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627, 0.0593). Limited range of n bits
- *     spans 219 or 224 * 2^(n - 8), full range 2^n - 1. The conversion uses integers: it is identical on every
- *     processor and GPU.
+ *     RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above it. Kr, Kg and Kb have the four decimals of the
+ *     standards (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627, 0.0593). Limited range of n bits spans
+ *     219 or 224 * 2^(n - 8), full range 2^n - 1. The conversion uses integers: it is identical on every processor and
+ *     GPU.
  *   - Chroma is rounded once, from weighted sums of R, G and B. Siting left uses weights [1 2 1] across and [1 1] down,
  *     center [1 1] and [1 1], top-left [1 2 1] and [1 2 1]. Edge pixels are repeated beyond the edge. With an odd width
  *     or height the last column or row has no chroma of its own, as everywhere in this header.
@@ -546,8 +546,8 @@
 #  endif
 #endif
 
-/* Initialises a struct of this header, or a whole array of them, with zeros; zero means the default in every
- * field. Compiles without warnings in C and C++: vmafgpu_config cfg = VMAFGPU_INIT; vmafgpu_frame frames[6] = VMAFGPU_INIT;
+/* Initialises a struct of this header, or a whole array of them, with zeros; zero means the default in every field.
+ * Compiles without warnings in C and C++: vmafgpu_config cfg = VMAFGPU_INIT; vmafgpu_frame frames[6] = VMAFGPU_INIT;
  * (In C, gcc's -Wmissing-braces warns if it initialises a single element of an array.) */
 #ifdef __cplusplus
 #  define VMAFGPU_INIT {}
@@ -738,11 +738,11 @@ typedef struct vmafgpu_model {
  * gpu.stream. (A parsed model is kept until the context is closed, even if it is freed before.)
  * ------------------------------------------------------------------------------------------------ */
 
-/* Set both functions or neither. alloc returns memory aligned for any type (as malloc does), or NULL.
- * Both are called from vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close()
- * and the model reader. After a GPU has failed, or with gpu.in_background, the next call on the context can also call
- * them. They run on the calling thread, with two exceptions: gpu.in_background calls them at the same time on the
- * thread that opens the GPU, and several GPUs that are opened with more than one thread call them on those threads. */
+/* Set both functions or neither. alloc returns memory aligned for any type (as malloc does), or NULL. Both are called
+ * from vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close() and the model
+ * reader. After a GPU has failed, or with gpu.in_background, the next call on the context can also call them. They run
+ * on the calling thread, with two exceptions: gpu.in_background calls them at the same time on the thread that opens
+ * the GPU, and several GPUs that are opened with more than one thread call them on those threads. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -792,9 +792,9 @@ typedef struct vmafgpu_gpu_config {
     int         device_count;   /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default 0.
                                    vmafgpu_get_config() reports how many are used */
     int         in_background;  /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU. The CPU scores
-                                   until the GPU is ready, then pushes go to the GPU; see GPU. Has no effect if `frames` is
-                                   DEVICE or SURFACE, with config.map_size, or in builds without threads. Not with
-                                   `devices` */
+                                   until the GPU is ready, then pushes go to the GPU; see GPU. Has no effect if
+                                   `frames` is DEVICE or SURFACE, with config.map_size, or in builds without threads.
+                                   Not with `devices` */
     void       *context;        /* the caller's CUcontext, which must outlive this context; `device` is then ignored.
                                    Default: the primary context of the device, retained from open to close. Must be NULL
                                    with HIP, which has no contexts */
@@ -817,7 +817,8 @@ typedef struct vmafgpu_gpu_config {
                                    where that is larger and four times as much is free */
     const void *kernels;        /* kernel image in memory, used instead of searching for a file: an output of `make
                                    blobs`, PTX of this project alone, or machine code, which is passed to the driver
-                                   unchecked (for AMD also an uncompressed bundle of code objects). Borrowed for vmafgpu_open() */
+                                   unchecked (for AMD also an uncompressed bundle of code objects). Borrowed for
+                                   vmafgpu_open() */
     size_t      kernels_size;   /* size of `kernels` in bytes */
     const char *kernels_path;   /* kernel file to use. Default: compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER),
                                    otherwise a search for vmafgpu_kernels.nvidia or vmafgpu_kernels.amd, see GPU */
@@ -935,7 +936,8 @@ typedef struct vmafgpu_config {
 
     /* Reports the value of vmafgpu_reusable() when it has grown, without polling: called at the end of calls on the
      * context, for example vmafgpu_push(), _try_push(), _push_many(), _tail(), _next(), _wait(), _reusable() and
-     * _flush(). The callback can overwrite or free the frames of these pairs. It must not call functions on the context. */
+     * _flush(). The callback can overwrite or free the frames of these pairs. It must not call functions on the
+     * context. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
@@ -996,369 +998,390 @@ typedef struct vmafgpu vmafgpu;
  * vmafgpu_last_error() names the other call. Functions that take the context as const are not checked in this way.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens a context. *context is set whatever the result, unless it is VMAFGPU_ERROR_MEMORY, where it may be NULL: after
- * a failure it serves vmafgpu_last_error() and must still be closed. All memory but the score list is taken here.
- * `config` may be forgotten afterwards. */
+/* Opens a context and allocates all its memory except the score list. *context is set even on failure: it then accepts
+ * vmafgpu_last_error() and must be closed. It is NULL only if there is no memory for the context itself
+ * (VMAFGPU_ERROR_MEMORY). Config above states how long the data that `config` points to must live. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
-/* Whether vmafgpu_open() would take a config, without opening anything: its fields, models, features and their options.
- * With a width and height of 0 the size is not known yet, and what only some size is too small or too large for is
- * fine. Backend and GPU are not looked for, memory for frames is not taken. vmafgpu_last_error(NULL) has the sentence
- * of a failure, and `log` gets it, and warnings, as from an open. */
+/* Checks whether vmafgpu_open() would accept a config, without opening anything: its fields, models, features and their
+ * options. With width and height 0 the size is unknown, and the config is accepted if some size fits. Does not look for
+ * a backend or GPU and allocates no memory for frames. On failure vmafgpu_last_error(NULL) returns the message. `log`
+ * receives the message and warnings, as from an open. */
 VMAFGPU_API vmafgpu_result vmafgpu_check(const vmafgpu_config *config);
 
-/* Gives everything back. NULL is allowed. Nothing happens while another call is at work on the context. */
+/* Frees the context and everything it holds; NULL is allowed. Does nothing while another call uses the context. */
 VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 
-/* Forgets every frame and score, keeps the memory: the next pair is frame 0 of a new clip. */
+/* Discards all frames and scores and keeps the memory: the next pair is frame 0 of a new clip. */
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
-/* Scores the next pair of the clip. On failure nothing was taken: the index does not advance and the pair can be
- * corrected and pushed again. VMAFGPU_ERROR_FULL is possible with discard_scores and no on_score only, when 64 scores
- * wait for vmafgpu_next() or are on their way. A GPU takes the pair and returns; push waits only when its queue is
- * full. If the GPU fails later, pairs whose frames were in host or pinned memory are scored by the CPU with the same
- * bits (vmafgpu_backend_note() says why), and pairs in device memory fail one by one: vmafgpu_next() returns the
- * failure in place of their score. Samples of frames in device memory, in lent memory, and in pinned memory that the
- * GPU copies as they are, that do not fit the bit depth are found by the GPU, and the pair fails in the same way. A
- * failed pair takes along those neighbours whose motion needs it. */
+/* Scores the next pair of the clip. On the CPU the pair is scored during the call. A GPU only queues it; the call
+ * blocks if the queue is full. vmafgpu_next() and config.on_score deliver the scores.
+ *   - If the call fails, the pair was not taken and the index does not advance; it can be corrected and pushed again.
+ *   - VMAFGPU_ERROR_FULL occurs only with discard_scores and without on_score, if 64 scores are waiting for
+ *     vmafgpu_next() or are in flight.
+ *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically, and
+ *     vmafgpu_backend_note() explains why. Pairs in device memory fail one by one: vmafgpu_next() returns the failure
+ *     instead of the score.
+ *   - Samples that exceed the bit depth also fail the pair, not the push, if the GPU checks them: in device memory, in
+ *     lent buffers, and in pinned memory that the GPU copies unchanged.
+ *   - A failed pair also fails the neighbours whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
-/* The same, but never waits for a GPU: VMAFGPU_AGAIN if its queue is full, and the pair was not taken. Then give it
- * again, later and to this function or another, or leave it out: see LIVE. Pairs in host memory are copied in the call,
- * as ever. On the CPU, and on the CPU that goes on for a GPU that failed, there is no queue: the call scores the pair.
- * */
+/* Like vmafgpu_push(), but never waits for a GPU: returns VMAFGPU_AGAIN if the queue is full, and the pair was not
+ * taken. Push it again later, with either function, or skip it: see LIVE. Pairs in host memory are copied during the
+ * call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
-/* Memory for the next pair: a reader or a decoder writes the samples where the engine wants them, and what was written
- * is not copied by a processor again. On a GPU it is pinned memory, on the CPU any. The two frames are in the config's
- * format, and in host memory as far as other calls go; cast the const of data[] away to write. data[1] and data[2] are
- * NULL where nothing looks at chroma, which then need not be there; chroma has room for odd sizes rounded up. Push the
- * frames as they were given.
- *   - Pairs are pushed in the order in which they were lent. Each push, seed and tail takes the oldest pair back,
- *     whether it is given its frames, one of them and another, or none of them. A push that fails has taken nothing.
- *   - From the lend to the push the memory is the caller's, on any thread. All writing is over when the push begins,
- *     and none comes after it. vmafgpu_reset() and vmafgpu_close() take back what is still lent: then, too, nobody may
- *     write any more.
- *   - At most gpu.queue * gpu.batch pairs are lent or on their way, of each GPU, on the CPU 4 (taken from the allocator
- *     at the first call). When no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent
- *     it waits instead, as a push does.
- *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the
- *     CPU.
- *   - vmafgpu_score_pair() and vmafgpu_edit_begin() need planes of their own on a GPU: with all pairs lent they are
- *     VMAFGPU_ERROR_STATE. config.gpu.frames must be host. With subsample and no feature that looks at every pair the
- *     distorted frame need not be filled where it is not scored. */
+/* Returns buffers for the next pair, so that a reader or decoder writes samples directly where the engine needs them,
+ * without a further copy by the CPU. On a GPU they are pinned memory. The frames have the format of the config and
+ * .memory HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma;
+ * otherwise chroma of odd sizes is rounded up. Push the frames unchanged.
+ *   - Push pairs in the order in which they were lent. Each push, seed and tail ends the oldest loan, whether it is
+ *     passed both frames, one of them, or neither. A lent frame in another position is refused with
+ *     VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair is still lent.
+ *   - Between lend and push any thread can write to the memory. All writing must be finished when the push begins.
+ *     After that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
+ *   - At most gpu.queue * gpu.batch pairs per GPU can be lent or in flight, on the CPU 4 (allocated at the first call).
+ *     If no more are available, the function returns VMAFGPU_AGAIN if a pair is lent, which must be pushed first;
+ *     otherwise it blocks as a push does.
+ *   - Samples that exceed the bit depth are detected as in pinned memory: on a GPU the pair fails, on the CPU the push.
+ *   - On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free planes: if all pairs are lent, they return
+ *     VMAFGPU_ERROR_STATE. config.gpu.frames must be HOST. With subsample, the distorted frame of a pair that is not
+ *     scored need not be filled, unless a feature uses every pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
-/* One reference against many: contexts[i] takes the pair of the reference and distorted[i], with the very scores that
- * vmafgpu_push(contexts[i], reference, &distorted[i]) gives. On the CPU, with contexts that are opened alike (size,
- * format, models, features, threads), what depends on the reference alone is computed once for each `config.together`
- * of them. The result is that of the first push that failed; the others took their pair all the same. They take it in
- * their order: if one of them lent the reference it must be the last one, as the memory is its own from then on. Before
- * anything is taken, a context that is NULL or given twice is refused with VMAFGPU_ERROR_ARGUMENT;
- * vmafgpu_last_error(NULL) says which. */
+/* Pushes one reference with several distorted frames: contexts[i] takes the pair of the reference and distorted[i],
+ * with the same score as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, if the contexts have equal
+ * configs (size, format, models, features, threads), the work that depends on the reference only is done once per
+ * `config.together` contexts. Contexts take their pairs in order, also after one of them failed; the result is that of
+ * the first failure. If the reference was lent, the context that lent it must be the last one, because it owns the
+ * memory after its push. If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT before any pair
+ * is taken, and vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted);
 
-/* For a clip that is scored in segments. vmafgpu_seed() gives, oldest first and before the first push, the reference
- * frames that precede the segment; vmafgpu_tail() gives, after the last push and before the flush, the reference frame
- * that follows it. With vmafgpu_seed_count() seeds (or as many as the clip has) and one tail (unless the clip ends) the
- * scores are the very bits of the clip scored whole: motion is the only feature that looks at neighbours, but for
- * speed_temporal, which looks at the distorted frame before, too: with it vmafgpu_seed() is refused, and the pair
- * before the segment is to be pushed, its score left out. (With motion_five_frame_window a segment that is the clip's
- * first frame alone needs two tails.) More seeds and tails than needed change nothing. */
+/* Score a clip in segments. Before the first push, call vmafgpu_seed() with the reference frames that precede the
+ * segment, oldest first: vmafgpu_seed_count() of them, or as many as the clip has. After the last push and before the
+ * flush, call vmafgpu_tail() with the reference frame that follows the segment, unless the clip ends there. The scores
+ * are then bit-identical to those of the whole clip; additional seeds and tails change nothing.
+ *   - speed_temporal also uses the previous distorted frame (other features use neighbours for motion only). With
+ *     speed_temporal vmafgpu_seed() returns VMAFGPU_ERROR_STATE: push the pair before the segment instead and ignore
+ *     its score.
+ *   - With motion_five_frame_window a segment that consists of the first frame of the clip needs two tails. */
 VMAFGPU_API vmafgpu_result vmafgpu_seed(vmafgpu *context, const vmafgpu_frame *reference);
 VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *reference);
 
-/* A picture in one buffer, its planes one behind the other, as raw files, decoders and encoders have them: I420, NV12,
- * P010, I422, I444, ..., whatever width, height, bit_depth, bytes_per_sample, chroma and layout of `config` say. It may
- * be that for vmafgpu_open(), with its zeros, or vmafgpu_get_config()'s. `pitch` is that of luma in bytes, 0: rows are
- * tightly packed; chroma's rows are half as far apart where they hold half as much (rounded up). vmafgpu_frame_of() is
- * the frame, in host memory; for other memory set its `memory`. vmafgpu_frame_size() is how many bytes the buffer has.
- * Where such a picture cannot be, data[0] is NULL, which vmafgpu_push() refuses, and the size is 0. */
+/* Describe a picture in one buffer with its planes one after the other, as in raw files, decoders and encoders: I420,
+ * NV12, P010, I422, I444, ..., given by width, height, bit_depth, bytes_per_sample, chroma and layout of `config`. It
+ * can be the config for vmafgpu_open(), with zeros for defaults, or the one of vmafgpu_get_config(). `pitch` is that of
+ * luma in bytes; 0 means tightly packed; negative values are not supported. Chroma rows that contain half as many
+ * samples have half the pitch, rounded up. vmafgpu_frame_of() returns the frame, in host memory; set `memory` for
+ * another kind. vmafgpu_frame_size() returns the size of the buffer in bytes. If such a picture is not possible,
+ * data[0] is NULL, which vmafgpu_push() refuses, and the size is 0. */
 VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const void *buffer, ptrdiff_t pitch);
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
-/* How many frames before a segment its scores depend on: 1 for the models of v0.6; 0 without motion, 2 with
- * motion_moving_average, 3 with motion_five_frame_window, 4 with both; -1 with speed_temporal, for which references do
- * not do. With 0 each pair is by itself, and they may come in any order. */
+/* Returns the number of references before a segment that its scores depend on: 1 for the models of v0.6; 0 without
+ * motion, 2 with motion_moving_average, 3 with motion_five_frame_window, 4 with both; -1 with speed_temporal, for which
+ * references are not sufficient. With 0 the pairs are independent and can be pushed in any order. */
 VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
 
-/* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's motion
- * depends on the following frame, so a score comes one push late (two in the first frames of the five-frame window; not
- * with config.live), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn too:
- * the result is then its failure (below 0), score->index says whose. Scores that went to config.on_score are not
- * delivered again. */
+/* Delivers the next score in frame order and never waits. Returns VMAFGPU_OK; VMAFGPU_AGAIN if it is not ready; or
+ * after a flush VMAFGPU_END. If the frame has no score, the function returns its failure (below 0) and score->index is
+ * the frame. Because motion depends on the following frame, a score comes one push late (two in the first frames with
+ * motion_five_frame_window; not with config.live), and on a GPU when its batch is finished. With config.on_score this
+ * function delivers no scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
 
-/* Ends the clip: waits for the GPU, and the last frame's score becomes ready. Then only reading, vmafgpu_reset() and
- * _close(). The result is that of the first frame that has no score, if there is one; the clip is ended all the same.
- * */
+/* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that only functions that read,
+ * vmafgpu_reset() and vmafgpu_close() are allowed. If frames have no score, the result is the failure of the first one;
+ * the clip is ended in this case too. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Frames in pinned or device memory are borrowed beyond the call that takes them. With motion the latest one or two
- * references in pinned memory are kept until the pairs after them are done with, or until vmafgpu_wait() copies them.
- * Those of the first vmafgpu_reusable() pairs since open or reset may be overwritten or freed. vmafgpu_wait() starts
- * what waits for a full batch and returns when at least `pairs` pairs are done with (default for a negative number: all
- * pushed so far), their scores being ready but for motion. vmafgpu_wait_on_stream() makes the caller's CUstream or
- * hipStream_t wait for the same instead of the calling thread, for frames in device memory. Seeds and tails in pinned
- * or device memory: vmafgpu_wait(v, -1) covers them as well. */
+/* Frames in pinned or device memory stay borrowed after the call that takes them has returned.
+ *   - vmafgpu_reusable() returns a number of pairs, counted since open or reset. The frames of these pairs can be
+ *     overwritten or freed. With motion, the last one or two references in pinned memory are counted only when the
+ *     pairs after them are done, or when vmafgpu_wait() has copied them.
+ *   - vmafgpu_wait() submits an incomplete batch and returns when at least `pairs` pairs are done (negative: all that
+ *     were pushed). Their scores are ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also
+ *     covers seeds and tails in pinned or device memory.
+ *   - vmafgpu_wait_on_stream() makes the caller's CUstream or hipStream_t wait in the same way, instead of the calling
+ *     thread. It is for frames in device memory. */
 VMAFGPU_API int64_t        vmafgpu_reusable(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs);
 
-/* Scores one pair by itself, without touching the clip in progress and without allocating: the loop of an encoder that
- * tries candidates. `previous` is the reference frame before this one and gives motion as the last frame of a clip has
- * it; NULL means motion 0, as in a clip of one frame. (With motion_five_frame_window motion is 0 in either case.) The
- * result does not enter pooling. */
+/* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates.
+ * `previous` is the reference frame before this one; motion is then that of the last frame of a clip. With NULL motion
+ * is 0, as in a clip of one frame. (With motion_five_frame_window motion is 0 in both cases.) The result does not enter
+ * pooling. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score);
 
-/* The same for several candidates, distorted[0..count-1], against one reference: scores[i] is, to the bit, what
- * vmafgpu_score_pair(context, previous, reference, &distorted[i], ..) gives. count is 1..config.candidates, which the
- * memory was taken for at open. On the CPU what depends on the references alone is computed once, but for cambi and
- * speed_chroma; a GPU does one pair after the other. The values of all scores are valid until the next call on the
- * context. On failure no score is written, and the sentence names the candidate, counted from 0. */
+/* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to
+ * vmafgpu_score_pair(context, previous, reference, &distorted[i], ..). count is 1..config.candidates, for which memory
+ * was allocated at open. On the CPU the work that depends on the references only is done once, except for cambi and
+ * speed_chroma; a GPU scores one pair after the other. The values of all scores are valid until the next call on the
+ * context. On failure no score is written, and the message names the candidate, counted from 0. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafgpu_frame *previous,
                                                    const vmafgpu_frame *reference, const vmafgpu_frame *distorted, int count,
                                                    vmafgpu_score *scores);
 
-/* ---- Edits: what would the score be if this block were coded so? ----
+/* ---- Edits: the score of a frame if a block were coded differently ----
  *
- * A context with config.edit_size > 0 keeps a scored pair, the base, and answers what its score would be with other samples in a
- * rectangle of the distorted luma: with the very bits of scoring the whole changed frame, at a cost that depends on the
- * rectangle alone. It may compute adm, vif and motion, and models of these; other features are refused at open. With
- * config.backend CUDA or HIP, or frames on the device, one GPU does it, with AUTO else the CPU: one edit alone takes either some
- * tenths of a millisecond, of thousands at once a GPU does millions a second. All figures are the same. Every other call that
- * scores frames on the context ends the base; without one the calls below are VMAFGPU_ERROR_STATE. Nothing is allocated after
- * open. If a GPU fails there is no base any more, and VMAFGPU_ERROR_DEVICE. */
+ * A context with config.edit_size > 0 keeps one scored pair, the base, and computes its score with other samples in a
+ * rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame; the cost depends on
+ * the size of the rectangle only.
+ *   - Features: adm, vif, motion, and models that use them; vmafgpu_open() refuses others.
+ *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frames is a device kind; otherwise the CPU.
+ *     The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions per
+ *     second if thousands are submitted at once.
+ *   - Any other call that scores frames on the context discards the base. Without a base the functions below return
+ *     VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns VMAFGPU_ERROR_DEVICE.
+ *   - Nothing is allocated after open. */
 
-/* New samples for a rectangle inside the frame, 1x1 to config.edit_size in either direction; borrowed for the call. */
+/* New samples for a rectangle inside the frame, 1x1 to edit_size x edit_size; borrowed for the call. */
 typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples                                                   */
-    const void *data;                   /* row 0 of the rectangle, samples in the config's format            */
-    ptrdiff_t   pitch;                  /* from row to row in bytes, may be negative; 0: tightly packed      */
-    vmafgpu_memory_kind memory;         /* host; on a GPU also pinned, and device: ready in config.gpu.stream's order */
-    int         no_score;               /* 1: `score` and the columns are not wanted, `change` and `sums` are: they are NaN.
+    const void *data;                   /* first row of the rectangle, in the format of the config           */
+    ptrdiff_t   pitch;                  /* bytes from row to row, can be negative; 0: tightly packed         */
+    vmafgpu_memory_kind memory;         /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
+    int         no_score;               /* 1: compute only `change` and `sums`; `score` and the columns are NaN.
                                            Saves some microseconds                                           */
 } vmafgpu_edit;
 
-/* Integers that add up over a picture, of the first model's vif and adm (without a model, of the first ones): the
- * reference's denominators aside they are all that these features are made of. By scale, and h, v, d band. */
+/* Integer sums of vif and adm of the first model (without a model, of the first vif and adm in the config). Together
+ * with the denominators, which depend on the reference only, they determine these features. Indexed by scale, then band
+ * (h, v, d). */
 typedef struct vmafgpu_edit_sums {
-    int64_t vif_information[4];         /* of log2, times 2048                                               */
-    int64_t vif_noise[4];               /* distorted variance where the reference is flat                    */
-    int64_t adm[4][3], aim[4][3];       /* cubes. Of an edit: after the rounding of each row; of a block (vmafgpu_block) before */
+    int64_t vif_information[4];         /* sum of log2, times 2048                                           */
+    int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
+    int64_t adm[4][3], aim[4][3];       /* sums of cubes; in edits rounded per row, in a vmafgpu_block not rounded */
 } vmafgpu_edit_sums;
 
 typedef struct vmafgpu_edit_score {
-    double score;                       /* of the first model, for the base with this edit alone: the bits of vmafgpu_score_pair()
-                                           for the whole changed frame. NaN without a model, and on failure  */
-    double change;                      /* what the edit changes in the model's prediction, before transform and clip and without
-                                           libvmaf's roundings to float, which have `score` move in grains of some 5e-6: small
-                                           edits of large frames drown in them, and the sign of this does not. NaN likewise */
-    vmafgpu_edit_sums sums;             /* what the edit changes in them                                     */
+    double score;                       /* score of the first model for the base with this edit only, bit-identical to
+                                           vmafgpu_score_pair() of the changed frame. NaN without a model or on
+                                           failure                                                           */
+    double change;                      /* change of the model's prediction before transform and clip. It omits the
+                                           roundings to float of libvmaf, which quantise `score` in steps of about 5e-6,
+                                           so its sign is reliable even for small edits of large frames. NaN without a
+                                           model or on failure                                               */
+    vmafgpu_edit_sums sums;             /* changes of the sums                                               */
     vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score                         */
 } vmafgpu_edit_score;
 
-/* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of
- * these frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. (With
- * motion_five_frame_window motion is 0, as there.) distorted NULL: the reference itself. Frames are in host memory (on
- * a GPU, in any that config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until
- * the next call on the context. Costs as much as scoring the pair, on a GPU behind those that are on their way. On
- * failure there is no base. */
+/* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references, which determine
+ * motion as in a clip of these frames. Either can be NULL; without `following` motion is the same as in
+ * vmafgpu_score_pair(). (With motion_five_frame_window motion is 0.) With distorted NULL the reference is used. Frames
+ * must be in host memory, on a GPU in any kind that config.gpu.frames allows, and are borrowed for the call. score can
+ * be NULL; its values are valid until the next call on the context. Takes as long as scoring the pair; a GPU finishes
+ * all batches in flight first. On failure there is no base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *following, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score);
 
-/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. On the CPU edits
- * that follow each other and have the same rectangle are done together, up to eight of them, which takes half of the
- * time. A GPU takes them by the thousand, and the CPU makes the scores that are wanted (no_score) of its sums.
- * `values`: NULL, or room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused
- * (its rectangle, its samples) has NaN and its result in scores[i]; the others are scored all the same, and the result,
- * with the sentence, is that of the first one refused. Where the call itself fails (a GPU, config.parallel_for) none is
- * scored. */
+/* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. The CPU
+ * computes up to eight consecutive edits with equal rectangles together, in half the time. A GPU processes thousands
+ * per call, and the CPU computes the requested scores from the sums of the GPU (see no_score). `values` is NULL or
+ * receives all columns of each edit: count * vmafgpu_column_count() doubles. An edit with an invalid rectangle or
+ * invalid samples gets NaN and an error in scores[i].result; the other edits are scored. The function then returns the
+ * error of the first invalid edit. If the call itself fails (GPU, config.parallel_for), no edit is scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
 
-/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. A GPU scores the frame again,
- * however many they are. The samples that were there before undo an edit exactly. score: of the base afterwards, or
- * NULL; its values are valid until the next call on the context. */
+/* Applies edits to the base, in order, later ones over earlier ones; on failure none is applied. A GPU rescores the
+ * whole frame, however many edits there are. To undo an edit exactly, commit the samples that were there before.
+ * `score` receives the score of the new base, or is NULL; its values are valid until the next call on the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score);
 
-/* What the first model's prediction changes by with each sum, before transform and clip, without roundings to float:
- * the dot product with an edit's `sums` is its `change` to first order, and so good to some percent for blocks. */
+/* Derivatives of the first model's prediction with respect to each sum, before transform and clip and without roundings
+ * to float. Their dot product with the `sums` of an edit approximates its `change` to first order, within some percent
+ * for blocks. */
 typedef struct vmafgpu_gradient {
-    double prediction;                  /* of the base; NaN without a model, and all the rest 0                    */
-    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where a sum is: there is no slope        */
+    double prediction;                  /* of the base; NaN without a model, with all derivatives 0          */
+    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where the sum is 0: there is no slope */
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
-    double share;                       /* what the score loses here, to first order: the gradient times what the sums would
-                                           change by if this block had the reference's samples, and so had its surroundings */
-    vmafgpu_edit_sums sums;             /* of all blocks together they are the frame's. Cubes are not rounded: these are 2^k times
-                                           those of edits, 2^k the height of the scale's bands, rounded up         */
+    double share;                       /* score lost in this block, to first order: the gradient times the change of
+                                           the sums if the block and its surroundings had the samples of the
+                                           reference                                                         */
+    vmafgpu_edit_sums sums;             /* the sums of all blocks add up to those of the frame. Cubes are not rounded:
+                                           they are 2^k times those of edits, where 2^k is the height of the bands of
+                                           that scale, rounded up to a power of two                          */
 } vmafgpu_block;
 
-/* The base's. */
+/* Returns the gradient at the base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
 
-/* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for
- * which there must be room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a
- * coefficient of ADM's to (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. On the
- * CPU in plain C, and config.threads share it: on one it takes as long as some ten scores of the frame. On a GPU that
- * has the base, its kernels make it, with the same bits; `blocks` is in host memory all the same. */
+/* Splits the base into blocks of size x size luma samples, 4..256, and writes their sums row by row: *across times
+ * *down blocks, both rounded up. `blocks` must be large enough for them; with blocks NULL only *across and *down are
+ * written.
+ *   - Block column of a sample in column x: (x << s) / size for VIF scale s, (x << (s + 1)) / size for an ADM
+ *     coefficient. Block rows are computed in the same way.
+ *   - The CPU uses plain C and config.threads threads; one thread takes as long as about ten scores of the frame. If
+ *     the base is on a GPU, its kernels compute the blocks, bit-identically. `blocks` is in host memory in both cases.
+ *     */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
-/* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push
- * has a float written for each block of so many luma samples in either direction, row by row without gaps,
- * vmafgpu_map_blocks() in all: the block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion
- * being that of config.live. The next map is to be asked for again; a push that fails, or is AGAIN, leaves the request
- * as it is; NULL, or vmafgpu_reset(): none after all. memory:
- *   - host, pinned: written on the CPU before the push returns, but behind config.on_score; on a GPU once the pair's
- *     score is ready, and before config.on_score has it.
- *   - device: a CUdeviceptr of the context's GPU, at a multiple of 4 bytes. Kernels write there, in stream order: after
- *     what was put on config.gpu.stream before the push, before what comes behind vmafgpu_wait_on_stream(). It is yours
- *     again when vmafgpu_reusable() counts the pair. Refused where the CPU scores.
- * Pairs without cost what they always do. Those with one: on the CPU as much more as vmafgpu_edit_map(), and
- * vmafgpu_push_many() shares no work; on a GPU some more kernels, behind which the score comes as well. If the GPU
- * fails, maps in host memory that are on their way are NaN, those on the device are not to be looked at, and this call
- * is VMAFGPU_ERROR_DEVICE from then on. A model whose inputs are more than VIF's scales, ADM and motion of this pair
- * (motion3 with motion_moving_average), and several GPUs, leave maps to the CPU. */
+/* Requests a map for the next pushed pair that is scored: where in the frame VMAF is lost. Requires config.map_size.
+ * The push writes one float per block of map_size x map_size luma samples, row by row without padding,
+ * vmafgpu_map_blocks() in total. Each is the `share` of vmafgpu_edit_map() for the pair, with motion as in config.live,
+ * converted to float. A request is for one pair. It stays pending if the push fails or returns VMAFGPU_AGAIN. NULL or
+ * vmafgpu_reset() cancels it. Memory:
+ *   - HOST, PINNED: on the CPU, written before the push returns, after config.on_score; on a GPU, when the score of the
+ *     pair is ready, before config.on_score.
+ *   - DEVICE: a CUdeviceptr of the context's GPU, aligned to 4 bytes. Kernels write it in stream order: after the work
+ *     queued on config.gpu.stream before the push, and before work that follows vmafgpu_wait_on_stream(). The memory is
+ *     in use until vmafgpu_reusable() counts the pair. The CPU backend refuses this kind.
+ * Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_map(), and vmafgpu_push_many()
+ * shares no work; on a GPU it takes some more kernels, for which the score also waits. If the GPU fails, pending maps
+ * in host memory are filled with NaN, the content of those in device memory is undefined, and this function returns
+ * VMAFGPU_ERROR_DEVICE from then on. With several GPUs, or a model with inputs other than VIF scales, ADM and motion of
+ * the pair (such as motion3 with motion_moving_average), the CPU makes maps. */
 VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory);
 
-/* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */
+/* Returns the number of blocks of a map, and sets *across and *down, which can be NULL; 0 without config.map_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* The score of a frame that is ready (delivered or not), by its index. VMAFGPU_OK also for a frame that failed:
- * score->result is its failure, as with config.on_score. VMAFGPU_ERROR_NOT_FOUND for one that is not ready, is left out
- * by subsample, or was never pushed. Not with discard_scores. */
+/* Returns the score of a frame by its index, if it is ready (delivered or not). Returns VMAFGPU_OK also for a frame
+ * that failed: score->result is its failure, as with config.on_score. Returns VMAFGPU_ERROR_NOT_FOUND if the frame is
+ * not ready, is left out by subsample, or was never pushed; VMAFGPU_ERROR_STATE with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
-/* One column of a frame that was pushed. Features that do not depend on later frames have it before the frame's score
- * is ready. VMAFGPU_AGAIN when it is not known yet; VMAFGPU_ERROR_NOT_FOUND when no such pair was pushed, or subsample
- * leaves it out; a frame that failed gives its failure. Not with discard_scores. */
+/* Returns one column of a frame that was pushed. Features that do not depend on later frames are available before the
+ * score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not known yet, VMAFGPU_ERROR_NOT_FOUND if no such
+ * pair was pushed or subsample leaves it out, the failure of a frame that failed, and VMAFGPU_ERROR_STATE with
+ * discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value);
 
-/* What the models make of features that were measured before, or elsewhere: `features` has a value for each column
- * before vmafgpu_score_column(context, 0), of which only those count that a model looks at. score->values has all
- * columns, valid until the next call on the context. Touches neither the clip in progress nor pooling. A context for
- * this alone has config.no_frames. */
+/* Applies the models to feature values that were measured earlier or elsewhere. `features` contains one value for each
+ * column before vmafgpu_score_column(context, 0); only the inputs of the models are used. score->values contains all
+ * columns and is valid until the next call on the context. Does not change the clip in progress or pooling. For a
+ * context that does nothing else, set config.no_frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
-/* How many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
+/* Returns how many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
-/* One value for all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
- * vmafgpu_column_index(). The sums run in frame order, as in libvmaf. VMAFGPU_ERROR_NOT_FOUND when no frame is ready.
- * */
+/* Pools a column over all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
+ * vmafgpu_column_index(). Sums are added in frame order, as in libvmaf. Returns VMAFGPU_ERROR_NOT_FOUND if no frame is
+ * ready or the column does not exist. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pooling method, double *value);
 
-/* The same for the frames first..last, both included, which must be ready; with subsample N those of them that have a
- * score. VMAFGPU_ERROR_NOT_FOUND when there is none, or some are not ready. Not with discard_scores. */
+/* Pools a column over the frames first..last, both included, which must be ready; with subsample N, over those of them
+ * that are scored. Returns VMAFGPU_ERROR_NOT_FOUND if none has a score or some are not ready, and VMAFGPU_ERROR_STATE
+ * with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pooling method, int64_t first,
                                               int64_t last, double *value);
 
-/* The p-th percentile, 0..100, linear between ranks (numpy's default); 50 is the median. */
+/* Returns the p-th percentile, 0..100, of a column, with linear interpolation between ranks (numpy's default); 50 is
+ * the median. Returns VMAFGPU_ERROR_STATE with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value);
 
-/* Columns: how many, their names (valid until the context is closed; NULL when out of range), and the index of a name,
- * or -1; libvmaf's long names, "VMAF_integer_feature_adm2_score", are those of columns without options.
- * vmafgpu_score_column() is the column of model m's score, or -1; a bootstrap model's other outputs (NAME_0001..,
- * NAME_bagging, NAME_stddev, NAME_ci_p95_lo, NAME_ci_p95_hi) come after all models' scores. */
+/* Return the number of columns, the name of a column (valid until the context is closed; NULL if there is none), and
+ * the index of a name, or -1. libvmaf's long names, such as "VMAF_integer_feature_adm2_score", find columns without
+ * options. vmafgpu_score_column() returns the column of the score of model 0, 1, ..., or -1. The other outputs of a
+ * bootstrap model (NAME_0001.., NAME_bagging, NAME_stddev, NAME_ci_p95_lo, NAME_ci_p95_hi) come after the scores of all
+ * models. */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
 
-/* Returns the column that has the given place, 0..vmafgpu_column_count()-1, in libvmaf's report of a clip of `pairs`
- * pairs (those that config.subsample leaves out are counted). It is `place` itself, except with a single pair: then
- * libvmaf writes integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if `place` is
- * out of range. */
+/* Returns the column at position `place`, 0..vmafgpu_column_count()-1, of libvmaf's report of a clip of `pairs` pairs
+ * (those that config.subsample leaves out are counted). It is `place` itself, except with a single pair: then libvmaf
+ * writes integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if `place` is out of
+ * range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
-/* What reports call libvmaf's "VMAF_integer_feature_adm2_score": "integer_adm2". Other names are given back as they are. */
+/* Converts a long name of libvmaf to the name in reports: "VMAF_integer_feature_adm2_score" to "integer_adm2". Other
+ * names are returned unchanged. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
-/* What some features say of the whole clip, as libvmaf's `aggregate_metrics` (psnr: enable_apsnr): how many there are,
- * their names (valid until vmafgpu_close(); NULL where there is no such index) and values, of all pairs that have been
- * scored so far. `value` is not written when the index is out of range: VMAFGPU_ERROR_ARGUMENT. */
+/* Return libvmaf's `aggregate_metrics`, values for the whole clip (psnr with enable_apsnr): their number, their names
+ * (valid until vmafgpu_close(); NULL if the index is out of range), and their values over all pairs scored so far. If
+ * the index is out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write `value`. */
 VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models`,
- * `features` and gpu.devices, borrowed for the open only, are NULL. */
+/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. It is
+ * valid until vmafgpu_close(). Pointers that were borrowed for the open only are NULL: `models`, `features`,
+ * gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed, or all of several, and with gpu.in_background
- * until pairs go to the GPU. */
+/* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" also after the GPU, or all GPUs, failed, and
+ * with gpu.in_background until pairs go to the GPU. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
-/* 1 while a thread of ours opens a GPU (config.gpu.in_background). vmafgpu_close() waits for it; a program that ends
- * may leave contexts open instead, if it ends without running what was registered with atexit(), by _exit(). */
+/* Returns 1 while a thread opens a GPU (config.gpu.in_background). vmafgpu_close() waits for that thread. A program
+ * that must not wait can leave contexts open if it ends with _exit(), which runs no functions of atexit(). */
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
 
-/* The ordinal of the GPU that will score the next pair to be pushed, or behind those on loan, so that frames in device
- * memory are best made there; -1: the CPU will. */
+/* Returns the ordinal of the GPU that will score the next pair to be pushed, after those that are lent, so that frames
+ * in device memory can be created there; -1 if the CPU will score it. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
-/* What the CPU's work is done in: "avx512", "avx2", "neon" or "scalar". Also where a GPU computes: the CPU may have to go on. */
+/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar"; also with a GPU, because the
+ * CPU continues if the GPU fails. */
 VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
 
-/* "NVIDIA H200"; of several "NVIDIA H200 x2", or their names with commas between them; "" without a GPU, or while none
- * is open yet. */
+/* Returns the name of the GPU, such as "NVIDIA H200"; of several GPUs "NVIDIA H200 x2", or different names separated by
+ * commas; "" without a GPU, or while it is being opened. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
-/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for,
- * of several devices the first one's; "" without a GPU. */
+/* Returns the driver version and the target of the kernels, such as "CUDA 13.0, sm_90" or "HIP 6.2.41133, gfx1100"; of
+ * several GPUs that of the first one; "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
-/* A number made of all sums that the GPU left in the self-test of vmafgpu_open(): the same on every GPU, since they
- * were found to be the CPU's. 0 without a GPU, and with config.gpu.no_self_test. */
+/* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). It is the same on every GPU,
+ * because the sums are equal to those of the CPU. 0 without a GPU, and with config.gpu.no_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context);
 
-/* Why no GPU is used where one was allowed, or no longer, or one of several; else "". */
+/* Explains why no GPU is used although the config allows one, or why a GPU is no longer used; otherwise "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Bytes of host memory that the context holds now, pinned memory included, and of device memory, of all GPUs together.
- * Fixed from open on, but for the score list, for the CPU's planes after a GPU failed, for frames that the CPU lends,
- * and with gpu.in_background for what the GPU takes. */
+/* Return the bytes of host memory that the context holds now, including pinned memory, and of device memory on all
+ * GPUs. Both are constant after open, except for the score list, the planes of the CPU after a GPU failed, frames that
+ * the CPU lends, and the memory of a GPU that gpu.in_background opens. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
-/* The sentence for the last failure on this context, naming what was wrong; "" when there was none since it was opened
- * or reset. Overwritten by the next failure; after a failed open it stays the open's. With NULL: the sentence of the
- * last failure on the calling thread that had no context to keep it, or whose context was not the caller's: a failed
- * open, which stays readable when its context is closed; a NULL where a context should be; a context that is busy.
- * Valid until the next of these. */
+/* Returns the message of the last failure, for a context or for the calling thread. Never NULL.
+ *   - With a context: its last failure, or "" if there was none since open or reset. The next failure overwrites it;
+ *     after a failed open it remains that of the open.
+ *   - With NULL: the last failure on the calling thread without a usable context: a failed open (also after its context
+ *     is closed), a NULL context, a context that is busy. Valid until the next such failure on the thread. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
-/* "VMAFGPU_ERROR_MEMORY", and its sentence. Never NULL. */
+/* Return the name of a result, such as "VMAFGPU_ERROR_MEMORY", and its general message. Never NULL. */
 VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_result_string(vmafgpu_result result);
 
-/* VMAFGPU_VERSION_STRING and VMAFGPU_VERSION of the implementation that was compiled. */
+/* Return VMAFGPU_VERSION_STRING and VMAFGPU_VERSION of the compiled implementation. */
 VMAFGPU_API const char *vmafgpu_version(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 
-/* The built-in model of that name, or NULL; and the i-th built-in model, or NULL past the last. */
+/* Return the built-in model with that name, or NULL; and the i-th built-in model, or NULL after the last. */
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
 /* Reads a model from the JSON text of libvmaf's model files, a single model or a bootstrap collection. The text (size
- * bytes, no terminator needed) may be forgotten afterwards; the model is one allocation from `allocator` (NULL:
- * malloc), whose functions must live as long as the model, and goes back with vmafgpu_model_free(), whose `allocator`
- * is that one or NULL. `name` becomes model->name (copied). On failure *model is NULL and error (if not NULL) holds a
- * sentence that names the key at fault. A byte order mark and lines that end in \r\n are taken. Independent of the C
- * locale. */
+ * bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A byte order mark and \r\n are
+ * accepted. The C locale has no influence. The model is one allocation from `allocator` (NULL: malloc), whose functions
+ * must live as long as the model. Free it with vmafgpu_model_free(), with the same allocator or NULL. On failure *model
+ * is NULL, and `error`, if not NULL, receives a message that names the key at fault. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator);
 
-/* One more vmafgpu_model_free() is needed before a parsed model goes back. An open context has one of its own, so a
- * model may be freed when it has been given to those that use it. On any thread. With NULL, and with models that were
- * not parsed, neither function does anything. */
+/* Adds a reference to a parsed model: it is freed when vmafgpu_model_free() has been called once more. An open context
+ * holds a reference of its own, so you can free a model as soon as the contexts that use it are open. Both functions
+ * can be called on any thread and do nothing with NULL and with models that were not parsed. */
 VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 
 #ifdef __cplusplus

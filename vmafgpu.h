@@ -749,9 +749,9 @@ typedef struct vmafgpu_allocator {
     void  *user;
 } vmafgpu_allocator;
 
-/* Calls task(arg, i) exactly once for each i in 0..count-1, on any threads, in any order, also at the same time, and
- * returns when all calls have returned. `count` is config.threads; with 1 the callback is not used. Other values of i
- * are ignored. If a task was not called exactly once, the call of this library fails with VMAFGPU_ERROR_SYSTEM. */
+/* Must call task(arg, i) exactly once for each i in 0..count-1, on any threads, in any order, also at the same time,
+ * and return when all calls have returned. `count` is config.threads; with 1 the callback is not used. Other values of
+ * i are ignored. If a task was not called exactly once, the call of this library fails with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
@@ -763,8 +763,8 @@ typedef enum vmafgpu_log_level {
 typedef enum vmafgpu_backend {
     VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
                                    CPU. Fails without a GPU only if gpu.frames is DEVICE or SURFACE or gpu.devices is
-                                   set. If gpu.frames is DEVICE, or gpu.stream or gpu.context is set, only CUDA is
-                                   tried, because an address does not identify its vendor: name the backend then */
+                                   set. If gpu.frames is DEVICE or SURFACE, or gpu.stream or gpu.context is set, only
+                                   CUDA is tried, because an address does not identify its vendor: name the backend then */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
@@ -815,9 +815,9 @@ typedef struct vmafgpu_gpu_config {
                                    SURFACE, and four times that per GPU with `devices`, if a batch of one and a queue of
                                    two fit. If `frames` is DEVICE or SURFACE the limit is a 64th of the device's memory
                                    where that is larger and four times as much is free */
-    const void *kernels;        /* kernel image in memory, used instead of searching for a file: an output of `make
-                                   blobs`, PTX of this project alone, or machine code, which is passed to the driver
-                                   unchecked (for AMD also an uncompressed bundle of code objects). Borrowed for
+    const void *kernels;        /* kernel image in memory, used instead of searching for a file: an output of
+                                   `make blobs`, PTX of this project alone, or machine code, which is passed to the
+                                   driver unchecked (for AMD also an uncompressed bundle of code objects). Borrowed for
                                    vmafgpu_open() */
     size_t      kernels_size;   /* size of `kernels` in bytes */
     const char *kernels_path;   /* kernel file to use. Default: compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER),
@@ -1223,8 +1223,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
  *   - Block column of a sample in column x: (x << s) / size for VIF scale s, (x << (s + 1)) / size for an ADM
  *     coefficient. Block rows are computed in the same way.
  *   - The CPU uses plain C and config.threads threads; one thread takes as long as about ten scores of the frame. If
- *     the base is on a GPU, its kernels compute the blocks, bit-identically. `blocks` is in host memory in both cases.
- *     */
+ *     the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host memory in both cases. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
 /* Requests a map for the next pushed pair that is scored: where in the frame VMAF is lost. Requires config.map_size.
@@ -1379,7 +1378,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator);
 
-/* Adds a reference to a parsed model: it is freed when vmafgpu_model_free() has been called once more. An open context
+/* Adds a reference to a parsed model, which needs one more vmafgpu_model_free() before it is freed. An open context
  * holds a reference of its own, so you can free a model as soon as the contexts that use it are open. Both functions
  * can be called on any thread and do nothing with NULL and with models that were not parsed. */
 VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);

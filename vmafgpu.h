@@ -764,7 +764,8 @@ typedef enum vmafgpu_backend {
     VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
                                    CPU. Fails without a GPU only if gpu.frames is DEVICE or SURFACE or gpu.devices is
                                    set. If gpu.frames is DEVICE or SURFACE, or gpu.stream or gpu.context is set, only
-                                   CUDA is tried, because an address does not identify its vendor: name the backend then */
+                                   CUDA is tried, because an address does not identify its vendor. To use HIP then, name
+                                   it */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */

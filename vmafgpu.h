@@ -1396,10 +1396,10 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 #if (defined(VMAFGPU_IMPLEMENTATION) || defined(VMAFGPU_KERNELS)) && !defined(VMAFGPU_IMPLEMENTED_)
 #define VMAFGPU_IMPLEMENTED_
 
-/* What of the chapters of features is read: VMAFGPU__PASS. This file is read once more for each pass but the host's. */
-#define VMAFGPU__PASS_SHARED  1   /* arithmetic and launch structs, which kernels read as well */
-#define VMAFGPU__PASS_HOST    2   /* the feature on the CPU and on a GPU, in order with all the rest */
-#define VMAFGPU__PASS_LEVEL   3   /* >>levels, which reads the next two, with the compiler's target of each */
+/* VMAFGPU__PASS: which part of the feature chapters is compiled. This file includes itself for every other pass. */
+#define VMAFGPU__PASS_SHARED  1   /* arithmetic and launch structs, also for kernels */
+#define VMAFGPU__PASS_HOST    2   /* the feature on the CPU and on a GPU, compiled in place with the other sections */
+#define VMAFGPU__PASS_LEVEL   3   /* >>levels, which includes the next two passes per instruction set */
 #define VMAFGPU__PASS_LANES   4   /* plain C that becomes vector code */
 #define VMAFGPU__PASS_VECTORS 5   /* vector code */
 #ifndef VMAFGPU_SELF
@@ -1408,14 +1408,14 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 
 #ifdef VMAFGPU_KERNELS
 
-/* The kernels' own sources take >>arithmetic, >>sums and >>launch from here and nothing else; they say before the
- * include what a function and a table are on their device. */
+/* Kernel sources use only >>arithmetic, >>sums and >>launch of this file. Before they include it, they define the
+ * qualifiers of functions and tables on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
 #include <stdint.h>
 #define VMAFGPU__UNUSED
 
 #else
 
-/* Reassociation, reciprocal division or flushed denormals change scores, and no pragma takes all of them back. */
+/* Reassociation, reciprocal division and flushed denormals change scores, and no pragma disables all of them. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
 #  error "vmafgpu.h cannot be compiled with -ffast-math, -Ofast or /fp:fast: scores would be wrong. Compile the one file that defines VMAFGPU_IMPLEMENTATION without it."
 #endif
@@ -1429,21 +1429,21 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 #include <string.h>
 
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
-#  define VMAFGPU__NO_ATOMICS  /* none that are known here */
+#  define VMAFGPU__NO_ATOMICS  /* none known for this compiler */
 #  ifndef VMAFGPU_NO_THREADS
 #    error "vmafgpu.h knows the atomic operations of GCC, clang and MSVC only: with another compiler define VMAFGPU_NO_THREADS."
 #  endif
 #endif
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
-#  define VMAFGPU_NO_GPU       /* the kernels' launch structs hold pointers of 64 bits */
+#  define VMAFGPU_NO_GPU       /* the launch structs of the kernels contain 64-bit pointers */
 #endif
 #if defined(_MSC_VER) && !defined(__clang__)
 #  include <intrin.h>
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #  include <process.h>
-/* As windows.h declares them, which may have been included or not, and may hide them from programs for old systems.
- * MinGW's leaves dllimport out here and there. */
+/* Same declarations as in windows.h. The program may or may not include windows.h, which hides some of them from
+ * programs for old systems. The MinGW header omits dllimport in places. */
 #  ifdef __clang__
 #    pragma clang diagnostic push
 #    pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
@@ -1473,17 +1473,17 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  include <sched.h>
 #endif
 
-/* Levels of vector code. VMAFGPU__NEON is compiled where the compiler's own target has it. */
+/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the compiler target supports it. */
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4   /* of what is plain C in every level, the one for any processor */
+#define VMAFGPU__SCALAR 4   /* plain C of the lanes pass, for any processor */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #  if defined(__x86_64__)
 #    define VMAFGPU__HAS_X86
 #    include <cpuid.h>
 #    include <immintrin.h>
-#    if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)   /* older clangs leave out what the command line does not allow */
+#    if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)   /* older versions omit what is not enabled */
 #      undef VMAFGPU__HAS_X86
 #    endif
 #  elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -1491,14 +1491,14 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #    include <arm_neon.h>
 #  endif
 #endif
-/* The reciprocal estimate of x86, RCPSS: see vmafgpu_reciprocal. Compilers' vector code aside, all of them have it. */
+/* RCPSS, the reciprocal estimate of x86: see vmafgpu_reciprocal. All x86 compilers with SSE provide it. */
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #  define VMAFGPU__HAS_RCPSS
 #  include <xmmintrin.h>
-#  ifdef __clang__   /* whose own functions ask for all that the command line has, see >>levels */
+#  ifdef __clang__   /* clang intrinsics require all features of the command line, see >>levels */
 #    define VMAFGPU__RCPPS(x) __builtin_ia32_rcpps(x)
 #    define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
-#    if __has_builtin(__builtin_elementwise_sqrt)   /* clang 22 has no others */
+#    if __has_builtin(__builtin_elementwise_sqrt)   /* clang 22 has no other builtins for this */
 #      define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
 #      define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
 #    else
@@ -1520,10 +1520,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  endif
 #endif
 
-/* The reference rounds the product and the sum of a*b+c apart, so contraction to one fused operation is off from here
- * to the end of the implementation, where the caller's setting comes back; so are the parts of -ffast-math that may come
- * alone. GCC ignores the STDC pragma. With -ffp-contract=fast clang fuses in spite of its own pragma, but not where
- * exceptions count; only some targets can say so. */
+/* The reference rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
+ * implementation, where the setting of the caller is restored. So are the parts of -ffast-math that have options of
+ * their own. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own pragma unless
+ * floating-point exceptions are observable, which only some targets support. */
 #if defined(__clang__)
 #  if defined(__x86_64__) || defined(__i386__)
 #    pragma float_control(push)
@@ -1538,7 +1538,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  pragma fp_contract(off)
 #endif
 
-/* Casts are those of C, also in C++, where some change nothing; and floats become doubles without a cast. */
+/* The code uses C casts, some of which are redundant in C++, and converts float to double implicitly. */
 #if defined(__GNUC__) || defined(__clang__)
 #  pragma GCC diagnostic push
 #  pragma GCC diagnostic ignored "-Wdouble-promotion"
@@ -1550,8 +1550,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  endif
 #endif
 
-/* What runs once per context, or is the same work for small frames as for large ones, stands between these two. Compilers
- * spend most of their time on what they can do for speed, which nobody would notice here. */
+/* Encloses code that runs once per context, or whose cost does not depend on the frame size. It is compiled with less
+ * optimisation, which saves most of the compile time. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #  define VMAFGPU__COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #  define VMAFGPU__COLD_END _Pragma("clang attribute pop")
@@ -1564,11 +1564,11 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* Is not inlined. This is for functions that process a row or a chunk, since compilers need much longer for one huge function, and
- * for functions that need much stack, which all that is called from the same caller would need on top. */
+/* Prevents inlining. Used for functions that process a row or a chunk, because compilers need much longer for one huge
+ * function, and for functions with large stack frames, which would otherwise add up in the caller. */
 #  define VMAFGPU__NOINLINE __attribute__((noinline))
 #  define VMAFGPU__UNUSED __attribute__((unused))
-/* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
+/* Without a volatile statement, GCC removes calls of a function that only prefetches. */
 #  define VMAFGPU__PREFETCH(p) \
     do { \
         __builtin_prefetch(p); \
@@ -1590,19 +1590,19 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__RESTRICT
 #endif
 
-/* What stands in tables for a feature: NULL where its switch leaves it out. */
+/* A table entry of a feature; NULL if GPU code is compiled out. */
 #ifdef VMAFGPU_NO_GPU
 #  define VMAFGPU__IF_GPU(x) NULL
 #else
 #  define VMAFGPU__IF_GPU(x) x
 #endif
 
-/* Edits change both. */
+/* Edits require both features. */
 #if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
 #  define VMAFGPU_NO_EDITS
 #endif
 
-/* A field in a row of a table. C checks the name. C++11 has no such names: a row gives all fields, in order. */
+/* A field in a row of a table. C checks the name; C++11 cannot, so rows list all fields in order. */
 #ifdef __cplusplus
 #  define VMAFGPU__SET(field, ...) __VA_ARGS__
 #else
@@ -1614,14 +1614,14 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 /* ================================================================================================
  * >>arithmetic                                   what every backend computes per sample, written once
  * ================================================================================================
- * Integer unless a type says otherwise. `>>` of a negative number is arithmetic (floor), as on every compiler we know.
+ * Values are integers unless a type says otherwise. `>>` of a negative number is arithmetic on all supported compilers.
  */
 #ifndef VMAFGPU__FN
 #  define VMAFGPU__FN static inline VMAFGPU__UNUSED
 #  define VMAFGPU__TABLE static const
 #  if defined(__clang__) && defined(__x86_64__)
-/* A step of a loop that becomes vector code. The loop is compiled without FMA (see >>levels), and clang refuses to inline
- * a function into another one that lacks any of its instructions. */
+/* One step of a loop that is vectorised. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
+ * function into a caller whose target lacks one of its instruction sets. */
 #    define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #  elif defined(__GNUC__) || defined(__clang__)
 #    define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
@@ -1633,13 +1633,13 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 enum {
     VMAFGPU__SCALES = 4,
-    VMAFGPU__BANDS = 3,                  /* of ADM's wavelet: h, v, d */
-    VMAFGPU__MAX_VARIANTS = 8,           /* sets of options that change a feature's sums */
+    VMAFGPU__BANDS = 3,                  /* of the ADM wavelet: h, v, d */
+    VMAFGPU__MAX_VARIANTS = 8,           /* option sets that change the sums of a feature */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
 
-/* Number of bits of v: 0 for 0. */
+/* Returns the number of significant bits of v; 0 for v = 0. */
 VMAFGPU__FN int vmafgpu__bit_length(uint32_t v) {
 #if defined(VMAFGPU__BIT_LENGTH)
     return VMAFGPU__BIT_LENGTH(v);
@@ -1655,7 +1655,7 @@ VMAFGPU__FN int vmafgpu__bit_length(uint32_t v) {
 #endif
 }
 
-/* Smallest k with 2^k >= n, for n >= 1. */
+/* Returns the smallest k with 2^k >= n, for n >= 1. */
 VMAFGPU__FN int vmafgpu__ceil_log2(uint32_t n) {
     return vmafgpu__bit_length(n - 1);
 }
@@ -1664,23 +1664,23 @@ VMAFGPU__FN int vmafgpu__divide_up(int a, int b) {
     return (a + b - 1) / b;
 }
 
-/* The least multiple of `unit` that is no less than n. */
+/* Returns the smallest multiple of `unit` that is at least n. */
 VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Half of the unit that a right shift by `shift` drops; 0 when it drops nothing. */
+/* Returns half of the unit of a right shift by `shift`, for rounding; 0 if the shift is 0. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
 }
 
-/* Border rule of VIF and motion: reflect without repeating the edge sample. Also that of the wavelet's left and top. */
+/* Border rule of VIF and motion, and of the wavelet at the left and top: reflect without repeating the edge sample. */
 VMAFGPU__FN int vmafgpu__reflect(int k, int n) {
     return k < 0 ? -k : k >= n ? 2 * (n - 1) - k : k;
 }
 
-/* Border rule of ADM: left and top reflect, right and bottom repeat the edge sample first. A single row or column is
- * its own neighbour. */
+/* Border rule of ADM: reflect at the left and top; at the right and bottom, reflect and repeat the edge sample. A
+ * single row or column is its own neighbour. */
 VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     const int i = k < 0 ? -k : k >= n ? 2 * n - 1 - k : k;
     return i < n ? i : n - 1;
@@ -1688,12 +1688,12 @@ VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
 
 VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
 
-/* motion2 to motion3, without the average. */
+/* Converts motion2 to motion3, without the moving average. */
 VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
-/* Width or height of the bands of a wavelet's scale, given those of the frame. */
+/* Width or height of the bands at a wavelet scale, for that size of the frame. */
 VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     int n = frame_size;
     for (int s = 0; s <= scale; s++)
@@ -1705,9 +1705,9 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* Per interval of the significand, those below 1.37 from 1 up, then the upper ones halved: a short factor that brings
- * it to near 1, and minus that factor's logarithm as a sum, its first part in units of 2^-40. The interval around 1
- * has 1 and 0. */
+/* One row per interval of the significand. Intervals below 1.37 start at 1; the upper significands are halved. A row
+ * contains a short factor that scales the interval to near 1, and minus the logarithm of the factor as a sum of two
+ * parts, the first in units of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
     { 1.421875, -0.5077946401988811, 1.848297648e-13 }, { 1.40625, -0.49185309632957797, -9.674511591e-14 },
@@ -1743,7 +1743,7 @@ VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 0.744140625, 0.4263528125065932, 8.478351459e-14 }, { 0.736328125, 0.44157928673121205, 1.236682294e-13 }
 };
 
-/* Bits of a double, of a float, and back; devices bring their own. */
+/* Conversions between double or float and their bits. Device code defines its own. */
 #ifndef VMAFGPU__BITS_OF
 #  define VMAFGPU__QUOTIENT(a, b) ((a) / (b))
 #  define VMAFGPU__MAGNITUDE(v) fabsf(v)
@@ -1776,11 +1776,11 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 #  define VMAFGPU__FLOAT_OF(bits) vmafgpu__float_of_bits(bits)
 #endif
 
-/* `table` is vmafgpu__log2_table or a copy of it. Negative numbers give a NaN, 0 gives minus infinity.
+/* Logarithm to base 2. `table` is vmafgpu__log2_table or a copy of it. Negative numbers give NaN, 0 gives -infinity.
  *
- * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact where both sides have been
- * cut to 26 bits, and so are the sums of what cutting has left. What is no positive number is sorted out at the end, so
- * that several logarithms may be on their way at once. */
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact if both factors are cut to
+ * 26 bits, and the sums of the remainders are exact too. Special values are selected at the end, without branches, so
+ * that several logarithms can overlap in the processor. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08;   /* their sum: 1 / ln(2) */
@@ -1818,8 +1818,8 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
 
 /* ---- powf of numbers that are not negative, as the GNU C library since 2.28 and Arm's optimized-routines have it ---- */
 
-/* Per sixteenth of the significands from 0.69921875 on: a factor that brings them near 1, and minus its logarithm to base 2
- * (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
+/* One row per sixteenth of the significands from 0.69921875 up: a factor that scales them to near 1, and minus its
+ * logarithm to base 2 (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
 VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 1.398907162146528, -0.48430022186289673 }, { 1.3403141896637998, -0.42257122959194704 },
     { 1.286432210124115, -0.3633754347673556 }, { 1.2367150214269895, -0.30651309567405577 },
@@ -1831,7 +1831,7 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 }, { 0.731428603316328, 0.451211048935815 }
 };
 
-/* The bits of 2^(j/32), less j in units of 1/32 of the exponent (exp2f_data, likewise). */
+/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u,
     0x3fef72b83c7d517bu, 0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u,
@@ -1843,8 +1843,8 @@ VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3fef5818dcfba487u, 0x3fef7c97337b9b5fu, 0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u
 };
 
-/* x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. It is not always the float next to the true
- * value, so nothing else does instead. Its sums may be fused with their products or not, that changes no result. */
+/* x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. It is not always correctly rounded, so
+ * no other implementation can replace it. Contraction of sums and products changes no result. */
 VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const uint64_t *roots) {
     const double wide = x, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     const uint64_t bits = VMAFGPU__BITS_OF(wide), offset = bits - (uint64_t)0x3fe6600000000000u;
@@ -1855,13 +1855,13 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
     const double high = 0.288457581109214 * r - 0.36092606229713164, middle = 0.480898481472577 * r - 0.7213474675006291;
     const double low = 1.4426950408774342 * r + base;
     const double power = p * (high * (r2 * r2) + (middle * r2 + low));
-    if (!(wide > 0 && wide < infinity))   /* nothing, what is infinite, no number */
+    if (!(wide > 0 && wide < infinity))   /* zero, infinity or NaN */
         return x;
     if (power > 127.99999995700433)
         return (float)infinity;
     if (power <= -150)
         return 0;
-    const double shift = 211106232532992.0;   /* 1.5 * 2^47: the last bit is a 32nd */
+    const double shift = 211106232532992.0;   /* 1.5 * 2^47: the last bit of the sum has the value 1/32 */
     const double shifted = power + shift, rest = power - (shifted - shift);
     const uint64_t whole = VMAFGPU__BITS_OF(shifted);
     const double scale = VMAFGPU__DOUBLE_OF(roots[whole & 31] + (whole << 47));
@@ -1872,34 +1872,34 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 /* ================================================================================================
  * >>launch                                       what the host tells a GPU kernel
  * ================================================================================================
- * Each kernel takes one of these structs by value. Pointers are device addresses; pitches are in bytes, counted from
- * the top row, and may be negative. A launch covers the pairs of a batch, which share everything but their frames and
- * sums. What a block lays out in shared memory is counted here, in bytes: the host asks for that much, and each kernel
- * asserts that its own layout has this size.
+ * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes, relative to the
+ * top row, and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
+ * The size of shared memory is computed here, in bytes: the host requests it, and each kernel asserts that its own
+ * layout has this size.
  */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
-/* Luma of one pair. Planes start at multiples of 16 bytes, pitches are multiples of 16, rows are whole 4-byte words,
- * samples lie in the low bits and fit the bit depth: one byte each at 8 bits, two beyond. What is not so is imported
- * into planes that are. */
+/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
+ * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
+ * above. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
-    const void *reference, *distorted;      /* distorted NULL: only motion is wanted */
-    const void *before[2];                  /* reference frames one and two before; NULL: there is none, or it is not
-                                               wanted */
+    const void *reference, *distorted;      /* distorted NULL: compute motion only */
+    const void *before[2];                  /* reference frames one and two before; NULL if they do not exist or are not
+                                               needed */
     int32_t     reference_pitch, distorted_pitch;
     int32_t     before_pitch[2];
 } vmafgpu__gpu_pair;
 
-/* Chroma of one pair, [reference, distorted][u, v], as the caller laid it out: first samples at any address, and pitches.
- * Bytes per sample, how far samples are apart and whether they lie in the high bits is the same for all. */
+/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. Bytes per sample,
+ * distance of samples and position of their bits are equal for all planes. */
 typedef struct vmafgpu__gpu_chroma {
-    const void *plane[2][2];                /* NULL where only motion is wanted */
+    const void *plane[2][2];                /* NULL if only motion is needed */
     int64_t     pitch[2][2];
 } vmafgpu__gpu_chroma;
 
-/* What a pair looks back at besides: chroma of the reference before, as the caller laid it out; the distorted frame before,
- * canonical. NULL: there is none, or it is not wanted. */
+/* Earlier frames that a pair also needs: chroma of the previous reference, in the layout of the caller, and the
+ * previous distorted frame, packed. NULL if a frame does not exist or is not needed. */
 typedef struct vmafgpu__gpu_past {
     const void *chroma[2];
     int64_t     chroma_pitch[2];
@@ -1908,27 +1908,27 @@ typedef struct vmafgpu__gpu_past {
 } vmafgpu__gpu_past;
 
 typedef struct vmafgpu__batch {
-    struct vmafgpu__sums    *sums;                 /* [pairs], cleared before the first launch */
+    struct vmafgpu__sums    *sums;                 /* [pairs], zeroed before the first launch */
     int32_t           pairs;
     int32_t           width, height;        /* luma */
     int32_t           bit_depth;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__batch;
 
-/* Grid, threads of a block and bytes of shared memory of a launch. */
+/* Grid, threads per block, and shared memory of a launch in bytes. */
 typedef struct vmafgpu__shape { uint32_t grid[3], threads, shared; } vmafgpu__shape;
 
-/* Planes to be read before the batch: to be written canonical, to be checked, or both. One block covers 8 rows. */
+/* Planes to read before the batch, to pack them, to check their samples, or both. One block covers 8 rows. */
 enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void       *target;                     /* NULL: only check */
+    void       *target;                     /* NULL: check only */
     int64_t     source_pitch;
     int32_t     source_bytes;               /* per sample */
-    int32_t     shift;                      /* of samples that lie in the high bits */
-    uint32_t    illegal;                    /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0:
-                                               no check */
+    int32_t     shift;                      /* right shift of samples that are in the high bits */
+    uint32_t    illegal;                    /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0
+                                               disables the check */
     int32_t     pair;
 } vmafgpu__import_item;
 
@@ -1945,26 +1945,26 @@ typedef struct vmafgpu__import_launch {
 enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXELS_ROWS = 4 };
 
 typedef struct vmafgpu__pixels_item {
-    uint64_t source;                        /* an address, or a surface */
+    uint64_t source;                        /* an address or a surface handle */
     int64_t  source_pitch;
-    void    *luma;                          /* canonical */
-    void    *chroma[2];                     /* u and v in the caller's format; NULL: not wanted */
+    void    *luma;                          /* packed */
+    void    *chroma[2];                     /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Where a half stands in a transfer table: negative ones, and what is no number, as 0; behind the largest one comes infinity. */
+/* Size of a transfer table, indexed by the bits of a half up to infinity. Negative halves and NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* Surfaces of YUV, luma in items from 0 on and chroma from MAX_IMPORTS on, which block z takes one after the other. A thread has
+/* YUV surfaces to copy. Luma is in `items` from 0, chroma from MAX_IMPORTS; block z processes item z. A thread copies
  * 16 bytes in each of PIXELS_ROWS rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
-    void    *target;                        /* at a multiple of 16 bytes */
+    void    *target;                        /* aligned to 16 bytes */
 } vmafgpu__surface_item;
 
 typedef struct vmafgpu__surface_plane {
-    int32_t  row, height, pitch;            /* in bytes but for the height; row: of what is copied; pitch: of the target */
-    int32_t  shift;                         /* words are moved down by that... */
-    uint32_t mask;                          /* ...and cut */
+    int32_t  row, height, pitch;            /* row: bytes to copy; height in rows; pitch: bytes, of the target */
+    int32_t  shift;                         /* each word is shifted right by this... */
+    uint32_t mask;                          /* ...and masked */
 } vmafgpu__surface_plane;
 
 typedef struct vmafgpu__surfaces_launch {
@@ -1973,40 +1973,40 @@ typedef struct vmafgpu__surfaces_launch {
     vmafgpu__surface_item items[3 * VMAFGPU__MAX_IMPORTS];
 } vmafgpu__surfaces_launch;
 
-/* ---- what is measured by itself ---- */
+/* ---- standalone features ---- */
 
-/* What is summed of two planes' samples a and b: (a - b)^2; the same rounded to a float; or a, b, and the squares of both
- * rounded to floats. */
+/* The terms that are summed for samples a and b of two planes: (a - b)^2; the same rounded to float; or a, b, and both
+ * squares rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum { VMAFGPU__SQUARES_THREADS = 128, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4,
-       VMAFGPU__SQUARES_KEPT = 1 << 18 };       /* terms that are kept at a time, about */
+       VMAFGPU__SQUARES_KEPT = 1 << 18 };       /* approximate number of terms that are stored at a time */
 
-/* Block y works on a plane, block x on some of its rows. */
+/* Block y processes a plane, block x a group of its rows. */
 typedef struct vmafgpu__squares_launch {
-    int64_t  *words;                        /* of the first pair: one for each plane, or of luma all */
+    int64_t  *words;                        /* of the first pair: one sum per plane, or all sums of luma */
     uint32_t *illegal;                      /* [pairs] */
     int32_t   word_stride, kind;
-    int32_t   width[2], height[2];          /* of luma, of chroma */
-    int32_t   bytes, chroma_bytes, step, shift;   /* of a sample; from one of chroma to the next */
-    uint32_t  mask;                         /* bits of a word of chroma that are not 0 in an illegal one */
+    int32_t   width[2], height[2];          /* luma, chroma */
+    int32_t   bytes, chroma_bytes, step, shift;   /* bytes per sample; `step`: bytes between chroma samples */
+    uint32_t  mask;                         /* bits of a chroma word that must be 0 */
     vmafgpu__gpu_pair   pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
 
-/* Planes of floats of which every row is added up from left to right, then these sums from the top. Places are bytes in a
- * pair's scratch. */
+/* Planes of floats: each row is summed from left to right, then the row sums are added from top to bottom. Offsets are
+ * in bytes from the scratch memory of a pair. */
 typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
-    int32_t  pitch;                         /* in floats, a multiple of a tile's columns */
+    int32_t  pitch;                         /* in floats, a multiple of the columns of a tile */
     int32_t  columns, rows;
-    int32_t  first;                         /* block x of its first rows: a block is a warp, a lane adds a row */
+    int32_t  first;                         /* block x of its first rows; a block is a warp, a lane sums a row */
 } vmafgpu__chain_plane;
 
 enum {
     VMAFGPU__CHAIN_TILE = 32,               /* columns that a warp reads at a time */
     VMAFGPU__MAX_CHAIN_PLANES = 36,
-    VMAFGPU__CHAIN_ROWS = 1024              /* sums of rows that are read at a time */
+    VMAFGPU__CHAIN_ROWS = 1024              /* row sums that are read at a time */
 };
 
 VMAFGPU__FN int32_t vmafgpu__chain_shared(int32_t lanes) {
@@ -2016,14 +2016,14 @@ VMAFGPU__FN int32_t vmafgpu__chain_shared(int32_t lanes) {
 typedef struct vmafgpu__chains_launch {
     const unsigned char *scratch;           /* of the first pair */
     uint64_t  scratch_size;
-    double   *words;                        /* of the first pair: a sum for each plane */
+    double   *words;                        /* of the first pair: one sum per plane */
     int32_t   word_stride, count;
-    uint32_t  pairs;                        /* bit set: the pair has such planes */
+    uint32_t  pairs;                        /* bit mask of the pairs that have such planes */
     vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
 } vmafgpu__chains_launch;
 
-/* Planes of terms that are not negative, all added up one after another. Terms are in groups, of which the first ones of all
- * groups lie side by side, then the second ones. Block x is a plane. */
+/* Planes of non-negative terms that are summed strictly in order. Terms are stored in groups: the first terms of all
+ * groups are adjacent, then the second terms, and so on. Block x processes a plane. */
 enum {
     VMAFGPU__SEQUENCE_GROUP = 64,
     VMAFGPU__SEQUENCE_THREADS = 512,
@@ -2033,14 +2033,14 @@ enum {
 typedef struct vmafgpu__sequence_launch {
     const unsigned char *scratch;           /* of the first pair */
     uint64_t  scratch_size;
-    double   *words;                        /* of the first pair: a sum for each plane */
+    double   *words;                        /* of the first pair: one sum per plane */
     int32_t   word_stride;
-    uint32_t  pairs;                        /* bit set: the pair has such planes */
-    int32_t   before;                       /* groups that are in the sum already; 0: it starts from 0 */
-    struct { uint64_t terms; int32_t groups, pitch; } plane[3];   /* pitch: floats from a term to the next one of the group */
+    uint32_t  pairs;                        /* bit mask of the pairs that have such planes */
+    int32_t   before;                       /* groups that the sum contains already; 0 to start from 0 */
+    struct { uint64_t terms; int32_t groups, pitch; } plane[3];   /* pitch: floats between terms of a group */
 } vmafgpu__sequence_launch;
 
-/* ---- of features with a chapter ---- */
+/* ---- launch structs of the features ---- */
 #define VMAFGPU__PASS VMAFGPU__PASS_SHARED
 #include VMAFGPU_SELF
 #undef VMAFGPU__PASS
@@ -2048,23 +2048,23 @@ typedef struct vmafgpu__sequence_launch {
 /* ================================================================================================
  * >>sums                                         what a backend delivers for a frame pair
  * ================================================================================================
- * A variant is a set of options that changes sums; options that act on sums later (weights, clips) make none. Chapters have the
- * parts. Features that are measured by themselves are not here: they deliver vmafgpu__value instead, see >>features.
+ * A variant is a set of options that changes sums; weights and clips create no variants. The feature chapters define
+ * the members. Standalone features are not listed: they produce a vmafgpu__value, see >>features.
  */
 typedef struct vmafgpu__sums {
-    int64_t             motion[2];              /* against the previous frame, and the one before it */
+    int64_t             motion[2];              /* against the previous frame and the one before it */
     vmafgpu__vif_sums   vif[VMAFGPU__SCALES];
     vmafgpu__adm_sums   adm[VMAFGPU__SCALES];
     vmafgpu__cambi_sums cambi[VMAFGPU__MAX_VARIANTS];
     vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__sums;
 
-/* What a backend is asked to compute; fixed at open. */
+/* The work that a context requests from its backend; fixed at open. */
 typedef struct vmafgpu__plan {
-    int motion[2];                              /* which sums of motion are needed */
+    int motion[2];                              /* which of the motion sums are needed */
     int vif_variants, adm_variants;
     int cambi_variants, speed_variants;
-    int vif_skips_scale_0;                      /* nobody wants its sums */
+    int vif_skips_scale_0;                      /* its sums are not needed */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
     vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
@@ -2086,19 +2086,19 @@ VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
     return r;
 }
 
-/* What of VIF's next scale changes, of so many samples at scale 0. */
+/* Range of samples that change at the next scale of VIF if `changed` changes at this one. size: of the frame. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
     const int reach = vmafgpu__vif_reach(scale + 1);
     return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1, size >> (scale + 1));
 }
 
-/* The coefficients that change, of so many. */
+/* Range of wavelet coefficients that change, of `size` in total. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
 }
 
-/* What a GPU says of an edit, in words of 64 bits: what changes in the sums, then whether a sample does not fit the bit
- * depth. Behind the records of a batch are the smooth changes. */
+/* The result of an edit on a GPU, a record of 64-bit words: the changes of the sums, then whether a sample exceeds the
+ * bit depth. The smooth changes follow the records of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
     return scale * (vif_variants + 1) + variant;   /* variant vif_variants: the flat noise */
 }
@@ -2112,14 +2112,14 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
     return vmafgpu__round_up((uint64_t)words * (uint64_t)count, 32);
 }
 
-/* A prediction without roundings to float, from sums: what edits are compared by. +, -, *, / and no library, so that it is
- * the same everywhere. Devices read memory in a way of their own. */
+/* The smooth prediction: a prediction from sums without the roundings to float, by which edits are compared. It uses +,
+ * -, *, / and no library functions, so the result is the same on every backend. Devices define how to access memory. */
 #ifndef VMAFGPU__FETCH
 #  define VMAFGPU__FETCH(p) (*(p))
 #  define VMAFGPU__STORE(p, v) (*(p) = (v))
 #endif
 enum {
-    VMAFGPU__SMOOTH_EXTRACTORS = 64,        /* as many as a model has inputs */
+    VMAFGPU__SMOOTH_EXTRACTORS = 64,        /* the maximum number of inputs of a model */
     VMAFGPU__SMOOTH_WORDS = (int)VMAFGPU__SCALES * (VMAFGPU__MAX_VARIANTS + 1 + 2 * (int)VMAFGPU__BANDS * VMAFGPU__MAX_VARIANTS)
 };
 typedef enum vmafgpu__smooth_kind { VMAFGPU__SMOOTH_KNOWN, VMAFGPU__SMOOTH_VIF, VMAFGPU__SMOOTH_ADM } vmafgpu__smooth_kind;
@@ -2129,42 +2129,42 @@ typedef struct vmafgpu__smooth_vif {
 } vmafgpu__smooth_vif;
 
 typedef struct vmafgpu__smooth_adm {
-    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* of the sums of cubes; 0: the scale is skipped */
-    double noise[VMAFGPU__SCALES];          /* of three bands */
+    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* factor of the sums of cubes; 0 if the scale is skipped */
+    double noise[VMAFGPU__SCALES];          /* of all three bands */
     double band_noise[VMAFGPU__SCALES], den_unit[VMAFGPU__SCALES], csf[VMAFGPU__SCALES][VMAFGPU__BANDS];
     double den[VMAFGPU__SCALES], all_den;
     double weight, least;
-    double has_aim;                         /* or 0 */
+    double has_aim;                         /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
-/* How live pairs have motion, if an input is that. */
+/* How a live pair computes a model input that is a column of motion. */
 typedef struct vmafgpu__smooth_motion {
     double  area, weight, most, factor, offset;
-    int32_t window;                         /* 0: it is no motion */
+    int32_t window;                         /* 0 if the input is not motion */
     int32_t is_zero, is_blended, unused;
 } vmafgpu__smooth_motion;
 
 typedef struct vmafgpu__smooth_input {
-    double  known;                          /* what no sum of these changes */
+    double  known;                          /* value of an input that the sums do not change */
     double  slope, intercept;
-    int32_t kind, extractor, place;         /* place: of the extractor's columns */
-    int32_t is_shown;                       /* the extractor is the one whose sums are shown */
+    int32_t kind, extractor, place;         /* place: index of the column in the extractor */
+    int32_t is_shown;                       /* the extractor is the one whose sums vmafgpu_edit_sums reports */
     vmafgpu__smooth_motion motion;
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS];    /* settled with each base, and all else that depends on it */
+    int64_t base[VMAFGPU__SMOOTH_WORDS];    /* recomputed for each base, like all members that depend on it */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_count, adm_count, vif_variants, adm_variants;
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t inputs, vectors;
-    double  gamma, rho, slope, intercept;   /* of the score */
+    double  gamma, rho, slope, intercept;   /* of the model output */
     double  prediction;                     /* of the base */
 } vmafgpu__smooth;
 
-/* e^x for x <= 0, to some units in the last place. */
+/* e^x for x <= 0, accurate to a few units in the last place. */
 VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     if (!(x > -700))
         return x < 0 ? 0 : x;
@@ -2188,11 +2188,11 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
 }
 
-/* The cube root; NaN where sums have wrapped. */
+/* Cube root; NaN if the sum has overflowed. */
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
-    double root = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(x) / 3 + 0x2a9f789300000000u);   /* within some percent */
+    double root = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(x) / 3 + 0x2a9f789300000000u);   /* accurate to a few percent */
     for (int i = 0; i < 3; i++) {
         const double cube = root * root * root;
         root = root * VMAFGPU__QUOTIENT(cube + (x + x), (cube + cube) + x);
@@ -2200,12 +2200,12 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* change: NULL, of the base. */
+/* change NULL: the sum of the base. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* A column of a live pair that has so many frames before it: motion3, or all the others, which are one. */
+/* A motion column of a live pair with `history` frames before it. Only motion3 (is_blended) differs from the others. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums, int history) {
     const double most = VMAFGPU__FETCH(&m->most);
     const int window = VMAFGPU__FETCH(&m->window);
@@ -2218,7 +2218,7 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
     return !VMAFGPU__FETCH(&m->is_blended) ? motion : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
-/* Makes all of it that depends on the base, which has these sums. history: of a live pair, else -1. */
+/* Computes the members that depend on the base, from its sums. history: frames before a live pair; otherwise -1. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
     const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
@@ -2259,7 +2259,7 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
             VMAFGPU__STORE(&s->input[i].known, vmafgpu__smooth_motion_column(&s->input[i].motion, sums, history));
 }
 
-/* The first four columns of VIF, by scale. */
+/* The first four columns of VIF, one per scale. */
 VMAFGPU__FN double vmafgpu__smooth_vif_column(const vmafgpu__smooth *s, int extractor, const int64_t *change, int scale) {
     const int variants = VMAFGPU__FETCH(&s->vif_variants);
     const vmafgpu__smooth_vif *e = &s->vif[extractor];
@@ -2287,14 +2287,14 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
         const double of_scale = VMAFGPU__FETCH(&e->den[k]);
         double own = VMAFGPU__FETCH(&e->noise[k]);
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            const double unit = VMAFGPU__FETCH(&e->unit[k][b]);   /* 0: this scale is skipped */
+            const double unit = VMAFGPU__FETCH(&e->unit[k][b]);   /* 0 if the scale is skipped */
             own += vmafgpu__smooth_root(
                 vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 0, b)) * unit);
             impairment += vmafgpu__smooth_root(
                 vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 1, b)) * unit * has_aim);
         }
         const double score = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
-        out.scale0 = k == 0 ? score : out.scale0;   /* an array would not stay in registers */
+        out.scale0 = k == 0 ? score : out.scale0;   /* no array: it would not stay in registers */
         out.scale1 = k == 1 ? score : out.scale1;
         out.scale2 = k == 2 ? score : out.scale2;
         out.scale3 = k == 3 ? score : out.scale3;
@@ -2307,7 +2307,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
     return out;
 }
 
-/* The model's inputs, `stride` apart, before they are normalised. */
+/* Writes the inputs of the model before normalisation, `stride` apart. */
 VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t *change, double *x, int stride) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), of_adm = VMAFGPU__FETCH(&s->adm_count);
     for (int i = 0; i < inputs; i++) {
@@ -2336,7 +2336,7 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
     }
 }
 
-/* What the distance to a vector comes to, of normalised inputs, `stride` apart. */
+/* Kernel function of a support vector, for normalised inputs that are `stride` apart. */
 VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int inputs, const double *vector, double gamma) {
     double distance = 0;
     for (int i = 0; i < inputs; i++) {
@@ -2346,7 +2346,7 @@ VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int input
     return vmafgpu__smooth_exp(-gamma * distance);
 }
 
-/* The prediction before transform and clip. x: the inputs, which become normalised; then the model's vectors. */
+/* Prediction before transform and clip. Normalises the inputs x in place; the last arguments are the vectors. */
 VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, int stride, const double *coefs,
                                          const uint16_t *rows, const double *table) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
@@ -2361,10 +2361,10 @@ VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, in
     return VMAFGPU__QUOTIENT((sum - VMAFGPU__FETCH(&s->rho)) - VMAFGPU__FETCH(&s->intercept), VMAFGPU__FETCH(&s->slope));
 }
 
-/* The sums of a picture or of a block of it, one after the other: vif_information, vif_noise, adm, aim of a vmafgpu_edit_sums. */
+/* Indices of the sums of a picture or block, in the order of vmafgpu_edit_sums. */
 enum { VMAFGPU__SLOPE_VIF = 0, VMAFGPU__SLOPE_NOISE = 4, VMAFGPU__SLOPE_ADM = 8, VMAFGPU__SLOPE_AIM = 20, VMAFGPU__SLOPES = 32 };
 
-/* What a column of ADM has of the roots of scale k, over the denominators: of numerators, or of impairments. */
+/* Factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den), den = VMAFGPU__FETCH(&e->den[k]);
@@ -2376,7 +2376,7 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extra
     return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
 }
 
-/* What the prediction changes by with sum `which`. slopes: those by the model's inputs; stride between them. */
+/* Derivative of the prediction with respect to sum `which`. slopes: derivatives with respect to the model inputs. */
 VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
     const int inputs = VMAFGPU__FETCH(&s->inputs);
     double out = 0;
@@ -2400,7 +2400,7 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
                                                                           VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim, b));
             const double root = vmafgpu__smooth_root(sum * VMAFGPU__FETCH(&e->unit[k][b]) *
                                                      (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1));
-            /* Of the root of the sum: 0 where there is no slope. */
+            /* derivative of the cube root; 0 if the sum is not positive */
             out += slopes[i] * vmafgpu__smooth_adm_share(s, extractor, place, k, of_aim) *
                    (sum > 0 ? VMAFGPU__QUOTIENT(root, 3 * sum) : 0);
         }
@@ -2410,20 +2410,20 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 
 /* ---- maps: sums of blocks ---- */
 
-/* The samples of scale `shift` that belong to block k of `count`; the last one takes what lies beyond. */
+/* Samples of scale `shift` that belong to block k of `count`. The last block includes all remaining samples. */
 VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
     const int unit = 1 << shift;
     return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
                                  samples);
 }
 
-/* What a block lacks of sum k. Cubes of 16 bits wrap, and so does this. */
+/* Difference of sum k between a block and its ideal. Unsigned, since cubes of 16-bit samples may overflow. */
 VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, int k) {
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* What the block would add to the prediction if it were the reference. slopes by the sums; is, ideal: the block's. unit: of the
- * cubes, by scale. */
+/* Score that a block loses: the change of the prediction, to first order, if the block were equal to the reference.
+ * slopes: by the sums. is, ideal: sums of the block. unit: scale of the cubes, by scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal, const double *unit) {
     double share = 0;
     for (int k = 0; k < VMAFGPU__SCALES; k++) {
@@ -2439,8 +2439,8 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
     return share;
 }
 
-/* An edit as kernels read it. Its samples are canonical and without gaps between rows, `place` bytes behind those of the
- * first; source: where they come from if they are on the device, in the caller's format; else NULL. */
+/* An edit for kernels. Its samples are packed, without gaps between rows, `place` bytes after those of the first edit.
+ * source: address in the format of the caller if the samples are on the device, otherwise NULL. */
 typedef struct vmafgpu__gpu_edit {
     int32_t  x, y, width, height;
     uint64_t place;
@@ -2448,50 +2448,50 @@ typedef struct vmafgpu__gpu_edit {
     int64_t  pitch;
 } vmafgpu__gpu_edit;
 
-/* Edits that are worked on together. Each has scratch for what it changes: pictures of VIF's scales 1 to 3, and what ADM's
- * scales 1 to 3 read. */
+/* Edits of one launch. Each has scratch memory for its changes: pictures of VIF scales 1 to 3, and the inputs of ADM
+ * scales 1 to 3. */
 typedef struct vmafgpu__edit_batch {
     const vmafgpu__gpu_edit *edits;
     unsigned char *samples;
     unsigned char *scratch;
-    uint64_t scratch_size;                  /* of an edit */
+    uint64_t scratch_size;                  /* per edit */
     uint64_t vif[VMAFGPU__SCALES], band[VMAFGPU__SCALES];
     int32_t  vif_pitch[VMAFGPU__SCALES], band_pitch[VMAFGPU__SCALES];
-    int64_t *records;                       /* cleared before */
+    int64_t *records;                       /* zeroed before */
     double  *changes;
-    int32_t  words;                         /* of a record */
+    int32_t  words;                         /* per record */
     int32_t  count;
     int32_t  vif_variants, adm_variants;
     int32_t  width, height;                 /* of the frame */
-    int32_t  sample_bytes;                  /* canonical ones */
+    int32_t  sample_bytes;                  /* of packed samples */
 } vmafgpu__edit_batch;
 
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
-    VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* of a block's part of the plane */
+    VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* side of the part that a block covers */
     VMAFGPU__EDIT_VIF_THREADS = 128,
-    VMAFGPU__EDIT_VIF_WIDTH = 44,           /* columns of a block of VIF, at most */
-    VMAFGPU__EDIT_VIF_HEIGHT = 40,          /* and rows */
-    VMAFGPU__BASE_VIF_WIDTH = 36, VMAFGPU__BASE_VIF_HEIGHT = 32,   /* of the base, which takes more shared memory */
+    VMAFGPU__EDIT_VIF_WIDTH = 44,           /* maximum columns of a VIF block */
+    VMAFGPU__EDIT_VIF_HEIGHT = 40,          /* maximum rows */
+    VMAFGPU__BASE_VIF_WIDTH = 36, VMAFGPU__BASE_VIF_HEIGHT = 32,   /* for the base, with more shared memory */
     VMAFGPU__EDIT_ADM_THREADS = 64,
-    VMAFGPU__EDIT_ADM_LANES = 8,            /* that have an edit, or some rows of one, at least */
+    VMAFGPU__EDIT_ADM_LANES = 8,            /* minimum number of lanes that share an edit, or some of its rows */
     VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28, VMAFGPU__EDIT_ADM_WIDTH_0_16 = 16, VMAFGPU__EDIT_ADM_WIDTH_1 = 12,
     VMAFGPU__EDIT_ADM_WIDTH_2 = 8, VMAFGPU__EDIT_ADM_WIDTH_3 = 8,
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
-/* Columns that a block of VIF reads before its own: what filters reach, in fours. */
+/* Columns that a VIF block reads before its own ones: the reach of the filters, in multiples of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* Shared memory of a warp of ADM, as VMAFGPU__ADM_TILE_WORDS, with tiles of as few lanes as can be. */
+/* Shared memory of a warp of ADM, like VMAFGPU__ADM_TILE_WORDS, for tiles with the minimum number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* Brings samples on the device into the canonical form, and looks at them. */
+/* Converts samples on the device to packed form and checks them. */
 typedef struct vmafgpu__edit_import_launch {
     vmafgpu__edit_batch edits;
     int32_t  source_bytes, shift;
-    uint32_t illegal;                       /* bits that must not be set in a word */
+    uint32_t illegal;                       /* bits that must be 0 in a word */
 } vmafgpu__edit_import_launch;
 
 /* Writes edits to the plane, in order. */
@@ -2501,31 +2501,32 @@ typedef struct vmafgpu__edit_patch_launch {
     int64_t  pitch;
 } vmafgpu__edit_patch_launch;
 
-/* The blocks of a map: `first` and so many behind it have their sums here, [2][VMAFGPU__SLOPES] each: of the picture, and of the
- * reference against itself. */
+/* Sums of `count` blocks of a map from block `first`, [2][VMAFGPU__SLOPES] per block: of the picture, and of the
+ * reference compared with itself. */
 typedef struct vmafgpu__map_blocks {
-    int64_t *sums;                          /* cleared before */
+    int64_t *sums;                          /* zeroed before */
     int32_t  size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
-/* One scale of one variant: what edits change, or what a sample of the base gives to the sums, which is stored, or summed by
- * blocks. */
+/* One scale of one variant. The launch computes the changes by edits, or the contribution of each sample of the base to
+ * the sums, which is stored, or summed by blocks. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
-    int32_t *terms;                         /* of each sample, planes: by variant; of the noise; the reference's mean and variance */
+    int32_t *terms;                         /* per sample, in planes: variants, noise, reference mean and variance */
     int32_t  tile_width, tile_height;       /* of a block: multiples of 4 and of 8 */
     int32_t  stride, unused;                /* of its shared memory */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
-/* The same for ADM. Some lanes have some rows of an edit, `strips` times so many all of it; a warp has those of the base. */
+/* The same for ADM. `lanes` lanes process some rows of an edit, `strips` such groups all; a warp processes those of the
+ * base. */
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
     const int64_t *rows;                    /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
-    int64_t *cubes;                         /* that they are sums of: [2 * VMAFGPU__BANDS][h][w] */
-    int32_t  count;                         /* of the base: tiles in a row */
+    int64_t *cubes;                         /* the cubes that `rows` sums: [2 * VMAFGPU__BANDS][h][w] */
+    int32_t  count;                         /* for the base: tiles per row */
     int32_t  strips, variant;
     int32_t  lanes;                         /* a power of two */
     vmafgpu__map_blocks map;
@@ -2535,7 +2536,7 @@ typedef struct vmafgpu__edit_change_launch {
     vmafgpu__edit_batch edits;
     const vmafgpu__smooth *smooth;
     const double   *coefs, *table;
-    const uint16_t *vectors;                /* rows of the table */
+    const uint16_t *vectors;                /* row numbers in the table */
 } vmafgpu__edit_change_launch;
 
 VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
@@ -2543,20 +2544,20 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64,       /* of which one works */
-    VMAFGPU__MAP_SLOPE_THREADS = 128,       /* of one block: the inputs, their slopes, a part of the vectors */
+    VMAFGPU__MAP_FINALISE_THREADS = 64,       /* one of which works */
+    VMAFGPU__MAP_SLOPE_THREADS = 128,       /* one block: inputs, their slopes, a part of the vectors */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
-    VMAFGPU__MAP_THREADS = 64               /* a thread has a block of the picture */
+    VMAFGPU__MAP_THREADS = 64               /* one block of the picture per thread */
 };
 
-/* What predictions are made of, from the sums of a pair that was scored. */
+/* Prepares the smooth prediction from the sums of a scored pair. */
 typedef struct vmafgpu__map_finalise_launch {
     vmafgpu__smooth *smooth;
     const vmafgpu__sums *sums;
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
 
-/* Slopes by the sums, of that. */
+/* Computes the derivatives of that prediction with respect to the sums. */
 typedef struct vmafgpu__map_slope_launch {
     const vmafgpu__smooth *smooth;
     const double   *coefs, *table;
@@ -2569,12 +2570,12 @@ typedef struct vmafgpu__map_block {
     int64_t sums[VMAFGPU__SLOPES];
 } vmafgpu__map_block;
 
-/* What blocks come to. */
+/* Computes the share of each block. */
 typedef struct vmafgpu__map_launch {
     vmafgpu__map_blocks map;
     const double   *slopes;
-    vmafgpu__map_block *out;                                /* or NULL; of block `first` and behind it */
-    float          *shares;                                 /* or NULL; likewise */
+    vmafgpu__map_block *out;                                /* or NULL; starts with block `first` */
+    float          *shares;                                 /* or NULL; starts with block `first` */
     double          unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
 
@@ -2591,33 +2592,33 @@ enum {
     VMAFGPU__MAX_FEATURE_CONFIGS = 32,
     VMAFGPU__MAX_EXTRACTORS = 64,
     VMAFGPU__MAX_OPTIONS = 28,
-    VMAFGPU__TURNS = 3,                    /* see vmafgpu__column.turn */
+    VMAFGPU__TURNS = 3,                    /* maximum of config.together and config.candidates */
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
-    VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
+    VMAFGPU__MAX_DISTORTED = 16,       /* maximum of vmafgpu_push_many() */
     VMAFGPU__MAX_EDIT = 256,           /* config.edit_size */
-    VMAFGPU__LEAST_BLOCK = 4,          /* of a map */
-    VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
+    VMAFGPU__LEAST_BLOCK = 4,          /* smallest block of a map */
+    VMAFGPU__MAX_QUEUE = 8,            /* batches on a GPU */
     VMAFGPU__MAX_UNITS = 16,           /* GPUs of a context */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
-    VMAFGPU__FIRST_CHUNK_ROWS = 64,    /* rows of the score list come in chunks, each twice the one before */
+    VMAFGPU__FIRST_CHUNK_ROWS = 64,    /* rows of scores are stored in chunks, each twice as long as the one before */
     VMAFGPU__MAX_CHUNKS = 32
 };
 
 typedef struct vmafgpu__feature vmafgpu__feature;
 
-/* What a temporal extractor keeps from frame to frame: it takes a value of each in order, and gives the columns made of them.
- * Positions count from the first frame known, seeds included. */
+/* State of a temporal extractor, which receives one value per frame in order and produces the columns derived from
+ * them. Positions count from the first frame, seeds included. */
 typedef struct vmafgpu__temporal_state {
-    int64_t count;                     /* values taken */
-    int64_t emitted;                   /* positions given */
-    double  value[8];                  /* the latest, by position modulo 8 */
-    double  previous;                  /* what the next position needs of the one before */
+    int64_t count;                     /* values received */
+    int64_t emitted;                   /* positions produced */
+    double  value[8];                  /* the latest values, by position modulo 8 */
+    double  previous;                  /* carried over from the previous position */
 } vmafgpu__temporal_state;
 
-/* What a feature that is measured by itself finds: a sum of integers, or a value of the reference's own floats. */
+/* Result of a standalone feature: an integer sum, or a float value as the reference computes it. */
 typedef union vmafgpu__value {
     uint64_t whole;
     double   real;
@@ -2628,20 +2629,20 @@ typedef struct vmafgpu__extractor {
     const vmafgpu__feature *feature;
     double          option[VMAFGPU__MAX_OPTIONS];
     char            suffix[VMAFGPU__NAME_SIZE];
-    int             columns[VMAFGPU__TURNS];   /* the first of those whose place in reports is decided at that turn */
-    int             variant;           /* of the backend's sums */
-    int             needs_chroma;      /* of its feature, or as its options have it */
-    int             values;            /* first of those that it measures by itself */
-    int             words;             /* first of what a GPU finds of it */
-    char            word[32];          /* of an option that is -1: none of those that it may have */
-    const char     *given_text;        /* of an option that is a text, in the caller's memory, without an end... */
+    int             columns[VMAFGPU__TURNS];   /* the first column of each turn, see vmafgpu__column.turn */
+    int             variant;           /* index in the sums of the backend */
+    int             needs_chroma;      /* for its feature, or because of its options */
+    int             values;            /* index of the first value of a standalone feature */
+    int             words;             /* index of its first word in the results of a GPU */
+    char            word[32];          /* text of an option whose value is -1: none of its known words */
+    const char     *given_text;        /* value of a text option, in memory of the caller, not terminated... */
     int             given_size;
-    char           *text;              /* ...and the engine's copy of it */
-    void           *state;             /* what it keeps for that, from open to close; zeros at first */
+    char           *text;              /* ...and the copy that the context owns */
+    void           *state;             /* state of a standalone feature from open to close, initially zero */
     struct {
         uint64_t sum[3], pairs;
-    } whole_clip;                      /* what its aggregates are made of */
-    float           csf[VMAFGPU__SCALES][2];   /* contrast sensitivity of ADM: h and v, d */
+    } whole_clip;                      /* input of its aggregates */
+    float           csf[VMAFGPU__SCALES][2];   /* ADM contrast sensitivity: h and v, d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
 
@@ -2650,89 +2651,89 @@ typedef struct vmafgpu__model_use {
     int  disable_clip;
     int  transform;                    /* a vmafgpu__transform */
     char name[VMAFGPU__NAME_SIZE];
-    int *inputs;                       /* per SVM and feature the column it reads */
+    int *inputs;                       /* per SVM and feature, the column to read */
     int  input_count;
-    int  column;                       /* of the score */
-    int  more_columns;                 /* first of a bootstrap model's other outputs */
+    int  column;                       /* column of the score */
+    int  more_columns;                 /* first column of the other outputs of a bootstrap model */
 } vmafgpu__model_use;
 
-/* A map that the caller wants of the next pair. */
+/* A map that the caller requested for the next pair. */
 typedef struct vmafgpu__wanted_map {
-    float              *shares;            /* NULL: none */
+    float              *shares;            /* NULL if there is no request */
     vmafgpu_memory_kind memory;
 } vmafgpu__wanted_map;
 
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
-    const vmafgpu_frame *distorted;    /* NULL: only motion is wanted */
-    int count;                         /* of distorted frames: 0 or 1, of single() more */
-    int between;                       /* config.subsample leaves the pair out: only what wants every pair is measured */
-    const vmafgpu_frame *previous;     /* instead of the history, which then stays as it is */
-    int detached;                      /* the history stays as it is, and there is none without `previous` */
-    int64_t position;                  /* of a frame of the clip, seeds counted in */
-    int history;                       /* how many frames before this one the backend has seen, 0..2 */
-    int packed[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else
-                                          words with samples in the low bits */
-    int peer;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
-    int is_trusted;                    /* the reference was checked, whatever form it is in */
-    vmafgpu__wanted_map map;           /* with the pair's sums, see vmafgpu_map_next() */
+    const vmafgpu_frame *distorted;    /* NULL: compute motion only */
+    int count;                         /* distorted frames: 0 or 1; single() accepts more */
+    int between;                       /* config.subsample skips the pair: only every_pair features are computed */
+    const vmafgpu_frame *previous;     /* replaces the history, which does not change */
+    int detached;                      /* the history is neither used nor changed */
+    int64_t position;                  /* of a frame of the clip, seeds included */
+    int history;                       /* frames before this one that the backend has processed, 0..2 */
+    int packed[2];                  /* reference and distorted are checked already and in packed form: bytes at 8 bits,
+                                       otherwise words with samples in the low bits */
+    int peer;                       /* in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2 previous */
+    int is_trusted;                    /* the reference was checked, in any form */
+    vmafgpu__wanted_map map;           /* requested with this pair, see vmafgpu_map_next() */
 } vmafgpu__job;
 
-/* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
+/* What collect() does if the sums are not ready: polls only if success is likely, polls, waits. */
 typedef enum vmafgpu__wait_mode { VMAFGPU__NO_WAIT, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__wait_mode;
 
-/* How a backend describes itself; texts are never NULL. */
+/* Description of a backend. Texts are never NULL. */
 typedef struct vmafgpu__description {
-    const char *backend;                 /* that scores now: "cpu" if a GPU has failed */
+    const char *backend;                 /* the one that scores now: "cpu" if a GPU has failed */
     const char *device, *driver;
     uint64_t    self_test_sum;
     size_t      device_memory;
-    size_t      memory;                  /* host memory of units; the context's own is v->memory */
+    size_t      memory;                  /* host memory of units; v->memory counts that of the context */
 } vmafgpu__description;
 
-/* What every backend implements. The members behind map_memory are NULL if a backend has nothing of the kind; callers check
- * that. */
+/* Interface of all backends. Members after map_memory may be NULL if a backend does not support them; callers check
+ * this. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
-    /* The position before which all must be collected, so this one can be submitted, or its planes lent (is_lent). */
+    /* Returns the position before which all pairs must be collected to submit this one, or to lend it if is_lent. */
     int64_t        (*needs)(vmafgpu *v, int64_t position, int is_lent);
-    /* The planes of ours that a position has. The first call sets v->lending. */
+    /* Returns the buffers of the library that belong to a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
-    /* Whether submit() would not have to wait once needs() is met. */
+    /* Whether submit() would not block once needs() is satisfied. */
     int            (*is_free)(vmafgpu *v, int64_t position);
-    /* Takes a pair, or reports what is wrong with it and takes nothing. */
+    /* Accepts a pair, or fails with an error and accepts nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
-    /* The sums of the oldest pair submitted and not collected, or its failure; VMAFGPU_AGAIN if it does not wait. */
+    /* Returns the sums of the oldest uncollected pair, or its error; VMAFGPU_AGAIN if it does not wait for them. */
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums);
-    /* Does one detached job at once, even if pairs are on their way: the sums of each of its distorted frames. */
+    /* Processes one detached job at once, even if pairs are in flight; writes the sums of each distorted frame. */
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void           (*reset)(vmafgpu *v);
     void           (*close)(vmafgpu *v);
-    /* Maps may be in this kind of memory and in the kinds before it. */
+    /* The last kind of memory that maps may use; all kinds before it are allowed too. */
     vmafgpu_memory_kind map_memory;
-    /* How many positions have frames that are not needed any more. NULL: all that were submitted. */
+    /* Returns the number of positions whose frames are not used any more. NULL: all submitted positions. */
     int64_t        (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
     void           (*finalise)(vmafgpu *v);
-    /* Copies the frames that are needed although they are released, so that the caller may free them. */
+    /* Copies the frames that are released but still needed, so that the caller may free them. */
     void           (*keep)(vmafgpu *v);
-    /* Makes the caller's stream wait for all before a position. */
+    /* Makes the stream of the caller wait for all work before a position. */
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
-    /* Whether an address is in lent memory that v->lending does not know. */
+    /* Whether an address is in a lent buffer outside v->lending. */
     int            (*owns)(const vmafgpu *v, const void *address);
-    /* Checks a frame in device memory but for its pitch. NULL: refuses all of them. */
+    /* Checks a frame in device memory, except for its pitch. NULL: such frames are refused. */
     vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame);
-    /* The device that scores the next pair, or -1. */
+    /* Returns the device that will score the next pair, or -1. */
     int            (*next_device)(vmafgpu *v);
-    /* Whether a GPU is being opened in the background. Asked after a failed open as well, like describe(). */
+    /* Whether a GPU is being opened in the background. Like describe(), it may be called after a failed open. */
     int            (*is_opening)(const vmafgpu *v);
-    /* Whether the device has failed: v->note has the reason. */
+    /* Whether the device has failed; v->note contains the reason. */
     int            (*has_failed)(const vmafgpu *v);
     void           (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
 
-/* What a GPU does for edits and maps, see >>gpu edits: the first part is called by >>gpu, the second one by >>edits. */
+/* GPU functions for edits and maps, see >>gpu edits. >>gpu calls the first group, >>edits the second. */
 struct vmafgpu__wanted;
 struct vmafgpu__slot;
 struct vmafgpu__carver;
@@ -2740,15 +2741,15 @@ typedef struct vmafgpu__gpu_edits_table {
     size_t         size;                 /* of struct vmafgpu__gpu_edits */
     void         (*list_kernels)(vmafgpu *v, struct vmafgpu__wanted *list, int *count);
     void         (*lay_out)(vmafgpu *v, size_t *device_used, size_t *pinned_used);
-    int          (*create)(vmafgpu *v);  /* events; 1 on success */
-    int          (*destroy)(vmafgpu *v); /* these events; the driver's error, or 0 */
+    int          (*create)(vmafgpu *v);  /* creates events; returns 1 on success */
+    int          (*destroy)(vmafgpu *v); /* destroys the events; returns the error of the driver, or 0 */
     void         (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
     const char  *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
 
     void         (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
-    void         (*alone)(vmafgpu *v);   /* waits for the pairs on their way */
-    vmafgpu_result (*begun)(vmafgpu *v); /* the base was scored */
+    void         (*alone)(vmafgpu *v);   /* waits for pairs in flight */
+    vmafgpu_result (*begun)(vmafgpu *v); /* called after the base was scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
     vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
@@ -2767,33 +2768,34 @@ typedef struct vmafgpu__colours vmafgpu__colours;
 
 typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
 
-/* Planes of ours that the caller may fill. The pairs on loan are those of the next positions: what is submitted takes the oldest
- * back. */
+/* Buffers of the library that the caller may fill. The lent pairs belong to the next positions; a submit takes back the
+ * oldest one. */
 typedef struct vmafgpu__lending {
-    const unsigned char *memory;                    /* in which all of them lie; NULL: none was ever lent */
+    const unsigned char *memory;                    /* contains all of them; NULL if none was ever lent */
     size_t               size;
-    int                  count;                     /* pairs on loan */
+    int                  count;                     /* lent pairs */
 } vmafgpu__lending;
 
 struct vmafgpu {
     vmafgpu_config     config;
     uint32_t           mark;                        /* VMAFGPU__MARK from open to close */
     int                is_open;
-    int                is_busy;                     /* a call is at work on it; atomic */
-    const char        *busy_with;                   /* its name, ... */
-    const void        *busy_on;                     /* ...and its thread's vmafgpu__thread_failure */
+    int                is_busy;                     /* a call is using the context; atomic */
+    const char        *busy_with;                   /* the name of that call... */
+    const void        *busy_on;                     /* ...and the vmafgpu__thread_failure of its thread */
     int                is_delivering;               /* config.on_score is being called */
-    int                readers;                     /* calls from within it */
+    int                readers;                     /* nested calls from config.on_score */
     size_t             memory;
-    int                lacks_memory;                /* there was none once */
+    int                lacks_memory;                /* an allocation has failed */
     char               error[VMAFGPU__ERROR_SIZE];
-    char               subject[48];                 /* what is being taken, for sentences: "frame 7" */
-    char               note[VMAFGPU__ERROR_SIZE];   /* why there is no GPU */
-    char               warning[VMAFGPU__ERROR_SIZE];/* the last one, which is not said twice */
+    char               subject[48];                 /* prefix of messages, such as "frame 7" */
+    char               note[VMAFGPU__ERROR_SIZE];   /* why no GPU is used */
+    char               warning[VMAFGPU__ERROR_SIZE];/* the latest one; it is not repeated */
 
     vmafgpu__extractor extractors[VMAFGPU__MAX_EXTRACTORS];
     int                extractor_count;
-    const vmafgpu__feature *features[VMAFGPU__MAX_FEATURES];   /* of the extractors, each once, in the table's order */
+    const vmafgpu__feature *features[VMAFGPU__MAX_FEATURES];   /* of the extractors, without duplicates, in table
+                                                                  order */
     int                feature_count;
     vmafgpu__model_use models[VMAFGPU__MAX_MODELS];
     int                model_count;
@@ -2801,51 +2803,51 @@ struct vmafgpu {
     char             (*names)[VMAFGPU__NAME_SIZE];
     double            *model_scratch;
     int                seed_count;
-    int                value_count;                 /* that extractors measure by themselves in a pair */
-    int                wants_every_pair;            /* config.subsample or not */
+    int                value_count;                 /* values of standalone features per pair */
+    int                wants_every_pair;            /* even pairs that config.subsample skips */
 
     vmafgpu__plan      plan;
     const vmafgpu__backend_table *backend;
     vmafgpu__cpu      *cpu;
     vmafgpu__gpu      *gpu;
-    vmafgpu__fleet    *fleet;                       /* instead of both */
-    vmafgpu           *whole;                       /* whose unit this is; NULL: it is none */
-    int                is_unwanted;                 /* a GPU that is being opened need not be any more; atomic */
-    void             (*on_found)(vmafgpu *v);       /* called once a driver said how many GPUs there are; or NULL */
-    int                gpu_count;                   /* there are so many, as far as a driver was asked */
+    vmafgpu__fleet    *fleet;                       /* replaces cpu and gpu */
+    vmafgpu           *whole;                       /* the context of which this is a unit; NULL if it is not a unit */
+    int                is_unwanted;                 /* a GPU that is being opened is not needed any more; atomic */
+    void             (*on_found)(vmafgpu *v);       /* called when a driver has reported the number of GPUs; or NULL */
+    int                gpu_count;                   /* number of GPUs that a driver reported */
     vmafgpu__threads  *threads;
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
-    vmafgpu__edits    *edits;                       /* NULL: config.edit_size and map_size are 0 */
-    const vmafgpu__gpu_edits_table *edits_on_gpu;   /* NULL: there are none, or the CPU makes them */
-    vmafgpu__wanted_map map;                        /* of the next pair */
-    vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
-    int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
+    vmafgpu__edits    *edits;                       /* NULL if config.edit_size and map_size are 0 */
+    const vmafgpu__gpu_edits_table *edits_on_gpu;   /* NULL if there are none, or the CPU computes them */
+    vmafgpu__wanted_map map;                        /* for the next pair */
+    vmafgpu__colours  *colours;                     /* NULL if frames are YUV */
+    int                has_base;                    /* the planes of the CPU are those of vmafgpu_edit_begin() */
 
-    int64_t            seeded;                      /* frames given before the first pair */
+    int64_t            seeded;                      /* frames before the first pair */
     int64_t            pushed;                      /* pairs */
-    int64_t            last_reported_reusable;               /* of these, the last number that config.on_reusable was called with */
+    int64_t            last_reported_reusable;               /* argument of the last call of config.on_reusable */
     vmafgpu__lending   lending;
-    int64_t            scoring;                     /* the index of what is scored as a whole; -1: a pair by itself */
-    int64_t            tailed;                      /* frames given after the last pair */
+    int64_t            scoring;                     /* index of the pair for whole-frame features; -1 if detached */
+    int64_t            tailed;                      /* frames after the last pair */
     int                flushed;
-    int64_t            collected;                   /* of all these, those whose sums the backend has given */
-    int64_t            failed_position;             /* the last of them that failed instead */
+    int64_t            collected;                   /* of these frames, those whose sums or failure were collected */
+    int64_t            failed_position;             /* the last of these that failed */
     vmafgpu_result     failed_result;
-    char               failure[VMAFGPU__ERROR_SIZE];/* its sentence */
-    int64_t            first_failed_frame;          /* index of the first frame without a score, or -1; why it has none */
+    char               failure[VMAFGPU__ERROR_SIZE];/* its message */
+    int64_t            first_failed_frame;          /* index of the first frame without a score, or -1; and why */
     vmafgpu_result     first_failed_result;
     char               first_failure[VMAFGPU__ERROR_SIZE];
-    int64_t            emitted;                     /* seeds and pairs whose every column is known */
-    int64_t            delivered;                   /* rows given by next() */
-    double            *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, used as a ring */
-    double            *pair_rows;                   /* of vmafgpu_score_pair(), and of many */
-    vmafgpu__sums     *pair_sums;                   /* likewise */
+    int64_t            emitted;                     /* seeds and pairs whose columns are all known */
+    int64_t            delivered;                   /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
+    double            *chunks[VMAFGPU__MAX_CHUNKS]; /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
+    double            *pair_rows;                   /* for vmafgpu_score_pair() and push_many() */
+    vmafgpu__sums     *pair_sums;                   /* for vmafgpu_score_pair() and push_many() */
     vmafgpu__value    *values;                      /* [config.candidates][value_count] */
-    vmafgpu__value    *measured;                    /* of these, those of the pair that the backend gives next */
-    const vmafgpu__value *found;                    /* of these, the pair's that is being finished */
+    vmafgpu__value    *measured;                    /* the part of `values` for the next pair to collect */
+    const vmafgpu__value *found;                    /* the part of `values` for the pair that is being finished */
     vmafgpu__totals   *totals;                      /* per column */
-    int64_t            pooled;                      /* rows in the totals */
+    int64_t            pooled;                      /* rows included in the totals */
 };
 
 VMAFGPU__COLD
@@ -2869,7 +2871,7 @@ static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *point
         free(pointer);
 }
 
-/* Every allocation is aligned to a cache line and remembers what to free and how much it counts. */
+/* Header before each allocation, which is aligned to a cache line: the pointer to free, and the size in v->memory. */
 typedef struct vmafgpu__allocation { void *start; size_t size; } vmafgpu__allocation;
 
 enum { VMAFGPU__ALIGNMENT = 64 };
@@ -2878,7 +2880,7 @@ static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->alloc && allocator->free;
-    /* The C library knows which memory the system has cleared already. */
+    /* calloc() knows which memory the system has already zeroed. */
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->alloc((size_t)size + extra, allocator->user)
                                            : calloc(1, (size_t)size + extra);
@@ -2908,8 +2910,8 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Hands out pieces of one allocation, or only counts them while `base` is NULL. Sizes have 64 bits until memory is taken:
- * where a pointer has 32, those of large pictures exceed size_t, and vmafgpu__take() refuses them. */
+/* Divides one allocation into pieces, or only counts them if `base` is NULL. Sizes have 64 bits until memory is
+ * allocated: on 32-bit systems those of large pictures exceed size_t, and vmafgpu__take() refuses them. */
 typedef struct vmafgpu__carver { unsigned char *base; uint64_t used; } vmafgpu__carver;
 
 static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t alignment) {
@@ -2918,18 +2920,18 @@ static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t 
     return c->base ? c->base + at : NULL;
 }
 
-/* Whole cache lines. */
+/* Rounds the size up to whole cache lines. */
 static void *vmafgpu__carve(vmafgpu__carver *c, uint64_t size) {
     return vmafgpu__carve_aligned(c, vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
 }
 
-/* So many elements with a margin on both sides. */
+/* Allocates `count` elements with a margin of `margin` elements on both sides. */
 static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t count, size_t margin, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (count + 2 * margin) * element);
     return line ? line + margin * element : NULL;
 }
 
-/* The sentence of what failed without a context to keep it, for each thread its own. */
+/* Message of a failure without a context, one per thread. */
 #if defined(_MSC_VER)
 #  define VMAFGPU__THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__) || defined(__clang__)
@@ -2939,13 +2941,13 @@ static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t coun
 #endif
 typedef struct vmafgpu__thread_failure {
     char           text[VMAFGPU__ERROR_SIZE];
-    const vmafgpu *busy;                   /* the context that has refused this thread's last call on it */
+    const vmafgpu *busy;                   /* the context that was busy when this thread last called it */
 } vmafgpu__thread_failure;
 #ifdef VMAFGPU__THREAD_LOCAL
 static VMAFGPU__THREAD_LOCAL vmafgpu__thread_failure vmafgpu__of_thread;
 #endif
 
-/* This thread's; NULL where the compiler cannot tell threads apart. */
+/* Returns the failure of this thread; NULL if the compiler has no thread-local storage. */
 static vmafgpu__thread_failure *vmafgpu__failure_of_thread(void) {
 #ifdef VMAFGPU__THREAD_LOCAL
     return &vmafgpu__of_thread;
@@ -2954,7 +2956,7 @@ static vmafgpu__thread_failure *vmafgpu__failure_of_thread(void) {
 #endif
 }
 
-/* Remembers the sentence for vmafgpu_last_error(NULL) and returns the code. */
+/* Stores the message for vmafgpu_last_error(NULL) and returns the code. */
 VMAFGPU__FORMAT(2, 3)
 static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format, ...) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
@@ -2966,7 +2968,7 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     return result;
 }
 
-/* Of a parsed model, in its one allocation: how many use it, and where that begins and goes. */
+/* Part of the single allocation of a parsed model: its reference count, the allocation, and its allocator. */
 typedef struct vmafgpu__keeper {
     int               users;
     void             *start;
@@ -2978,7 +2980,7 @@ static void vmafgpu__log(const vmafgpu *v, vmafgpu_log_level level, const char *
         v->config.log(v->config.log_user, level, message);
 }
 
-/* Remembers the sentence, logs it and returns the code. */
+/* Stores the message, logs it and returns the code. */
 VMAFGPU__FORMAT(3, 4)
 static vmafgpu_result vmafgpu__fail(vmafgpu *v, vmafgpu_result result, const char *format, ...) {
     va_list args;
@@ -2989,7 +2991,7 @@ static vmafgpu_result vmafgpu__fail(vmafgpu *v, vmafgpu_result result, const cha
     return result;
 }
 
-/* Logs that what was asked for may not be what was meant. */
+/* Logs a warning unless it equals the previous one. */
 VMAFGPU__FORMAT(2, 3)
 static void vmafgpu__warn(vmafgpu *v, const char *format, ...) {
     char text[VMAFGPU__ERROR_SIZE];
@@ -3010,11 +3012,11 @@ static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_
 /* ================================================================================================
  * >>text                                         numbers and sentences
  * ================================================================================================
- * Numbers read and print the same whatever the C locale of the program is, and that locale is not touched.
+ * Numbers are parsed and printed independently of the C locale of the program, which is not changed.
  */
 #define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, with its terminator */
 
-/* snprintf that may be given no room at all. */
+/* Like snprintf, but accepts a buffer of size 0. */
 VMAFGPU__FORMAT(3, 4)
 static void vmafgpu__message(char *out, size_t size, const char *format, ...) {
     va_list list;
@@ -3027,12 +3029,12 @@ static void vmafgpu__message(char *out, size_t size, const char *format, ...) {
     va_end(list);
 }
 
-/* Whether a stands before b: rising, NaN last. */
+/* Whether a sorts before b: ascending, NaN last. */
 static int vmafgpu__before(double a, double b) {
     return a < b || (a == a && b != b);
 }
 
-/* Moves numbers[at] down the heap of `count` numbers whose largest is the first. */
+/* Moves numbers[at] down in a max-heap of `count` numbers. */
 static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
     for (;;) {
         size_t child = 2 * at + 1;
@@ -3049,7 +3051,7 @@ static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
     }
 }
 
-/* Sorts in place; the C library's qsort may allocate. */
+/* Sorts in place. qsort() of the C library may allocate. */
 static void vmafgpu__sort(double *numbers, size_t count) {
     for (size_t i = count / 2; i > 0; i--)
         vmafgpu__sift(numbers, i - 1, count);
@@ -3077,7 +3079,7 @@ static const char *vmafgpu__skip_digits(const char *at, const char *end) {
     return at;
 }
 
-/* Copies the number that begins here; NULL when there is none or it is too long for the token. */
+/* Copies the number at `begin` and returns its end; NULL if there is none or it is too long for the token. */
 static const char *vmafgpu__copy_number(const char *begin, const char *end, char token[VMAFGPU__TOKEN]) {
     const char *whole = begin;
     const char *at;
@@ -3114,12 +3116,12 @@ static const char *vmafgpu__copy_number(const char *begin, const char *end, char
     return at;
 }
 
-/* The token with the decimal point of the current locale, which may be several bytes long. */
+/* Copies the token with the decimal point of the current locale, which may have several bytes. */
 static void vmafgpu__localise(const char *token, char *out, size_t size) {
     char half[32];
     size_t point_size, used = 0;
 
-    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", the point, "5" */
+    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", the decimal point, "5" */
     point_size = strlen(half);
     point_size = point_size > 2 ? point_size - 2 : 0;
     for (; *token != '\0' && used + point_size + 1 < size; token++) {
@@ -3137,7 +3139,7 @@ static double vmafgpu__convert_number(const char *text, int single, char **stop)
     return single ? (double)strtof(text, stop) : strtod(text, stop);
 }
 
-/* strtod() or strtof() read up to a point that is not their locale's, so the locale is asked only then. */
+/* Determines the decimal point of the locale only if strtod() or strtof() stopped at the '.'. */
 static const char *vmafgpu__parse_rounded(const char *begin, const char *end, int single, double *value) {
     char token[VMAFGPU__TOKEN];
     char local[VMAFGPU__TOKEN + 32];
@@ -3156,18 +3158,18 @@ static const char *vmafgpu__parse_rounded(const char *begin, const char *end, in
     return fabs(*value) <= DBL_MAX ? behind : NULL;
 }
 
-/* The first character behind the decimal number at `begin`; NULL when there is none, or it is longer than 127
+/* Returns the first character after the decimal number at `begin`; NULL if there is no number, or it is longer than 127
  * characters or too large for a double. */
 static const char *vmafgpu__parse_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 0, value);
 }
 
-/* The same, rounded once to a float, as libvmaf reads the numbers of feature options. */
+/* Like vmafgpu__parse_number(), but rounded once to float, as libvmaf reads the numbers of feature options. */
 static const char *vmafgpu__parse_float(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 1, value);
 }
 
-/* "%g" with a point. */
+/* Prints "%g", always with '.' as the decimal point. */
 static void vmafgpu__print_number(char out[40], double value) {
     static const char plain[] = "0123456789+-einfa";
     char text[40];
@@ -3189,9 +3191,9 @@ static void vmafgpu__print_number(char out[40], double value) {
 
 #define VMAFGPU__FEATURE_LIMIT 64 /* as in libvmaf */
 #define VMAFGPU__KNOT_LIMIT 10    /* as in libvmaf */
-#define VMAFGPU__SVM_LIMIT 10000  /* column names count with four digits */
+#define VMAFGPU__SVM_LIMIT 10000  /* column names have four digits for the number */
 
-/* Corrected chroma needs to know which feature guides and which is guided. -1: none; -2: more than one. */
+/* Returns the only feature whose name contains `part`; -1 if there is none, -2 if there are several. */
 static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part) {
     int i, found = -1;
 
@@ -3202,8 +3204,8 @@ static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part)
     return found;
 }
 
-/* Which figures of an SVM would make scores NaN or a curve that leads nowhere, whether a file or a caller gave them; NULL
- * when none would. */
+/* Describes the first parameter of an SVM that would cause NaN scores or an invalid curve, whether it is from a file or
+ * from a caller; NULL if there is none. */
 static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     int i;
 
@@ -3227,21 +3229,21 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>frames                                       the caller's planes: where rows lie, what samples are legal, copies
  * ================================================================================================
- * Samples of two bytes are little-endian words at any address. Canonical planes have luma in one form for all layouts:
- * bytes at 8 bits, else words with the sample in the low bits.
+ * Two-byte samples are little-endian words at any address. Packed planes have luma in the same form for all layouts:
+ * bytes at 8 bits, otherwise words with the sample in the low bits.
  */
 enum {
-    VMAFGPU__CHUNK = 64,       /* inner loops run over this many columns; lines are padded to a multiple */
-    VMAFGPU__MARGIN = 64       /* columns before and after a line, for borders */
+    VMAFGPU__CHUNK = 64,       /* number of columns of an inner loop; lines are padded to a multiple */
+    VMAFGPU__MARGIN = 64       /* columns before and after a line, for border samples */
 };
 
-/* A canonical plane, which may be in the caller's memory: nothing beside the samples is read. */
+/* A packed plane, possibly in memory of the caller; nothing outside the samples is read. */
 typedef struct vmafgpu__view {
-    const uint8_t *data;                   /* of row 0; NULL: no frame */
+    const uint8_t *data;                   /* row 0; NULL if there is no frame */
     ptrdiff_t      pitch;                  /* in bytes */
 } vmafgpu__view;
 
-/* Word x of a row, which may be at an odd address. */
+/* Word x of a row, which may have an odd address. */
 static inline uint16_t vmafgpu__word(const uint8_t *row, int x) {
     uint16_t word;
     memcpy(&word, row + 2 * x, sizeof word);
@@ -3252,7 +3254,7 @@ static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
     return view->data + y * view->pitch;
 }
 
-/* Words of 16 bits in the backend's own memory, rows padded. */
+/* 16-bit words in memory of the backend, with padded rows. */
 typedef struct vmafgpu__plane {
     uint16_t *data;
     ptrdiff_t stride;                  /* in samples */
@@ -3271,7 +3273,7 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* ---- geometry ---- */
 
-/* Chroma of odd-sized pictures: the last row or column that is half outside is left out, as in libvmaf. */
+/* Chroma of pictures with odd size: the last row or column, which is half outside, is omitted, as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
     return c->chroma == VMAFGPU_444 ? c->width : c->width >> 1;
 }
@@ -3296,7 +3298,7 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Of u (0) or v (1). Rows without a pitch are as long as in files: half a sample counts as one. */
+/* Pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
 static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane) {
     const int interleaved = vmafgpu__is_interleaved(c), which = interleaved ? 0 : plane;
     const int wide = c->chroma == VMAFGPU_444 ? c->width : (c->width + 1) >> 1;
@@ -3304,7 +3306,7 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
 
-/* Row y of luma (0), u (1) or v (2), and how many bytes apart its samples are. */
+/* Row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
 static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
     const ptrdiff_t pitch = plane ? vmafgpu__chroma_pitch(c, frame, plane - 1) : vmafgpu__luma_pitch(c, frame);
@@ -3312,14 +3314,14 @@ static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_
     return (const uint8_t *)frame->data[which] + y * pitch + (interleaved ? (plane - 1) * c->bytes_per_sample : 0);
 }
 
-/* ---- planes of ours in the caller's form ---- */
+/* ---- buffers of the library in the form of the caller ---- */
 
-/* How a frame lies in one piece of memory: luma, and behind it chroma. Rows follow each other without gaps where that keeps
- * them at multiples of 16 bytes, so that a file's bytes, and copies, need not be parted; chroma has room for the half sample
- * of odd sizes, as files have it. */
+/* Layout of a frame in one block of memory: luma, followed by chroma. Rows are contiguous if their length is a multiple
+ * of 16 bytes, so that file contents can be read, and frames copied, in one piece. Chroma includes the half sample of
+ * odd sizes, as files do. */
 typedef struct vmafgpu__lent_layout {
-    int    planes;                         /* of chroma: 2, or 1 with u and v in turn; 0: nobody looks at chroma */
-    size_t pitch[2], plane_size[2];        /* of luma, and of a plane of chroma */
+    int    planes;                         /* of chroma: 2, or 1 if u and v are interleaved; 0 if it is not used */
+    size_t pitch[2], plane_size[2];        /* of luma, and of each chroma plane */
     size_t size;
 } vmafgpu__lent_layout;
 
@@ -3340,7 +3342,7 @@ static void vmafgpu__lay_lent(const vmafgpu_config *c, int with_chroma, vmafgpu_
     l->size = l->plane_size[0] + (size_t)l->planes * l->plane_size[1];
 }
 
-/* The frame that begins at `memory`. */
+/* Returns the frame that starts at `memory`. */
 static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const unsigned char *memory, int with_chroma) {
     vmafgpu_frame frame;
     memset(&frame, 0, sizeof frame);
@@ -3353,9 +3355,9 @@ static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const un
     return frame;
 }
 
-/* ---- legality ---- */
+/* ---- checking samples ---- */
 
-/* The OR of w words. */
+/* Returns the bitwise OR of w words. */
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     uint32_t all = 0;
     for (int x = 0; x < w; x++)
@@ -3363,17 +3365,17 @@ static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     return all;
 }
 
-/* How far up the samples lie in words of the caller's. */
+/* Position of the lowest sample bit in words of the caller. */
 static int vmafgpu__sample_shift(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
 }
 
-/* The bits that may not be set in words of the caller's, or in canonical ones. */
+/* Bits that must be 0 in words of the caller, or in packed words. */
 static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
     return 0xffffu & ~(((1u << c->bit_depth) - 1) << (packed ? 0 : vmafgpu__sample_shift(c)));
 }
 
-/* The sentence for the first illegal sample of row y of luma (0), u (1) or v (2). */
+/* Fails with a message for the first illegal sample of row y of luma (0), u (1) or v (2). */
 static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int plane, int y) {
     static const char *const planes[3][2] = { { "luma", "" }, { "chroma", " of plane u" }, { "chroma", " of plane v" } };
     const vmafgpu_config *c = &v->config;
@@ -3389,7 +3391,7 @@ static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, cons
 
 /* ---- import ---- */
 
-/* Moves little-endian words down by `shift`; returns the OR of the bits outside `legal`, which is in place. */
+/* Shifts little-endian words right by `shift`. Returns nonzero if a word has bits outside `legal` (not shifted). */
 static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int w, int shift, uint32_t legal) {
     uint32_t illegal = 0;
     int x = 0;
@@ -3413,7 +3415,7 @@ static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int 
     return illegal;
 }
 
-/* Writes w samples of luma in canonical form; not 0 if one does not fit the bit depth. They may be written where they are. */
+/* Writes w luma samples in packed form; `row` may be `source`. Returns nonzero if a sample exceeds the bit depth. */
 static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, const uint8_t *source, int w, void *row) {
     const int shift = packed ? 0 : vmafgpu__sample_shift(c);
     uint8_t *bytes = (uint8_t *)row;
@@ -3424,7 +3426,7 @@ static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, con
         memcpy(row, source, (size_t)w);
         return 0;
     }
-    const int at = shift ? 1 : 0;   /* which byte of a word is the sample */
+    const int at = shift ? 1 : 0;   /* the byte of a word that contains the sample */
     for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
@@ -3436,8 +3438,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Columns x..x + CHUNK - 1 of a row of w, 0 beyond the last one. The caller's rows are not read beyond their width: who knows
- * what lies there, and who writes to it. */
+/* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may belong to
+ * someone else, so it is not read. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w, uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
     uint8_t part[2 * VMAFGPU__CHUNK];
@@ -3453,8 +3455,8 @@ static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, i
             chunk[i] = from[i];
 }
 
-/* Row y of luma (0), u (1) or v (2) as bytes at 8 bits, else as words with the sample in the low bits: where it is, if that
- * can be read so, or in `line`, which has the width rounded up to CHUNK, in words. */
+/* Returns row y of luma (0), u (1) or v (2) in packed form: the row of the caller if it is packed and aligned,
+ * otherwise `line`, which has room for the width in words, rounded up to CHUNK. */
 static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                                        void *line) {
     int step;
@@ -3488,22 +3490,22 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>json                                         a reader of JSON text
  * ================================================================================================
- * A reader of JSON text in memory. Nothing is copied: a value is the pointer to its first character, and reading
- * goes from pointer to pointer. The whole text is checked once before anything in it is believed. */
+ * A reader of JSON text in memory. Nothing is copied: a value is a pointer to its first character, and reading advances
+ * from pointer to pointer. The syntax of the whole text is checked once, before any value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
-#define VMAFGPU__JSON_SIZE ((size_t)64 << 20) /* keeps every count in an int and every size in a size_t */
+#define VMAFGPU__JSON_SIZE ((size_t)64 << 20) /* ensures that every count fits an int and every size a size_t */
 
 typedef struct vmafgpu__json {
-    const char *name; /* of the model, for sentences */
-    int part;         /* of a collection; -1: not in one */
+    const char *name; /* of the model, for messages */
+    int part;         /* index in a collection; -1 outside a collection */
     const char *begin, *end;
     char *error;
     size_t error_size;
     vmafgpu_result result;
 } vmafgpu__json;
 
-/* An array or object that is being walked. After the walk `at` is behind it, or NULL after a failure. */
+/* Iterator over an array or object. At the end `at` is behind it, or NULL after a failure. */
 typedef struct vmafgpu__json_list {
     const char *at;
     const char *key, *value;
@@ -3514,7 +3516,7 @@ typedef struct vmafgpu__json_list {
 static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...)
     VMAFGPU__FORMAT(3, 4);
 
-/* Keeps the first failure and returns NULL. */
+/* Stores the first failure and returns NULL. */
 static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...) {
     char what[200];
     char part[32] = "";
@@ -3547,7 +3549,7 @@ static int vmafgpu__hex_digit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The 16 bits of "\uXXXX", or -1. */
+/* Returns the 16 bits of "\uXXXX", or -1. */
 static long vmafgpu__json_unit(const char *at, const char *end) {
     long unit = 0;
     int i;
@@ -3564,7 +3566,7 @@ static long vmafgpu__json_unit(const char *at, const char *end) {
     return unit;
 }
 
-/* Reads the escape sequence at `at`: its character, and as a result its size, or 0 when it is none. */
+/* Decodes the escape sequence at `at`. Returns its size; 0 if it is invalid. */
 static int vmafgpu__json_escape(const char *at, const char *end, unsigned long *character) {
     static const char names[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -3609,7 +3611,8 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
     return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "a string does not end");
 }
 
-/* One character of a checked string as 1 to 4 bytes of UTF-8; 0 at the closing quote, which is not passed. */
+/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8; 0 at the closing quote, which it does not
+ * skip. */
 static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char out[4]) {
     unsigned long character = 0;
     int size, i;
@@ -3634,7 +3637,7 @@ static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char o
     return size;
 }
 
-/* Whether a checked string says `word`. */
+/* Whether a checked string is equal to `word`. */
 static int vmafgpu__json_says(const vmafgpu__json *json, const char *string, const char *word) {
     const char *at = string + 1;
     char bytes[4];
@@ -3648,7 +3651,7 @@ static int vmafgpu__json_says(const vmafgpu__json *json, const char *string, con
     return *word == '\0';
 }
 
-/* Whether two checked strings say the same. */
+/* Whether two checked strings are equal. */
 static int vmafgpu__json_same(const vmafgpu__json *json, const char *first, const char *second) {
     char a[4], b[4];
     int size;
@@ -3685,8 +3688,8 @@ static void vmafgpu__json_walk(vmafgpu__json_list *list, const char *at) {
     list->close = *at == '{' ? '}' : ']';
 }
 
-/* Steps to the next item: 1 with its key (objects) and value, and the caller moves list->at behind that value;
- * 0 at the end and after a failure. */
+/* Moves to the next item. Returns 1 and sets value and, for objects, key; the caller must then move list->at behind the
+ * value. Returns 0 at the end and after a failure. */
 static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     const char *at = list->at == NULL ? NULL : vmafgpu__json_space(json, list->at);
 
@@ -3729,7 +3732,7 @@ static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     return 1;
 }
 
-/* Passes over a value of any type; this is what checks the text. */
+/* Skips a value of any type. This function checks the syntax of the text. */
 static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int depth) {
     static const char *const words[3] = {"true", "false", "null"};
     double number;
@@ -3756,8 +3759,8 @@ static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int d
     return vmafgpu__json_number(json, at, 0, &number);
 }
 
-/* Finds the values of known keys in an object; NULL for those that are absent or null. Returns the end of the object
- * or NULL. */
+/* Finds the values of known keys in an object; a value is NULL if the key is absent or null. Returns the end of the
+ * object, or NULL after a failure. */
 static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const char *const *keys, int count,
                                       const char **values) {
     vmafgpu__json_list list;
@@ -3782,7 +3785,7 @@ static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const
     return list.at;
 }
 
-/* Reads an array of at most `limit` numbers; the result is their count, or -1. */
+/* Reads an array of at most `limit` numbers. Returns their count, or -1. */
 static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char *key, double *out, int limit) {
     vmafgpu__json_list list;
 
@@ -3808,14 +3811,14 @@ static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char
 /* ================================================================================================
  * >>model reader                                 from JSON to a model
  * ================================================================================================
- * The model is built three times by the same code: first nothing is written and bytes and support vectors are
- * counted; then equal support vectors are found in a temporary pool, which tells how many rows there are; then the
- * one block of memory is filled. */
+ * The same code builds the model three times. The first pass writes nothing and counts bytes and support vectors. The
+ * second pass finds equal support vectors with a temporary pool, which determines the number of rows. The third pass
+ * fills the single block of memory. */
 
-/* Different support vectors, found by hash. Without rows it only counts. */
+/* Distinct support vectors, found by hash. Without `rows` the pool only counts. */
 typedef struct vmafgpu__pool {
     double *rows;
-    uint16_t *slots; /* row + 1; 0: free */
+    uint16_t *slots; /* row + 1; 0 if free */
     size_t slot_count;
     int width, count, capacity;
 } vmafgpu__pool;
@@ -3825,13 +3828,13 @@ typedef struct vmafgpu__builder {
     vmafgpu__carver arena;
     vmafgpu__pool pool;
     const char *root;   /* the outermost object */
-    const char *single; /* the model_dict of a file that is not a collection */
+    const char *single; /* the model_dict if the file is not a collection */
     int parts;
 } vmafgpu__builder;
 
 #define VMAFGPU__ROW_LIMIT 65535
 
-/* Numbers and pointers. */
+/* Allocates memory that is aligned for numbers and pointers. */
 static void *vmafgpu__arena_take(vmafgpu__carver *arena, uint64_t size) {
     return vmafgpu__carve_aligned(arena, size, 16);
 }
@@ -3842,7 +3845,7 @@ static void vmafgpu__arena_put(vmafgpu__carver *arena, const char *bytes, size_t
     arena->used += size;
 }
 
-/* Where the next bytes that are put will be. */
+/* Address of the next byte that is written. */
 static const char *vmafgpu__arena_here(const vmafgpu__carver *arena) {
     return arena->base == NULL ? NULL : (const char *)arena->base + arena->used;
 }
@@ -3870,7 +3873,7 @@ static size_t vmafgpu__pool_slot(const vmafgpu__pool *pool, const double *row) {
     return (size_t)(hash ^ (hash >> 32)) & (pool->slot_count - 1);
 }
 
-/* The number of the row with these figures, which is added when it is new; -1 when the pool is full. */
+/* Returns the index of the row with these values, which is added if it is new; -1 if the pool is full. */
 static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     size_t slot, size = (size_t)pool->width * sizeof *row;
 
@@ -3891,7 +3894,7 @@ static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     return pool->count++;
 }
 
-/* Turns the counting pool into a real one. */
+/* Converts the counting pool to a real one. */
 static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allocator) {
     size_t rows_size;
 
@@ -3909,14 +3912,14 @@ static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allo
     return 1;
 }
 
-/* Puts the characters of a checked string, without a terminator. Those in `forbidden`, and zeros, are refused. */
+/* Appends the characters of a checked string, unterminated. Refuses zero bytes and characters in `forbidden`. */
 static int vmafgpu__put_string(vmafgpu__builder *b, const char *string, const char *key, const char *forbidden) {
     const char *at = string + 1;
     char bytes[4];
     int size;
 
     while ((size = vmafgpu__json_char(&b->json, &at, bytes)) > 0) {
-        if (strchr(forbidden, bytes[0]) != NULL) { /* finds a zero too */
+        if (strchr(forbidden, bytes[0]) != NULL) { /* also matches a zero byte */
             vmafgpu__json_fail(&b->json, at, "key '%s' holds a character that cannot be used there", key);
             return 0;
         }
@@ -3934,7 +3937,7 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
         vmafgpu__json_fail(&b->json, at, "key '%s' must be an array of strings", key);
         return 0;
     }
-    /* room for as many as are allowed is simpler than counting first, and costs half a kilobyte */
+    /* allocates the maximum, half a kilobyte, which is simpler than counting first */
     names = (const char **)vmafgpu__arena_take(&b->arena, VMAFGPU__FEATURE_LIMIT * sizeof *names);
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
@@ -3962,7 +3965,7 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* One option as "name=value": numbers as libvmaf normalises them, booleans and strings as they are. */
+/* Appends one option as "name=value": numbers in the normalised form of libvmaf, booleans and strings unchanged. */
 static int vmafgpu__put_option(vmafgpu__builder *b, const vmafgpu__json_list *item) {
     static const char key[] = "feature_opts_dicts";
     const char *value = item->value;
@@ -4048,7 +4051,7 @@ static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_sv
     return b->json.result == VMAFGPU_OK;
 }
 
-/* The figures of the linear rescaling; neutral ones when the file has none, which is allowed without rescaling. */
+/* Reads the parameters of the linear rescaling; neutral if absent, which is allowed without rescaling. */
 static const double *vmafgpu__read_scale(vmafgpu__builder *b, const char *at, const char *key, double neutral,
                                          const vmafgpu_svm *svm) {
     double numbers[1 + VMAFGPU__FEATURE_LIMIT];
@@ -4114,7 +4117,7 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* The keys of an object are listed once: where a value is found, and what the key is called. */
+/* Lists the keys of an object once, for both the indices of their values and their names. */
 #define VMAFGPU__KEY_ID(id, key) id,
 #define VMAFGPU__KEY_NAME(id, key) key,
 
@@ -4147,7 +4150,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
         if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
             return 0;
     }
-    for (i = 0; i < 2; i++) { /* strings in libvmaf's files, unlike "enabled" */
+    for (i = 0; i < 2; i++) { /* strings in model files of libvmaf, unlike "enabled" */
         const char *value = values[VMAFGPU__KEY_LTE + i];
 
         if (value != NULL && *value != '"') {
@@ -4178,8 +4181,8 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
 /* ================================================================================================
  * >>svm reader                                   libsvm's text inside a model file, and the whole model
  * ================================================================================================ */
-/* The next word of the current line of the text inside a checked string: its length, 0 at the end of the line, -1 when
- * it does not fit. */
+/* Copies the next word of the current line of the text inside a checked string. Returns its length, 0 at the end of the
+ * line, -1 if it does not fit. */
 static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char word[VMAFGPU__TOKEN]) {
     int length = 0;
 
@@ -4203,7 +4206,7 @@ static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char wo
     return length;
 }
 
-/* Passes over the end of the line, the white space and the empty lines behind it; 0 when the text ends here. */
+/* Skips the end of the line and the white space and empty lines that follow; returns 0 at the end of the text. */
 static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
     const char *behind = *at;
     char bytes[4];
@@ -4213,7 +4216,7 @@ static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
     return **at != '"';
 }
 
-/* A word that is a number from its first to its last character. */
+/* Parses a word that consists of a number only. */
 static int vmafgpu__svm_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_number(begin, end, value) == end && end > begin;
 }
@@ -4225,12 +4228,12 @@ enum {
     VMAFGPU__SVM_CLASSES,
     VMAFGPU__SVM_TOTAL,
     VMAFGPU__SVM_RHO,
-    VMAFGPU__SVM_NEEDED, /* those above */
+    VMAFGPU__SVM_NEEDED, /* the number of required words, those above */
     VMAFGPU__SVM_LABEL = 10,
     VMAFGPU__SVM_WORDS = 12
 };
 
-/* The header of libsvm's text. Returns the first support vector's line or NULL. */
+/* Reads the header of a libsvm model. Returns the line of the first support vector, or NULL. */
 static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at, vmafgpu_svm *svm) {
     static const char *const words[VMAFGPU__SVM_WORDS] = {"svm_type", "kernel_type", "gamma", "nr_class",
                                                           "total_sv", "rho",         "degree", "coef0",
@@ -4270,7 +4273,7 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
     }
     if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2)
         return vmafgpu__json_fail(json, at, "key 'model': nr_class must be 2");
-    /* a support vector takes two characters at least, so the text bounds the count before anything believes it */
+    /* a support vector has at least two characters, so the size of the text limits the count before it is used */
     if (!(numbers[VMAFGPU__SVM_TOTAL] >= 1) || numbers[VMAFGPU__SVM_TOTAL] > (double)(json->end - at))
         return vmafgpu__json_fail(json, at, "key 'model': total_sv must be 1 or more, and not more than the text has");
     svm->gamma = numbers[VMAFGPU__SVM_GAMMA];
@@ -4281,7 +4284,7 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
     return at;
 }
 
-/* "coefficient index:value index:value ...", indices from 1 ascending, those left out are 0. */
+/* Reads "coefficient index:value index:value ...". Indices ascend from 1; omitted values are 0. */
 static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmafgpu_svm *svm, int number,
                                 double *coefficient, double *row) {
     char word[VMAFGPU__TOKEN];
@@ -4358,7 +4361,7 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
     return 1;
 }
 
-/* The value must be one of the words; its position in the list, or -1. */
+/* Returns the position of the value in the list of allowed words; fails and returns -1 if it is not one of them. */
 static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *key, const char *const *words,
                               int count) {
     char list[120] = "";
@@ -4397,7 +4400,7 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
     return 1;
 }
 
-/* The first four are always needed, slopes and intercepts at times. */
+/* The first four keys are always required, slopes and intercepts only with rescaling. */
 #define VMAFGPU__DICT_KEYS(X) \
     X(VMAFGPU__KEY_TYPE, "model_type") X(VMAFGPU__KEY_NORM, "norm_type") X(VMAFGPU__KEY_FEATURES, "feature_names") \
     X(VMAFGPU__KEY_SVM, "model") X(VMAFGPU__KEY_SLOPES, "slopes") X(VMAFGPU__KEY_INTERCEPTS, "intercepts") \
@@ -4405,7 +4408,7 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
     X(VMAFGPU__KEY_CHROMA, "chroma_correction_parameter") X(VMAFGPU__KEY_OPTIONS, "feature_opts_dicts")
 enum { VMAFGPU__DICT_KEYS(VMAFGPU__KEY_ID) VMAFGPU__DICT_KEY_COUNT };
 
-/* One model_dict. */
+/* Reads one model_dict. */
 static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
     static const char *const keys[] = {VMAFGPU__DICT_KEYS(VMAFGPU__KEY_NAME)};
     static const char *const types[] = {"BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR", "LIBSVMNUSVR"};
@@ -4425,7 +4428,6 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     svm->rescale = 1;
     if (values[VMAFGPU__KEY_NORM] != NULL)
         svm->rescale = vmafgpu__read_word(json, values[VMAFGPU__KEY_NORM], keys[VMAFGPU__KEY_NORM], norms, 2);
-    /* Slopes and intercepts only mean something with rescaling. */
     for (i = 0; i <= (svm->rescale ? VMAFGPU__KEY_INTERCEPTS : VMAFGPU__KEY_SVM); i++) {
         if (values[i] == NULL) {
             vmafgpu__json_fail(json, at, "key '%s' is missing", keys[i]);
@@ -4448,13 +4450,13 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         !vmafgpu__read_chroma(b, values[VMAFGPU__KEY_CHROMA], svm) || !vmafgpu__read_svm(b, values[VMAFGPU__KEY_SVM], svm)) {
         return 0;
     }
-    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* else there is nothing to look at */
+    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* only available in the last pass */
     if (fault != NULL)
         vmafgpu__json_fail(json, at, "%s", fault);
     return fault == NULL;
 }
 
-/* Moves to the next part of a collection, whose keys count "0", "1", ... among any others. */
+/* Moves to the next part of a collection. Its keys are "0", "1", ... and may be mixed with others. */
 static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *list, int part) {
     char key[16];
 
@@ -4467,7 +4469,7 @@ static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *l
     return NULL;
 }
 
-/* Checks the whole text and finds out what it holds. */
+/* Checks the whole text and determines whether it contains one model or a collection. */
 static int vmafgpu__read_root(vmafgpu__builder *b) {
     static const char *const keys[] = {"model_dict", "0"};
     vmafgpu__json *json = &b->json;
@@ -4477,7 +4479,7 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
 
     b->root = json->begin;
     if (json->end - b->root >= 3 && memcmp(b->root, "\xef\xbb\xbf", 3) == 0)
-        b->root += 3; /* a byte order mark, which some editors put before UTF-8 */
+        b->root += 3; /* UTF-8 byte order mark, which some editors write */
     b->root = vmafgpu__json_space(json, b->root);
     if (b->root == json->end || *b->root != '{') {
         vmafgpu__json_fail(json, b->root, "the text is not a JSON object");
@@ -4523,7 +4525,7 @@ static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     return vmafgpu__read_dict(b, dict, svm);
 }
 
-/* One of the three times. The result, behind the first byte of the block, exists in the last one only. */
+/* Runs one of the three passes. Only the last one produces a result, at the start of the block. */
 static int vmafgpu__build(vmafgpu__builder *b) {
     vmafgpu_model *model;
     vmafgpu__keeper *keeper;
@@ -4585,7 +4587,7 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
         vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': no memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
-    (void)vmafgpu__build(b); /* has just succeeded on the same text; only now chroma features and figures are looked at */
+    (void)vmafgpu__build(b); /* has succeeded before; now chroma features and parameters are also checked */
     return b->json.result;
 }
 
@@ -4654,7 +4656,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 /* ================================================================================================
  * >>models                                       built-in models and prediction
  * ================================================================================================
- * Built-in models and prediction. The order of operations is libvmaf's, so that the last bit is, too. */
+ * The order of operations is that of libvmaf, so that predictions are equal to the last bit. */
 
 #ifndef VMAFGPU_NO_MODELS
 
@@ -4693,7 +4695,7 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name) {
     return model;
 }
 
-/* What is wrong with one SVM of a struct that a caller may have made; NULL when nothing is. */
+/* Describes the first error in one SVM of a struct that a caller may have filled; NULL if it is valid. */
 static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
     int i;
 
@@ -4740,7 +4742,7 @@ static int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size
     return 1;
 }
 
-/* What a collection reports besides the scores of its parts, in this order. */
+/* Outputs of a collection after the scores of its parts, in this order. */
 enum { VMAFGPU__BAGGING, VMAFGPU__STDDEV, VMAFGPU__CI_LOW, VMAFGPU__CI_HIGH, VMAFGPU__COLLECTION_OUTPUTS };
 
 static int vmafgpu__model_outputs(const vmafgpu_model *m) {
@@ -4763,7 +4765,7 @@ static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const
     }
 }
 
-/* Doubles that vmafgpu__model_predict() needs: a feature vector and the raw scores of a collection. */
+/* Returns the number of doubles that vmafgpu__model_predict() needs: inputs, and the raw scores of a collection. */
 static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     int i, most = 0;
 
@@ -4772,8 +4774,8 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
-/* Where chroma is untouched (exactly 0), its feature follows from luma's adm3. Both are taken back from their
- * normalised values, as libvmaf does, not from the features. */
+/* If chroma is undistorted (exactly 0), its feature is derived from adm3 of luma. As in libvmaf, both are recovered
+ * from their normalised values instead of taken from the features. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -4793,7 +4795,7 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
 }
 
-/* The score before transform and clip. x: room for the feature vector. */
+/* Returns the score before transform and clip. x: space for the feature vector. */
 static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, const int *columns, double *x) {
     double sum = 0;
     int i, k;
@@ -4805,7 +4807,7 @@ static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, cons
     }
     if (svm->has_chroma_correction) {
         if (fabs(svm->chroma_correction) <= 0.0) {
-            return NAN; /* libvmaf then gives no score at all */
+            return NAN; /* libvmaf returns no score in this case */
         }
         vmafgpu__correct_chroma(svm, x);
     }
@@ -4824,7 +4826,7 @@ static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, cons
     return svm->rescale ? (sum - svm->intercepts[0]) / svm->slopes[0] : sum;
 }
 
-/* Piecewise linear through the knots, whose outer segments go on to both sides. */
+/* Interpolates linearly between the knots. The first and the last segment extend beyond the knots. */
 static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     double y = 0;
     int i, segments = svm->knot_count - 1;
@@ -4851,10 +4853,10 @@ static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     return y;
 }
 
-/* Whether the score is transformed. */
+/* Whether the score transform is applied. */
 typedef enum vmafgpu__transform { VMAFGPU__AS_MODEL, VMAFGPU__TRANSFORMED, VMAFGPU__UNTRANSFORMED } vmafgpu__transform;
 
-/* Transform and clip. */
+/* Applies transform and clip. */
 static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double score) {
     if (svm->has_transform && (transform == VMAFGPU__AS_MODEL ? svm->transform_enabled : transform == VMAFGPU__TRANSFORMED)) {
         double y = score;
@@ -4881,7 +4883,7 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmaf
     return score;
 }
 
-/* Of sorted scores, linear between ranks. */
+/* Percentile of sorted scores, interpolated linearly between ranks. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
     int low = (int)floor(rank), high = (int)ceil(rank);
@@ -4889,7 +4891,7 @@ static double vmafgpu__sorted_percentile(const double *scores, int count, double
     return low == high ? scores[low] : scores[low] * ((double)high - rank) + scores[high] * (rank - (double)low);
 }
 
-/* The four figures of a collection from its raw scores, which are sorted on the way. */
+/* Computes the four outputs of a collection from its raw scores, which are sorted in place. */
 static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double *raw, int count,
                                double *out) {
     const double delta = 0.01;
@@ -4907,14 +4909,14 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu
     above = vmafgpu__svm_finish(svm, disable_clip, transform, mean + delta);
     below = vmafgpu__svm_finish(svm, disable_clip, transform, mean - delta);
     out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, transform, mean);
-    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* as wide as the transform makes it */
+    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* scaled by the slope of the transform */
     out[VMAFGPU__CI_LOW] = vmafgpu__svm_finish(svm, disable_clip, transform,
                                                vmafgpu__sorted_percentile(raw, count, 2.5));
     out[VMAFGPU__CI_HIGH] = vmafgpu__svm_finish(svm, disable_clip, transform,
                                                 vmafgpu__sorted_percentile(raw, count, 97.5));
 }
 
-/* Predicts one frame. columns: for each SVM in order, where in `row` its features are. scratch: room for
+/* Predicts one frame. columns: for each SVM in order, the indices of its features in `row`. scratch: space for
  * vmafgpu__model_scratch(m) doubles; out: vmafgpu__model_outputs(m) doubles. */
 static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vmafgpu__transform transform,
                                                    const double *row, const int *columns, double *scratch,
@@ -4937,51 +4939,51 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
 /* ================================================================================================
  * >>features                                     what a feature is; extractors: options, columns, names
  * ================================================================================================
- * Each feature has a section: its options, what they mean for the sums that the backends are asked for, how these are
- * made in plain C, and how they become columns. All floating-point arithmetic between sums and columns follows the
- * reference operation by operation; the order and the rounding of intermediate results to float are part of the result.
- * >>table lists the features, and nothing else does.
+ * Each feature has a chapter: its options, the sums that they request from the backends, how plain C computes these
+ * sums, and how they become columns. Floating-point arithmetic from sums to columns follows the reference operation by
+ * operation; its order and its roundings to float determine the result. Only >>table lists the features.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0, VMAFGPU__INTEGER, VMAFGPU__FLAG, VMAFGPU__WORD, VMAFGPU__HEATMAPS
 } vmafgpu__option_type;
 
 typedef struct vmafgpu__option {
-    const char          *name, *alias;    /* no alias: not part of column names */
+    const char          *name, *alias;    /* alias NULL: never part of column names */
     vmafgpu__option_type type;
-    double               standard, min, max;   /* of a word its place among `words` */
-    const char          *words;           /* that are allowed, with commas between. With a `max` of 1
-                                              plan() refuses others, unless another option makes up for it */
+    double               standard, min, max;   /* `standard`: default; for a word its index in `words` */
+    const char          *words;           /* allowed words, separated by commas. If max is 1, other words are accepted
+                                             here and plan() refuses them, unless another option overrides them */
 } vmafgpu__option;
 
 typedef struct vmafgpu__column {
-    const char *name;                     /* as reports print it */
-    const char *model_name;               /* as model files name it, if otherwise */
-    int         debug;                    /* only with the option debug, or the like */
-    int         turn;                     /* where it stands in reports, that is when libvmaf writes it first: 0 with
-                                              the first frame, 1 with the second, 2 at the end */
-    int         bare;                     /* the options never enter the name */
+    const char *name;                     /* name in reports */
+    const char *model_name;               /* name in model files, if different */
+    int         debug;                    /* exists only with the option debug or an equivalent one */
+    int         turn;                     /* position in reports, by when libvmaf writes it first: 0 with the first
+                                             frame, 1 with the second, 2 at the end */
+    int         bare;                     /* options are never added to the name */
 } vmafgpu__column;
 
-/* A feature lists its options once, in the alphabetical order in which they enter names: X(id, option). Ids and rows are
- * made of that. */
+/* A feature lists its options once as X(id, option), in the alphabetical order in which they are added to names. These
+ * macros expand the list to ids and to rows. */
 #define VMAFGPU__OPTION_ID(id, name, alias, type, standard, low, high, words) id,
 #define VMAFGPU__OPTION_ROW(id, name, alias, type, standard, low, high, words) \
     { name, alias, type, standard, low, high, words },
 #define VMAFGPU__LAST_OPTION { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
 
-/* Of a feature that has columns which depend on other frames. */
+/* Functions of a feature with columns that depend on other frames. */
 typedef struct vmafgpu__temporal {
-    /* The value that counts for the frame at that position. */
+    /* Returns the value that represents the frame at that position. */
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position);
-    /* Whether the next position's columns can be given; ended: no other frame will come. */
+    /* Whether the columns of the next position can be emitted. ended: no more frames will follow. */
     int    (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__temporal_state *temporal_state, int ended);
-    /* Gives them; row: NULL, if they are not wanted. */
+    /* Emits these columns. row NULL: discards them. */
     void   (*emit)(const vmafgpu__extractor *e, vmafgpu__temporal_state *temporal_state, double *row);
 } vmafgpu__temporal;
 
-/* Chapters with code for each level of the CPU, as X(name, NAME): vmafgpu__<name>_functions is the table of such functions, and
- * VMAFGPU__<NAME>_LEVEL the address of a level's, or NULL where the build leaves the chapter out. */
+/* Chapters with code for each instruction set, as X(name, NAME). vmafgpu__<name>_functions is the type of the function
+ * table, VMAFGPU__<NAME>_LEVEL the address of the table of an instruction set, or NULL if the chapter is compiled
+ * out. */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
     X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) X(floats, FLOATS) X(psnr, PSNR) \
     X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(psnr_hvs, PSNR_HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) X(float_ansnr, FLOAT_ANSNR) \
@@ -4993,38 +4995,38 @@ typedef struct vmafgpu__cpu_functions {
     const char *name;
     unsigned    mask_bit;              /* of config.cpumask */
     VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_MEMBER)
-    /* The OR of w words. */
+    /* Returns the bitwise OR of w words. */
     uint32_t  (*or_words)(const uint8_t *words, int w);
 } vmafgpu__cpu_functions;
 
-/* On the CPU. A feature is scored in pieces, which the chains of >>cpu have, or as a whole. NULL is what it does not need. */
+/* CPU functions of a feature, which is processed in pieces (see >>chains) or as a whole. Unused functions are NULL. */
 typedef struct vmafgpu__cpu_feature {
-    /* In pieces: bytes of memory that a thread has for one of them, and a room, with so many distorted pictures at once. */
+    /* For pieces: bytes of scratch memory per thread and per workspace, for `together` distorted pictures at once. */
     uint64_t     (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
     uint64_t     (*space)(const vmafgpu *v, int together);
-    /* Adds what another thread has summed. */
+    /* Adds the sums of another thread. */
     void         (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
-    /* When a context opens; takes memory and makes tables. NULL: there is nothing to do. */
+    /* Allocates memory and fills tables when a context opens; NULL if there is nothing to do. */
     vmafgpu_result (*open)(vmafgpu *v);
-    /* Features that are scored as a whole: puts what it finds into the first thread's sums. `member` has the pair's luma. */
+    /* For whole-frame features: writes results to the sums of the first thread. `member` has the luma of the pair. */
     vmafgpu_result (*score)(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
                             const vmafgpu_frame *distorted, vmafgpu__sums *sums);
-    /* Gives the memory of open() back. */
+    /* Frees the memory of open(). */
     void         (*close)(vmafgpu *v);
 } vmafgpu__cpu_feature;
 
-/* A pair as a feature that is measured by itself sees it. */
+/* A pair in the form in which standalone features receive it. */
 typedef struct vmafgpu__pair_view {
-    const vmafgpu_frame *frame[2];        /* reference, distorted; NULL: none, the reference alone is to be remembered */
-    vmafgpu__view        luma[2];         /* canonical, which a frame's own luma need not be: see vmafgpu__pair_view_row() */
-    const vmafgpu_frame *previous;        /* the reference before this one, of a pair by itself; NULL: none was given */
-    int64_t              position;        /* in the clip, seeds counted in */
-    int                  history;         /* frames right before this one that `state` has seen, up to 2 */
-    int                  detached;        /* `state` stays as it is */
+    const vmafgpu_frame *frame[2];        /* reference, distorted; distorted NULL: only the reference is stored */
+    vmafgpu__view        luma[2];         /* packed, unlike the luma of the frames: see vmafgpu__pair_view_row() */
+    const vmafgpu_frame *previous;        /* the reference before this one, for a detached pair; or NULL */
+    int64_t              position;        /* in the clip, seeds included */
+    int                  history;         /* frames immediately before this one that `state` has processed, up to 2 */
+    int                  detached;        /* `state` does not change */
     const struct vmafgpu__cpu_functions *functions;
 } vmafgpu__pair_view;
 
-/* Values for the whole clip: names without suffixes, ending with NULL; what they add up; what they are in the end. */
+/* Values for the whole clip: names without suffixes, terminated by NULL; functions that accumulate and return them. */
 typedef struct vmafgpu__aggregates {
     const char *const *names;
     int            (*are_wanted)(const vmafgpu__extractor *e);
@@ -5032,25 +5034,26 @@ typedef struct vmafgpu__aggregates {
     double         (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
 } vmafgpu__aggregates;
 
-/* A feature whose extractors are measured one by one, each frame for itself, by all threads together. On a GPU see
+/* A standalone feature. Its extractors are computed one after the other, each by all threads together. For a GPU, see
  * vmafgpu__gpu_measured. */
 typedef struct vmafgpu__measure {
-    int              values;              /* how many it finds, at most */
-    int              every_pair;          /* it looks at pairs, too, that config.subsample leaves out */
-    int              every_frame;         /* it looks at references that come alone, too */
-    uint64_t       (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL: none */
-    uint64_t       (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* which all extractors share; NULL: none */
-    vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* fills the state; NULL: nothing to do */
+    int              values;              /* maximum number of values that it produces */
+    int              every_pair;          /* also computed for pairs that config.subsample skips */
+    int              every_frame;         /* also computed for references without a distorted frame */
+    uint64_t       (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL if none */
+    uint64_t       (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* shared by all extractors; may be
+                                                                                   NULL */
+    vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* initialises the state; may be NULL */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair, void *scratch,
                               vmafgpu__value *out);
-    const vmafgpu__aggregates *aggregates;                                      /* NULL: none */
-    /* Keeps in the state what the next pair needs of both pictures of this one, which has been taken: every pair comes, in
-     * order, config.subsample or not, and there are no seeds. NULL: nothing. */
+    const vmafgpu__aggregates *aggregates;                                      /* NULL if there are none */
+    /* Stores in the state what the next pair needs from both pictures of this accepted pair. It is called for every
+     * pair in order, also those that config.subsample skips; there are no seeds. NULL if nothing is stored. */
     void           (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
 } vmafgpu__measure;
 
-/* Row y of a plane of the reference (0) or the distorted frame (1), as vmafgpu__packed_row() has it. After a GPU failed luma
- * may be in a plane of ours, and not as the config says. */
+/* Returns row y of a plane of the reference (0) or the distorted frame (1), like vmafgpu__packed_row(). After a GPU
+ * failure luma may be in a plane of the library that does not have the layout of the config. */
 static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane,
                                                           int y, void *line) {
     if (plane)
@@ -5059,39 +5062,39 @@ static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *
     return c->bit_depth > 8 && ((uintptr_t)row & 1) ? memcpy(line, row, (size_t)c->width * 2) : row;
 }
 
-/* Of such features, which have no pieces and no state of the backend's. */
+/* CPU functions of standalone features, which have no pieces and no backend state. */
 static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
     VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL), VMAFGPU__SET(open, NULL),
     VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
 };
 
 struct vmafgpu__feature {
-    const char             *name;            /* as config.features[].name has it */
-    const char             *left_out_by;     /* the switch that did it, and only the columns are there; else NULL */
+    const char             *name;            /* name for config.features[].name */
+    const char             *left_out_by;     /* the switch that removed the feature, but not its columns; or NULL */
     const vmafgpu__column  *columns;
     const vmafgpu__option  *options;
-    int                     debug_option;    /* the one that adds columns */
+    int                     debug_option;    /* index of the option that adds columns */
     int                     needs_chroma;
-    /* What the backends must sum up. Refuses options, and pictures that are too small for them. */
+    /* Adds the required sums to the plan. Refuses unsupported options and pictures that are too small. */
     vmafgpu_result        (*plan)(vmafgpu *v, vmafgpu__extractor *e);
-    /* The columns that do not depend on other frames. */
+    /* Computes the columns that do not depend on other frames. */
     void                  (*finish)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                     int64_t position, double *out);
-    const vmafgpu__temporal           *temporal;   /* NULL: all columns are the frame's own */
+    const vmafgpu__temporal           *temporal;   /* NULL if all columns depend on this frame only */
     const vmafgpu__cpu_feature        *cpu;
-    const struct vmafgpu__gpu_feature *gpu;        /* NULL: the CPU alone has it */
-    const vmafgpu__measure *measure;               /* NULL: it is summed with others */
-    /* Which columns there are; NULL: those without `debug`, and these with the option. */
+    const struct vmafgpu__gpu_feature *gpu;        /* NULL if only the CPU supports it */
+    const vmafgpu__measure *measure;               /* NULL if it is not standalone */
+    /* Whether a column exists. NULL: columns without `debug` always exist, the others with the debug option. */
     int                   (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
-/* A feature that its switch left out: models and configs that ask for it are told so. */
+/* A feature that was compiled out. Models and configs that use it get an error message. */
 #define VMAFGPU__LEFT_OUT(name, by, columns) { name, by, columns, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
-/* Of a feature that has none. */
+/* The option list of a feature without options. */
 static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
 
-/* The plan of features that are defined for even depths alone: at others libvmaf fails, or takes bytes for samples. */
+/* plan() of features that support some bit depths only. At other depths libvmaf fails, or reads bytes as samples. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12 && b != 16)
@@ -5100,7 +5103,7 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__e
     return VMAFGPU_OK;
 }
 
-/* And of those that look at chroma alone or with luma. */
+/* plan() of features that use chroma. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_chroma(vmafgpu *v, vmafgpu__extractor *e) {
     if (v->config.chroma == VMAFGPU_400)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s needs chroma, and the frames have none (4:0:0)", e->feature->name);
@@ -5112,7 +5115,7 @@ static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, in
     return f->has_column ? f->has_column(v, e, column) : !f->columns[column].debug || e->option[f->debug_option] != 0;
 }
 
-/* Reads the value of an option: it passes through a float and six digits, as in libvmaf, which refuses "-0". */
+/* Parses the value of an option. As in libvmaf, it is rounded to float and to six digits, and "-0" is refused. */
 static int vmafgpu__parse_option(const char *value, const char *end, double *number) {
     char text[40];
     if (vmafgpu__parse_float(value, end, number) != end)
@@ -5121,18 +5124,18 @@ static int vmafgpu__parse_option(const char *value, const char *end, double *num
     return strcmp(text, "-0") != 0 && vmafgpu__parse_number(text, text + strlen(text), number) != NULL;
 }
 
-/* One option as it is written, "name=value" or "feature.name=value". */
+/* One option in its written form, "name=value" or "feature.name=value". */
 typedef struct vmafgpu__setting {
-    const char *feature, *feature_end;    /* empty without a feature */
+    const char *feature, *feature_end;    /* empty if there is no feature */
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
-/* How much of begin..end a sentence shows. */
+/* Number of characters of begin..end to show in a message. */
 static int vmafgpu__shown(const char *begin, const char *end) {
     return (int)(end - begin < 80 ? end - begin : 80);
 }
 
-/* Takes the next of the settings that colons part off *text. */
+/* Parses the next setting of *text; settings are separated by colons. */
 static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int with_feature, vmafgpu__setting *out) {
     const char *begin = *text;
     out->end = begin + strcspn(begin, ":");
@@ -5152,7 +5155,7 @@ static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int w
     return VMAFGPU_OK;
 }
 
-/* The place of a word in a list with commas between; -1: it is not there. */
+/* Returns the index of a word in a list separated by commas; -1 if it is not in the list. */
 static int vmafgpu__find_word(const char *words, const char *begin, const char *end) {
     for (int i = 0;; i++) {
         const char *comma = words + strcspn(words, ",");
@@ -5171,7 +5174,7 @@ static const char *vmafgpu__nth_word(const char *words, int n, int *length) {
     return words;
 }
 
-/* Whether a word can be part of a column's name, and is short. */
+/* Whether a word is short enough and has only characters that are allowed in column names. */
 static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size) {
     const char *at = word;
     while (at < end && ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z') || *at == '_' ||
@@ -5180,7 +5183,7 @@ static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size
     return at == end && (size_t)(end - word) < size;
 }
 
-/* said: who gave the option has been warned already, should there be none of that name. */
+/* said: the caller has already warned about names that do not exist. */
 static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting, int said) {
     const vmafgpu__feature *feature = e->feature;
     const char *value = setting->value, *end = setting->end;
@@ -5237,7 +5240,7 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
     return VMAFGPU_OK;
 }
 
-/* Applies "name=value:...", or of "feature.name=value:..." what is meant for the extractor's feature. */
+/* Applies "name=value:...", or, with_feature, the settings for this feature in "feature.name=value:...". */
 static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int with_feature) {
     const int said = with_feature;   /* by vmafgpu__check_overlay() */
     while (text && *text) {
@@ -5251,7 +5254,7 @@ static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, co
     return VMAFGPU_OK;
 }
 
-/* An extractor with its feature's defaults. */
+/* Initialises an extractor with the defaults of its feature. */
 static vmafgpu_result vmafgpu__extractor_init(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__feature *feature) {
     if (feature->left_out_by)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "this build has no %s (%s)", feature->name, feature->left_out_by);
@@ -5263,7 +5266,7 @@ static vmafgpu_result vmafgpu__extractor_init(vmafgpu *v, vmafgpu__extractor *e,
     return VMAFGPU_OK;
 }
 
-/* "_egl_1_..." from the options that differ from their defaults. */
+/* Makes the suffix "_egl_1_..." from the options that differ from their defaults. */
 static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     const vmafgpu__option *options = e->feature->options;
     size_t used = 0;
@@ -5288,7 +5291,7 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     }
 }
 
-/* Adds an extractor, or finds the one of the same name: as in libvmaf the first one's unnamed options then hold. */
+/* Adds an extractor, or finds one of the same name, whose options outside the name then apply, as in libvmaf. */
 static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extractor *wanted, int *index) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].feature == wanted->feature && !strcmp(v->extractors[i].suffix, wanted->suffix)) {
@@ -5303,7 +5306,7 @@ static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extracto
     return VMAFGPU_OK;
 }
 
-/* What an extractor has measured by itself in the pair that is being finished. */
+/* Returns the values of a standalone feature for the pair that is being finished. */
 static VMAFGPU__UNUSED const vmafgpu__value *vmafgpu__values(const vmafgpu *v, const vmafgpu__extractor *e) {
     return v->found + e->values;
 }
@@ -5315,7 +5318,7 @@ static int vmafgpu__uses(const vmafgpu *v, const vmafgpu__cpu_feature *feature) 
     return 0;
 }
 
-/* Whether some feature is scored as a whole. */
+/* Whether a feature is processed as a whole. */
 static int vmafgpu__scores_whole(const vmafgpu *v) {
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->cpu->score || v->features[i]->measure)
@@ -5323,7 +5326,7 @@ static int vmafgpu__scores_whole(const vmafgpu *v) {
     return 0;
 }
 
-/* The first feature that does; NULL: none. */
+/* Returns the first feature that uses chroma, or NULL. */
 static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].needs_chroma)
@@ -5331,7 +5334,7 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether some feature is measured of references that come alone, too; of their chroma. */
+/* Whether a feature is also computed for references alone; with `chroma`, whether one of these features uses chroma. */
 static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -5341,7 +5344,7 @@ static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     return 0;
 }
 
-/* Whether some feature looks at both frames before a pair. */
+/* Whether a feature needs both frames of the previous pair. */
 static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].feature->measure && v->extractors[i].feature->measure->keep)
@@ -5349,8 +5352,8 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     return 0;
 }
 
-/* The place of a variant among `count` of them, behind which it is added if it is new. what: different things that there
- * are too many of, for the sentence. */
+/* Finds the index of a variant among *count variants; a new variant is appended. what: plural noun for the message if
+ * there are too many. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant, size_t size,
                                             const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
@@ -5371,14 +5374,14 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 /* ================================================================================================
  * >>gpu features                                 what the GPU does for a feature: its launches and memory
  * ================================================================================================
- * The table of functions by which the section >>gpu has it all done, and launches that several features have. What a
- * driver does is not known here.
+ * Functions through which >>gpu runs a feature, and launches that several features share. Nothing here depends on a
+ * driver.
  */
 enum { VMAFGPU__MAX_FUNCTIONS = 12 };     /* kernels that a feature uses in one context */
-enum { VMAFGPU__LEAST_MOST_THREADS = 256 };   /* of a block of a kernel, where the driver does not say how many it allows */
-enum { VMAFGPU__STREAMS = 3 };            /* of a batch; work of different ones may run side by side */
+enum { VMAFGPU__LEAST_MOST_THREADS = 256 };   /* assumed limit for a block if the driver does not report one */
+enum { VMAFGPU__STREAMS = 3 };            /* per batch; their work may run concurrently */
 
-/* Matrix: products of 16 x 8, NVIDIA's; matrix 16: of 16 x 16, AMD's. */
+/* MATRIX: products of 16 x 8 on NVIDIA GPUs; MATRIX_16: products of 16 x 16 on AMD GPUs. */
 typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORM_PLAIN = 0,
     VMAFGPU__FORM_MATRIX,
@@ -5386,49 +5389,49 @@ typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORMS
 } vmafgpu__kernel_form;
 
-/* A kernel that an image has if it has the form. */
+/* For each form, a kernel whose presence in an image shows that the image has that form. */
 static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_plain_3_f64", "vmafgpu_vif_matrix_3_f64", "vmafgpu_vif_matrix16_3_f64"
 };
 
-/* Threads of a block and its shared memory: above 48 KB the driver has to be asked for it. */
+/* Threads and shared memory of a block. The driver must be asked for more than 48 KB. */
 typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
 
 enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
 
-/* What a context computes, and where. */
+/* The context of launches: configuration, device, and limits. */
 typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan  *plan;
-    vmafgpu__kernel_form form;               /* of VIF and motion in the image */
+    vmafgpu__kernel_form form;               /* of the VIF and motion kernels in the image */
     int lanes, multiprocessors;
-    int shared_limit;                     /* the most that the driver gives a block */
-    int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* of a block of each kernel of VIF, as it was compiled; 0: not known */
-    int uses_integers;                    /* for the statistics of VIF */
-    unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
-    uint32_t uncertain, still_uncertain;          /* sums that are in doubt whatever they are, of SSIM a bit each, and that stay so when
-                                             they have been looked at: for tests, the self-test as well */
+    int shared_limit;                     /* maximum shared memory of a block */
+    int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* block limit of each compiled VIF kernel; 0 if unknown */
+    int uses_integers;                    /* for the VIF statistics */
+    unsigned char *kept_rows;             /* ADM row sums for edits, by variant; NULL if not needed */
+    uint32_t uncertain, still_uncertain;          /* for tests and the self-test, one bit per SSIM sum: sums to treat as
+                                                     uncertain, and as still uncertain after the first check */
 } vmafgpu__launch_context;
 
-/* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
+/* The launches of a batch for one feature: their inputs, and the function that queues them on its stream. */
 typedef struct vmafgpu__work vmafgpu__work;
 struct vmafgpu__work {
     const vmafgpu__launch_context  *context;
     const vmafgpu__batch *batch;
     const vmafgpu__gpu_chroma *chroma;    /* [VMAFGPU__MAX_BATCH] */
-    const vmafgpu__gpu_past *past;        /* likewise */
-    void *const   *functions;             /* by the feature's own numbers */
-    const int     *resident;              /* of those with a block: how many of them the device runs at once */
+    const vmafgpu__gpu_past *past;        /* [VMAFGPU__MAX_BATCH] */
+    void *const   *functions;             /* by the kernel numbers of the feature */
+    const int     *resident;              /* blocks that the device runs at once, for kernels with a `block` */
     unsigned char *scratch;               /* of the first pair */
     const unsigned char *tables;
     uint32_t      *illegal;               /* [pairs] */
-    uint32_t      *claimed;               /* [VMAFGPU__CLAIMS], zero at first: what warps of one launch or another have taken */
-    int            is_checked;            /* whether luma can be illegal */
-    double        *words;                 /* of the first pair, and how far those of the next one are: see gpu_measured */
+    uint32_t      *claimed;               /* [VMAFGPU__CLAIMS], initially zero: work that warps have claimed */
+    int            is_checked;            /* luma may contain illegal samples */
+    double        *words;                 /* of the first pair; see gpu_measured.words */
     int32_t        word_stride;
-    uint32_t       again;                 /* the pair that is done again, a bit; 0: all, for the first time */
-    const vmafgpu__value *found;          /* its words so far */
+    uint32_t       again;                 /* bit of the pair to recompute; 0: all pairs, for the first time */
+    const vmafgpu__value *found;          /* the words of that pair so far */
     void         (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
     vmafgpu       *v;
     void          *stream;
@@ -5438,43 +5441,44 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
     work->launch(work, work->functions[function], shape, argument);
 }
 
-/* Of a feature that is measured by itself: what is done for each of its extractors, one after the other. */
+/* GPU functions of a standalone feature, called for each of its extractors in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words;                                    /* that kernels leave of a pair, zero before: 64 bits of a sum or a double */
-    /* What the kernels do not have, for a sentence; NULL: they have it all, or ask for all of it. */
+    int words;                                    /* 64-bit results per pair, initially zero: integer or double sums */
+    /* Returns the unsupported part for a message, or NULL. The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes of a pair, which all share; NULL: none */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes per pair, shared; may be NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Of a pair that is done: whether it must be done again, with words that are then as the kernels are to find them. -1: that
-     * would not help. NULL: never. */
+    /* Called when a pair is finished. Returns 1 to recompute the pair, with `words` as the kernels must find them; -1
+     * if recomputing would not help. NULL if never needed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
-    const char *failure;                          /* the message where recompute() returns -1 */
+    const char *failure;                          /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* In batches, and of live pairs, which are alone on the device: motion behind ADM there, whose chain is shorter than VIF's, is 4 % of a
-     * pair at 4K. 0 is the stream that the others branch off and come back to. */
+    /* Stream in batches, and for live pairs, which have the device to themselves. Stream 0 is the one that the others
+     * fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of VIF. */
     int stream[2];
-    int starts_clear;                             /* the scratch is zero before the first batch */
+    int starts_clear;                             /* zero the scratch memory before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
-    const char *(*kernel)(const vmafgpu__launch_context *context, int function);   /* NULL: not used */
-    /* Of a kernel that is launched as many blocks as the device runs at once, or with more shared memory than usual; else
-     * no threads. NULL: there is none. */
+    const char *(*kernel)(const vmafgpu__launch_context *context, int function);   /* name; NULL if not used */
+    /* Block size of a kernel that is launched with as many blocks as the device runs at once, or with more shared
+     * memory than usual; 0 threads for other kernels. NULL if there are only others. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
-    uint64_t (*scratch)(const vmafgpu__launch_context *context);                        /* bytes of a pair; NULL: none */
-    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out);       /* bytes; fills them unless out is NULL */
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                        /* bytes per pair; may be
+                                                                                           NULL */
+    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out);       /* bytes; out may be NULL */
     void (*enqueue)(const vmafgpu__work *work);
-    /* The function that leaves the first sums that differ; -1: none do. */
+    /* Returns the number of the kernel that produces the first differing sums; -1 if all are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
-    const vmafgpu__gpu_measured *measure;          /* NULL: it is summed with others. Else scratch, enqueue and differs are */
+    const vmafgpu__gpu_measured *measure;          /* NULL unless standalone. If set, other functions are NULL */
 } vmafgpu__gpu_feature;
 
 static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
     return feature->stream[v->config.live];
 }
 
-/* From a sample of chroma to the next, in bytes. */
+/* Bytes from a chroma sample to the next. */
 static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
     return c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
 }
@@ -5487,7 +5491,7 @@ static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int
     shape->shared = (uint32_t)shared;
 }
 
-/* The pairs of a batch that have a distorted frame, or a reference before theirs: a bit for each. */
+/* Bit mask of the pairs that have a distorted frame or, with `before`, a previous reference. */
 static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
     uint32_t pairs = 0;
     for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
@@ -5528,12 +5532,12 @@ static VMAFGPU__UNUSED void vmafgpu__squares_enqueue(const vmafgpu__work *work, 
 
 /* ---- chains of additions ---- */
 
-/* Floats from row to row of a plane of terms. */
+/* Pitch of a plane of terms, in floats. */
 static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
-/* Makes room in a pair's scratch, in bytes. */
+/* Reserves bytes in the scratch memory of a pair. */
 static VMAFGPU__UNUSED uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
     const uint64_t at = *size;
     *size = vmafgpu__round_up(at + bytes, 256);
@@ -5544,7 +5548,8 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* the last ones of features */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* numbered after the
+                                                                                              others */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -5552,7 +5557,7 @@ static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
                                                   : NULL;
 }
 
-/* Another plane; `blocks` counts those of the rows. */
+/* Adds a plane; `blocks` counts the blocks for rows. */
 static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums,
                                int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
@@ -5574,7 +5579,7 @@ static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch
     launch->pairs = pairs;
 }
 
-/* `kernel`: the first of the two among the feature's. */
+/* kernel: number of the first chain kernel in the feature. */
 static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
     const int lanes = work->context->lanes, pairs = work->batch->pairs;
     vmafgpu__shape shape;
@@ -5589,7 +5594,7 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
  * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
 typedef int (*vmafgpu__matrix)(int scale, int row, int k);
 
-/* Which halves of k lie exchanged: those of no lane, of lanes with t >= 2, of the others, of all. */
+/* Lanes for which the halves of k are exchanged: none, those with t >= 2, the others, all. */
 typedef enum vmafgpu__halves {
     VMAFGPU__HALVES_KEPT = 0,
     VMAFGPU__HALVES_UPPER,
@@ -5621,10 +5626,10 @@ VMAFGPU__COLD_END
 typedef void vmafgpu__task(void *arg, int index);
 
 #ifndef VMAFGPU_NO_THREADS
-/* ---- what the system gives: locks, signals to wait for with a lock in hand, threads; and atomics ---- */
+/* ---- primitives of the system: locks, condition variables, threads, atomics ---- */
 
 #ifdef _WIN32
-/* An SRWLOCK and a CONDITION_VARIABLE: a pointer each, NULL at first, and nothing to give back. */
+/* An SRWLOCK and a CONDITION_VARIABLE: each is one pointer, initially NULL, and needs no destruction. */
 typedef struct vmafgpu__lock { void *state; } vmafgpu__lock;
 typedef struct vmafgpu__signal { void *state; } vmafgpu__signal;
 typedef void *vmafgpu__thread;
@@ -5651,10 +5656,10 @@ static void vmafgpu__signal_all(vmafgpu__signal *s) {
 }
 static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
     SleepConditionVariableSRW((struct _RTL_CONDITION_VARIABLE *)(void *)s, (struct _RTL_SRWLOCK *)(void *)l,
-                              0xffffffffu /* without end */, 0);
+                              0xffffffffu /* INFINITE */, 0);
 }
 
-/* Through the C library, which has something to set up in a thread that calls it. */
+/* Uses the C library, which needs per-thread initialisation. */
 static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned (__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
@@ -5664,8 +5669,8 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
     WaitForSingleObject(t, 0xffffffffu);
     CloseHandle(t);
 }
-/* MinGW's C library has exp() and others by x87, with 64 bits of precision in the first thread, and 53 in those that Windows
- * starts: the last bits of their results would go by the thread. */
+/* In MinGW, exp() and others use the x87 with the precision of the thread: 64 bits in the first one, 53 bits in those
+ * that Windows starts. Setting the same control word everywhere makes results independent of the thread. */
 static void vmafgpu__thread_begin(void) {
 #  if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     const unsigned short as_in_the_first = 0x37f;
@@ -5696,7 +5701,7 @@ static int vmafgpu__thread_start(vmafgpu__thread *t, void *(*run)(void *), void 
 static void vmafgpu__thread_join(vmafgpu__thread t) { pthread_join(t, NULL); }
 #endif
 
-/* Lets another thread run that is waiting for a processor. */
+/* Yields the processor to another thread. */
 #ifdef _WIN32
 static void vmafgpu__give_way(void) { SwitchToThread(); }
 #else
@@ -5709,9 +5714,9 @@ static void vmafgpu__give_way(void) {}
 #if defined(_MSC_VER) && !defined(__clang__)
 static int vmafgpu__atomic_get(const int *value) { return (int)_InterlockedOr((volatile long *)value, 0); }
 static void vmafgpu__atomic_set(int *value, int to) { _InterlockedExchange((volatile long *)value, to); }
-/* Returns what was there before. */
+/* Returns the previous value. */
 static int vmafgpu__atomic_add(int *value, int n) { return (int)_InterlockedExchangeAdd((volatile long *)value, n); }
-/* Whether it was `from` and is `to` now. */
+/* Changes `from` to `to`; returns whether the value was `from`. */
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
 }
@@ -5730,21 +5735,21 @@ static int vmafgpu__atomic_change(int *value, int from, int to) {
 #else
 static inline int vmafgpu__atomic_get(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
 static inline void vmafgpu__atomic_set(int *value, int to) { __atomic_store_n(value, to, __ATOMIC_RELEASE); }
-/* Returns what was there before. */
+/* Returns the previous value. */
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
 }
-/* Whether it was `from` and is `to` now. */
+/* Changes `from` to `to`; returns whether the value was `from`. */
 static inline int vmafgpu__atomic_change(int *value, int from, int to) {
     return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 #endif
 
-/* What is waited for comes soon, so that who waits looks for some tens of microseconds, up to two hundred, before it sleeps;
- * but it gives way where there are more threads than processors. */
+/* Waits are short, so threads poll for some tens of microseconds, up to two hundred, before they sleep. They yield
+ * while polling, in case there are more threads than processors. */
 enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* To be called between looks, with how many there were. */
+/* Call between polls; looks: polls so far. */
 static inline void vmafgpu__look_again(int looks) {
     if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
         vmafgpu__give_way();
@@ -5765,19 +5770,19 @@ static inline void vmafgpu__look_again(int looks) {
 struct vmafgpu__threads {
     vmafgpu__lock   lock;
     vmafgpu__signal wake, idle;
-    int             sleepers, is_waiting;     /* threads that sleep, whether the caller does; under the lock */
+    int             sleepers, is_waiting;     /* number of sleeping threads; the caller sleeps; under the lock */
     vmafgpu__task  *task;
     void           *arg;
     int             count;                    /* parts of a task */
-    int             next, running;            /* parts given out, parts not finished; atomic, as the others below */
-    int             round;                    /* grows with every task */
+    int             next, running;            /* parts assigned, parts unfinished; atomic, like the members below */
+    int             round;                    /* incremented for each task */
     int             quit;
     int             started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Works on parts of the present task until none is left to take. Who comes late may take parts of the next task: that one
- * is whole before its first part is given out. */
+/* Processes parts of the current task until all are assigned. A late thread may take parts of the next task, which is
+ * complete before its first part is assigned. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
         const int index = vmafgpu__atomic_add(&t->next, 1);
@@ -5815,7 +5820,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     }
 }
 
-/* Lets the threads look at what is new. */
+/* Makes the threads check for a new task, or for `quit`. */
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
@@ -5858,8 +5863,8 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* For as many threads as are of use, up to config.threads, unless there are some already or the caller has them. The calling
- * thread works too, so one fewer is started; still fewer where the system gives no more. */
+/* Starts the threads of a context: as many as are useful minus the calling one, which works too. Starts none if they
+ * exist already or config.parallel_for is set. If the system provides fewer threads, these do all the work. */
 static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     char warning[128];
     if (useful < 2 || v->config.parallel_for || v->threads)
@@ -5882,7 +5887,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     v->threads = t;
     while (t->started < useful - 1 && vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t))
         t->started++;
-    if (t->started < useful - 1) {   /* who there is does all parts */
+    if (t->started < useful - 1) {   /* the existing threads process all parts */
         vmafgpu__message(warning, sizeof warning, "the system gave only %d of %d threads (config.threads); these do the work",
                          t->started + 1, useful);
         vmafgpu__log(v, VMAFGPU_LOG_WARNING, warning);
@@ -5899,7 +5904,7 @@ typedef struct vmafgpu__parallel_run {
     int            times[VMAFGPU__MAX_THREADS];
 } vmafgpu__parallel_run;
 
-/* Runs a part the first time that it is called, and no part that does not exist. */
+/* Runs a part on its first call; ignores further calls and invalid indices. */
 static void vmafgpu__parallel_task(void *arg, int index) {
     vmafgpu__parallel_run *run = (vmafgpu__parallel_run *)arg;
     if (index < 0 || index >= run->count || vmafgpu__atomic_add(&run->times[index], 1) != 0)
@@ -5907,7 +5912,7 @@ static void vmafgpu__parallel_task(void *arg, int index) {
     run->task(run->arg, index);
 }
 
-/* Runs task(arg, i) for i in 0..config.threads-1 and waits for all. */
+/* Runs task(arg, i) for i in 0..config.threads-1 and waits until all have finished. */
 static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     const int count = v->config.threads;
     if (v->config.parallel_for && count > 1) {
@@ -5935,7 +5940,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     return VMAFGPU_OK;
 }
 
-/* Rows of part `index` of `count`. */
+/* Computes the rows of part `index` of `count`. */
 static void vmafgpu__part(int rows, int index, int count, int *first, int *end) {
     *first = (int)((int64_t)rows * index / count);
     *end = (int)((int64_t)rows * (index + 1) / count);
@@ -5992,21 +5997,21 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 /* ================================================================================================
  * >>resampling                                   Gaussian taps, and planes of another size
  * ================================================================================================
- * For speed_chroma, speed_temporal, float_vif and float_motion, which scale planes before they measure them.
+ * Used by speed_chroma, speed_temporal, float_vif and float_motion, which can resize planes first.
  */
 #if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
 
-enum { VMAFGPU__SPEED_RESAMPLE = 9 };      /* samples that make a new one along a side, at most */
+enum { VMAFGPU__SPEED_RESAMPLE = 9 };      /* maximum number of source samples along a side */
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
-/* From which samples along a side a new one is made, and how much each counts. */
+/* Source samples along a side for a new sample, and their weights. */
 typedef struct vmafgpu__speed_source {
     int   count;
     int   at[VMAFGPU__SPEED_RESAMPLE];
     float weight[VMAFGPU__SPEED_RESAMPLE];
 } vmafgpu__speed_source;
 
-/* Taps of a Gaussian that sum to 1. */
+/* Computes Gaussian taps whose sum is 1. */
 static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
     const double width = (double)sigma;
     const float peak = (float)(1 / (width * sqrt(2 * 3.14159265358979323846)));
@@ -6020,7 +6025,7 @@ static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
         taps[i] /= sum;
 }
 
-/* Taps on either side, for a filter of `taps` taps at scale 1. */
+/* Returns the number of taps on either side, for a filter with `taps` taps at scale 1. */
 static int vmafgpu__speed_reach(int taps, float scale) {
     const int size = (int)ceil((double)((float)taps * scale));
     return size < 3 ? 1 : size / 2;
@@ -6038,7 +6043,7 @@ static int vmafgpu__speed_scale_is_known(float scale) {
     return 0;
 }
 
-/* Keys' cubic with a = -3/4. */
+/* Cubic convolution kernel (Keys) with a = -3/4. */
 static float vmafgpu__speed_cubic(float t) {
     const float a = -0.75f;
     t = t < 0 ? -t : t;
@@ -6052,7 +6057,7 @@ static float vmafgpu__speed_lanczos(float t) {
     return (float)(4 * sin(pi * x) * sin(pi * x / 4) / (pi * pi * x * x));
 }
 
-/* What makes sample i of a side that is stretched from `size` to `count`. */
+/* Computes the sources of sample i if a side is resized from `size` to `count`. */
 static void vmafgpu__speed_source_of(int method, int size, int count, int i, vmafgpu__speed_source *out) {
     static const int counts[] = { 1, 2, 4, 9 }, before[] = { 0, 0, 1, 4 };
     const float ratio = (float)size / (float)count, at = (float)((i + 0.5) * (double)ratio - 0.5);
@@ -6070,7 +6075,7 @@ static void vmafgpu__speed_source_of(int method, int size, int count, int i, vma
         out->at[0] = nearest < size ? nearest : size - 1;
         out->weight[0] = 1;
     } else if (method == VMAFGPU__SPEED_BILINEAR) {
-        /* Beside the edge the distance is taken from the reflected sample. */
+        /* At the border, the distance is measured from the reflected sample. */
         out->at[1] = vmafgpu__reflect((int)ceil((double)at), size);
         out->weight[1] = at - (float)out->at[0];
         out->weight[0] = 1 - out->weight[1];
@@ -6092,8 +6097,8 @@ static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vm
 #ifndef VMAFGPU_NO_GPU
 VMAFGPU__COLD
 
-/* Entries for a new sample of the tables by which kernels resample along a side; of all `count`. There are two for each at least,
- * since those of the bilinear method may be read before it is known to be another one. */
+/* Number of table entries per sample, with which kernels resample a side. Tables have space for at least two entries
+ * per sample, because kernels may read those of the bilinear method before they know which method applies. */
 static int vmafgpu__source_entries(int method) {
     vmafgpu__speed_source source;
     vmafgpu__speed_source_of(method, 1, 1, 0, &source);
@@ -6105,7 +6110,7 @@ static size_t vmafgpu__source_table_size(int method, int count) {
     return (size_t)count * (size_t)(entries < 2 ? 2 : entries);
 }
 
-/* What makes `count` samples of `size`. Returns the size; out NULL: that only. */
+/* Fills the table that resizes `size` samples to `count`, unless out is NULL. Returns its number of entries. */
 static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *out) {
     const size_t entries = vmafgpu__source_table_size(method, count);
     if (out)
@@ -6127,58 +6132,61 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>chains                                       a frame's work shared out among threads
  * ================================================================================================
- * A frame pair is worked off in pieces: a strip of rows of one feature at one scale. A piece keeps a few lines of
- * intermediate results, never planes. The pieces of a feature and scale are a chain, taken from the top down; who is
- * free takes the first piece, in some order of the chains, whose input is there. So nobody waits for a scale to be
- * finished, only for the last pieces of the frame. At scale 0 the chains do not run away from one another, so that
- * rows are still in a cache when the next feature reads them.
+ * A frame pair is processed in pieces: a piece is a strip of rows of one feature at one scale, and stores a few lines
+ * of intermediate results, never planes. The pieces of a feature and scale form a chain, which is processed from top to
+ * bottom. A free thread takes the first piece whose input is complete; it searches the chains in a fixed order. No
+ * thread therefore waits for a whole scale, only for the last pieces of the frame. At scale 0 the chains stay close to
+ * each other, so that rows are still in the cache when the next feature reads them.
  *
- * Rows are counted in units: pairs of rows, but single rows of the wavelet's bands, which come from such pairs.
+ * Rows are counted in units. A unit is a pair of rows or, for wavelet bands, which are made from such pairs, a single
+ * row.
  */
 enum {
-    VMAFGPU__PIECE = 128,       /* rows of a piece at most, and at least, as each reads rows of its neighbours anew... */
-    VMAFGPU__LEAST_PIECE = 32,  /* ...but for half of a thread's share... */
-    VMAFGPU__LEAST_VIF_PIECE = 16,   /* ...and for VIF, which reads neighbours for all rows */
+    VMAFGPU__PIECE = 128,       /* maximum rows of a piece. It has a minimum since each rereads rows of its
+                                   neighbours... */
+    VMAFGPU__LEAST_PIECE = 32,  /* ...unless half of the share of a thread is smaller... */
+    VMAFGPU__LEAST_VIF_PIECE = 16,   /* ...and for VIF, which reads the neighbours of every row in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
 
-/* What a piece reads of another chain, which must be done: units first * times - above .. end * times + below - 1. */
+/* Pieces of another chain that must be complete: units first * times - above .. end * times + below - 1. */
 typedef struct vmafgpu__chain_input { int chain, times, above, below; } vmafgpu__chain_input;
 
 typedef struct vmafgpu__chain_kind {
-    /* Does rows first..end-1 of a scale; `room` is one that the piece has for itself. */
+    /* Processes rows first..end-1 of a scale. `space`: index of the workspace of the piece, or -1. */
     void (*run)(const vmafgpu *v, int thread, int space, int scale, int first, int end);
-    const vmafgpu__cpu_feature *feature;   /* NULL: none, it is always there */
+    const vmafgpu__cpu_feature *feature;   /* NULL: does not depend on a feature */
     int      scale;
-    int      of_bands;                     /* units are rows of the wavelet's bands */
-    int      least;                        /* rows of a piece */
+    int      of_bands;                     /* units are rows of wavelet bands */
+    int      least;                        /* minimum rows of a piece */
     int      has_space;
-    unsigned behind;                       /* chains, as bits, that this one must not run away from... */
-    int      slack;                        /* ...by so many units more than is usual */
-    vmafgpu__chain_input input[2];         /* times 0: none */
+    unsigned behind;                       /* bit mask of chains that this one must not get too far ahead of... */
+    int      slack;                        /* ...and additional units that it may be ahead */
+    vmafgpu__chain_input input[2];         /* times 0: not used */
 } vmafgpu__chain_kind;
 
 typedef struct vmafgpu__chain {
     int  rows;                             /* of the picture or band */
-    int  count;                            /* of pieces */
-    int *first;                            /* unit of each; and the end */
-    int *done;                             /* of each; atomic */
-    int  limit;                            /* how many this frame has: all or none */
-    int  next;                             /* the first that nobody has taken; atomic */
+    int  count;                            /* number of pieces */
+    int *first;                            /* first unit of each piece, and the end */
+    int *done;                             /* per piece; atomic */
+    int  limit;                            /* pieces in this frame: all or none */
+    int  next;                             /* first piece that is not taken; atomic */
 } vmafgpu__chain;
 
 typedef struct vmafgpu__chains {
     const vmafgpu__chain_kind *kinds;
-    const unsigned char *order;            /* in which threads look for pieces */
+    const unsigned char *order;            /* order in which threads search for pieces */
     vmafgpu__chain chain[VMAFGPU__MAX_CHAINS];
     int  count;
-    int  threads;                          /* those beyond have nothing to do */
-    int *spaces, space_count;                /* atomic: whether each is taken */
-    int  is_stopped;                       /* atomic: the rest of the pieces is not done */
+    int  threads;                          /* threads beyond this number are idle */
+    int *spaces, space_count;                /* atomic: whether each workspace is in use */
+    int  is_stopped;                       /* atomic: skip the remaining pieces */
 } vmafgpu__chains;
 
-/* Cuts so many units of rows into pieces for so many threads, none but the last smaller than `least`, and returns how many
- * there are: each is a thread's share of what is left, so that all end together. They are even, as VIF does four rows at once. */
+/* Divides units into pieces and returns their number. All but the last have at least `least` units. Each is the share
+ * of a thread in the remaining units, so that all threads finish together. Sizes are even, because VIF processes four
+ * rows at once. */
 static int vmafgpu__cut(int units, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < units || count == 0; count++) {
@@ -6193,10 +6201,10 @@ static int vmafgpu__cut(int units, int threads, int least, int *first) {
     return count;
 }
 
-/* The pieces of all chains. `wanted` says of each how many threads share it: 0, it is not wanted. */
+/* Allocates the pieces of all chains. wanted: number of threads that share each chain; 0 if it is not used. */
 static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
     const int shares = h / VMAFGPU__LEAST_PIECE;
-    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2;   /* in pairs, even */
+    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2;   /* in units, even */
     for (int k = 0; k < chains->count; k++) {
         const vmafgpu__chain_kind *kind = &chains->kinds[k];
         vmafgpu__chain *chain = &chains->chain[k];
@@ -6212,7 +6220,7 @@ static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, 
     chains->spaces = (int *)vmafgpu__carve(c, (size_t)chains->space_count * sizeof *chains->spaces);
 }
 
-/* Whether the pieces that have what is in first..end-1 are done. */
+/* Whether all pieces that contain units first..end-1 are complete. */
 static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     int low = 0;
     for (int high = chain->limit; low < high;) {
@@ -6228,7 +6236,7 @@ static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     return 1;
 }
 
-/* Whether a chain is so far ahead that others should catch up first. */
+/* Whether a chain is so far ahead that other chains must catch up first. */
 static int vmafgpu__is_ahead(const vmafgpu__chains *chains, int k, int piece) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     const int lead = (2 * chains->threads - 1) * (VMAFGPU__PIECE / 2) + kind->slack;
@@ -6241,7 +6249,7 @@ static int vmafgpu__is_ahead(const vmafgpu__chains *chains, int k, int piece) {
     return 0;
 }
 
-/* Whether what a piece reads is there. */
+/* Whether the input of a piece is complete. */
 static int vmafgpu__is_ready(const vmafgpu__chains *chains, int k, int piece) {
     const vmafgpu__chain_input *input = chains->kinds[k].input;
     const int first = chains->chain[k].first[piece], end = chains->chain[k].first[piece + 1];
@@ -6254,7 +6262,7 @@ static int vmafgpu__is_ready(const vmafgpu__chains *chains, int k, int piece) {
     return 1;
 }
 
-/* The number of a free room, which is taken now; -1: there is none. */
+/* Reserves a free workspace and returns its index; -1 if there is none. */
 static int vmafgpu__take_space(vmafgpu__chains *chains) {
     for (int i = 0; i < chains->space_count; i++)
         if (!vmafgpu__atomic_get(&chains->spaces[i]) && vmafgpu__atomic_change(&chains->spaces[i], 0, 1))
@@ -6262,7 +6270,7 @@ static int vmafgpu__take_space(vmafgpu__chains *chains) {
     return -1;
 }
 
-/* Takes a piece of this chain if there is one to take, and does it. */
+/* Processes the next piece of this chain. Returns 0 if none can be taken. */
 static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     vmafgpu__chain *chain = &chains->chain[k];
@@ -6285,7 +6293,7 @@ static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int threa
     return 1;
 }
 
-/* One thread's part of a frame: pieces, until all are taken. */
+/* Processes pieces on one thread until all pieces of the frame are taken. */
 static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
     for (int looks = 0;;) {
         int is_over = 1, i = 0;
@@ -6303,17 +6311,17 @@ static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thr
 /* ================================================================================================
  * >>cpu state                                    what the backend on the CPU has
  * ================================================================================================ */
-/* What a thread works with. */
+/* Memory of one thread. */
 typedef struct vmafgpu__worker {
     vmafgpu__sums sums;
-    void         *scratch;                 /* of motion or VIF */
-    vmafgpu__adm_sums *adm;                /* of a piece, per distorted frame */
+    void         *scratch;                 /* for motion or VIF */
+    vmafgpu__adm_sums *adm;                /* sums of a piece, per distorted frame */
 } vmafgpu__worker;
 
 enum {
-    VMAFGPU__CHECK,                        /* whether samples fit the bit depth */
-    VMAFGPU__KEEP,                         /* the reference, for the motion of the next frame */
-    VMAFGPU__VIF_CHAIN,                    /* of scale 0, then of the others */
+    VMAFGPU__CHECK,                        /* checks whether samples fit the bit depth */
+    VMAFGPU__KEEP,                         /* stores the reference for motion of the next frame */
+    VMAFGPU__VIF_CHAIN,                    /* scale 0, followed by the other scales */
     VMAFGPU__ADM_CHAIN = VMAFGPU__VIF_CHAIN + VMAFGPU__SCALES,
     VMAFGPU__MOTION_CHAIN = VMAFGPU__ADM_CHAIN + VMAFGPU__SCALES,
     VMAFGPU__CHAINS
@@ -6324,37 +6332,36 @@ enum { VMAFGPU__CONVERSION_BUFFERS = 2 + (int)VMAFGPU__MAX_DISTORTED };
 struct vmafgpu__cpu {
     const vmafgpu__cpu_functions *functions;
     uint16_t       *log_table;
-    int             wide;                  /* 1: views have words, 0: bytes */
-    int             in_place;              /* the caller's frames are views as they are; 0: they are copied to `landing` */
+    int             wide;                  /* views contain words (1) or bytes (0) */
+    int             in_place;              /* frames are read in place (1) or copied to staging_buffer (0) */
     uint8_t        *staging_buffer[2];
-    size_t          row_bytes;             /* of these and of `history` */
-    uint8_t        *history[2];            /* ring of the latest references; the next one goes to `current` */
+    size_t          row_bytes;             /* of staging_buffer and `history` */
+    uint8_t        *history[2];            /* ring of the latest references; `current` is written next */
     int             ring, current;
     vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* pictures of scales 1..3 (0 is unused) */
     void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
     ptrdiff_t       adm_stride[VMAFGPU__SCALES];
     vmafgpu__worker *workers;              /* chains.threads */
-    unsigned char  *states;                /* of extractors that are measured by themselves */
-    void           *scratch;               /* which one of them at a time works with, and CAMBI */
-    uint64_t        scratch_size;          /* what the latter needs */
-    unsigned char  *lent;                  /* planes for vmafgpu_lend(), once somebody has called it */
-    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* of the first member's rows, not rounded, where they are wanted; else NULL */
-    void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
-                                              share a few */
+    unsigned char  *states;                /* of standalone features */
+    void           *scratch;               /* shared by standalone features and CAMBI, one at a time */
+    uint64_t        scratch_size;          /* required by CAMBI */
+    unsigned char  *lent;                  /* buffers of vmafgpu_lend(), allocated by its first call */
+    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* unrounded row sums of the first member; NULL if not needed */
+    void           **adm_scratch;          /* per workspace; large and rarely in use, so many threads share a few */
     vmafgpu__chains chains;
-    vmafgpu__cpu   *candidate_slots;                 /* [config.candidates - 1], with what a distorted frame needs only */
-    vmafgpu__lent_layout conversion_layout;             /* of planes for frames in RGB */
-    unsigned char  *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* of the reference, the one before it, each distorted frame */
+    vmafgpu__cpu   *candidate_slots;                 /* [config.candidates - 1], partly filled */
+    vmafgpu__lent_layout conversion_layout;             /* of planes for RGB frames */
+    unsigned char  *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
 
-    /* The present frame. */
+    /* The current frame. */
     vmafgpu__view   pair[2];
-    vmafgpu__view   before[2];             /* reference of one and of two frames before */
-    vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
-    vmafgpu__cpu   *members[VMAFGPU__MAX_DISTORTED];   /* whose distorted frames are worked off with the one reference, this
-                                                          one's first: of other contexts, or `seats` */
+    vmafgpu__view   before[2];             /* references one and two frames before */
+    vmafgpu__view   check[2];              /* views whose samples are not checked yet */
+    vmafgpu__cpu   *members[VMAFGPU__MAX_DISTORTED];   /* owners of the distorted frames for one reference, this context
+                                                          first; the others are in other contexts or candidate_slots */
     int             member_count;
-    int             is_prepared;           /* the sums of the next pair are there already */
-    int             keeps_reference;                 /* this frame's reference will be kept, whatever comes */
+    int             is_prepared;           /* the sums of the next pair are computed already */
+    int             keeps_reference;                 /* the chains store the reference of this frame */
 };
 
 #endif /* !VMAFGPU_KERNELS */

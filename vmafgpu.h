@@ -1477,7 +1477,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4   /* plain C of the lanes pass, for any processor */
+#define VMAFGPU__SCALAR 4   /* the lanes pass, for any processor */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #  if defined(__x86_64__)
 #    define VMAFGPU__HAS_X86
@@ -1779,8 +1779,8 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 /* Logarithm to base 2. `table` is vmafgpu__log2_table or a copy of it. Negative numbers give NaN, 0 gives -infinity.
  *
  * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact if both factors are cut to
- * 26 bits, and the sums of the remainders are exact too. Special values are selected at the end, without branches, so
- * that several logarithms can overlap in the processor. */
+ * 26 bits, and the sums of the remainders are exact too. Special values are selected at the end, so that several
+ * logarithms can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08;   /* their sum: 1 / ln(2) */
@@ -1954,8 +1954,8 @@ typedef struct vmafgpu__pixels_item {
 /* Size of a transfer table, indexed by the bits of a half up to infinity. Negative halves and NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* YUV surfaces to copy. Luma is in `items` from 0, chroma from MAX_IMPORTS; block z processes item z. A thread copies
- * 16 bytes in each of PIXELS_ROWS rows. */
+/* YUV surfaces to copy: luma in `items` from 0, chroma from MAX_IMPORTS. Block z processes the z-th of them. A thread
+ * copies 16 bytes in each of PIXELS_ROWS rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
     void    *target;                        /* aligned to 16 bytes */
@@ -2200,7 +2200,7 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* change NULL: the sum of the base. */
+/* A sum of the base, plus its change unless `change` is NULL. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
@@ -2519,8 +2519,7 @@ typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
-/* The same for ADM. `lanes` lanes process some rows of an edit, `strips` such groups all; a warp processes those of the
- * base. */
+/* The same for ADM. `lanes` lanes process some rows of an edit, `strips` such groups all. A warp processes the base. */
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
@@ -2592,10 +2591,10 @@ enum {
     VMAFGPU__MAX_FEATURE_CONFIGS = 32,
     VMAFGPU__MAX_EXTRACTORS = 64,
     VMAFGPU__MAX_OPTIONS = 28,
-    VMAFGPU__TURNS = 3,                    /* maximum of config.together and config.candidates */
+    VMAFGPU__TURNS = 3,                    /* see vmafgpu__column.turn */
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
-    VMAFGPU__MAX_DISTORTED = 16,       /* maximum of vmafgpu_push_many() */
+    VMAFGPU__MAX_DISTORTED = 16,       /* maximum of config.together and config.candidates */
     VMAFGPU__MAX_EDIT = 256,           /* config.edit_size */
     VMAFGPU__LEAST_BLOCK = 4,          /* smallest block of a map */
     VMAFGPU__MAX_QUEUE = 8,            /* batches on a GPU */
@@ -2653,7 +2652,7 @@ typedef struct vmafgpu__model_use {
     char name[VMAFGPU__NAME_SIZE];
     int *inputs;                       /* per SVM and feature, the column to read */
     int  input_count;
-    int  column;                       /* column of the score */
+    int  column;
     int  more_columns;                 /* first column of the other outputs of a bootstrap model */
 } vmafgpu__model_use;
 
@@ -2773,7 +2772,7 @@ typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__t
 typedef struct vmafgpu__lending {
     const unsigned char *memory;                    /* contains all of them; NULL if none was ever lent */
     size_t               size;
-    int                  count;                     /* lent pairs */
+    int                  count;                     /* pairs lent */
 } vmafgpu__lending;
 
 struct vmafgpu {
@@ -2794,8 +2793,7 @@ struct vmafgpu {
 
     vmafgpu__extractor extractors[VMAFGPU__MAX_EXTRACTORS];
     int                extractor_count;
-    const vmafgpu__feature *features[VMAFGPU__MAX_FEATURES];   /* of the extractors, without duplicates, in table
-                                                                  order */
+    const vmafgpu__feature *features[VMAFGPU__MAX_FEATURES];   /* features of the extractors, in table order */
     int                feature_count;
     vmafgpu__model_use models[VMAFGPU__MAX_MODELS];
     int                model_count;
@@ -2839,10 +2837,10 @@ struct vmafgpu {
     vmafgpu_result     first_failed_result;
     char               first_failure[VMAFGPU__ERROR_SIZE];
     int64_t            emitted;                     /* seeds and pairs whose columns are all known */
-    int64_t            delivered;                   /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
-    double            *chunks[VMAFGPU__MAX_CHUNKS]; /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
-    double            *pair_rows;                   /* for vmafgpu_score_pair() and push_many() */
-    vmafgpu__sums     *pair_sums;                   /* for vmafgpu_score_pair() and push_many() */
+    int64_t            delivered;                   /* rows that next() has returned */
+    double            *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
+    double            *pair_rows;                   /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
+    vmafgpu__sums     *pair_sums;                   /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
     vmafgpu__value    *values;                      /* [config.candidates][value_count] */
     vmafgpu__value    *measured;                    /* the part of `values` for the next pair to collect */
     const vmafgpu__value *found;                    /* the part of `values` for the pair that is being finished */
@@ -3611,8 +3609,7 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
     return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "a string does not end");
 }
 
-/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8; 0 at the closing quote, which it does not
- * skip. */
+/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8. Returns 0 and stays at the closing quote. */
 static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char out[4]) {
     unsigned long character = 0;
     int size, i;
@@ -4408,7 +4405,6 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
     X(VMAFGPU__KEY_CHROMA, "chroma_correction_parameter") X(VMAFGPU__KEY_OPTIONS, "feature_opts_dicts")
 enum { VMAFGPU__DICT_KEYS(VMAFGPU__KEY_ID) VMAFGPU__DICT_KEY_COUNT };
 
-/* Reads one model_dict. */
 static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
     static const char *const keys[] = {VMAFGPU__DICT_KEYS(VMAFGPU__KEY_NAME)};
     static const char *const types[] = {"BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR", "LIBSVMNUSVR"};
@@ -4981,9 +4977,8 @@ typedef struct vmafgpu__temporal {
     void   (*emit)(const vmafgpu__extractor *e, vmafgpu__temporal_state *temporal_state, double *row);
 } vmafgpu__temporal;
 
-/* Chapters with code for each instruction set, as X(name, NAME). vmafgpu__<name>_functions is the type of the function
- * table, VMAFGPU__<NAME>_LEVEL the address of the table of an instruction set, or NULL if the chapter is compiled
- * out. */
+/* Chapters with code for each instruction set, as X(name, NAME): vmafgpu__<name>_functions is the type of the function
+ * table, VMAFGPU__<NAME>_LEVEL the address of such a table, or NULL if the chapter is compiled out. */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
     X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) X(floats, FLOATS) X(psnr, PSNR) \
     X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(psnr_hvs, PSNR_HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) X(float_ansnr, FLOAT_ANSNR) \
@@ -5034,15 +5029,14 @@ typedef struct vmafgpu__aggregates {
     double         (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
 } vmafgpu__aggregates;
 
-/* A standalone feature. Its extractors are computed one after the other, each by all threads together. For a GPU, see
- * vmafgpu__gpu_measured. */
+/* A standalone feature: it produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
+ * extractors are computed one after the other, each by all threads together. For a GPU, see vmafgpu__gpu_measured. */
 typedef struct vmafgpu__measure {
     int              values;              /* maximum number of values that it produces */
     int              every_pair;          /* also computed for pairs that config.subsample skips */
     int              every_frame;         /* also computed for references without a distorted frame */
     uint64_t       (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL if none */
-    uint64_t       (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* shared by all extractors; may be
-                                                                                   NULL */
+    uint64_t       (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes, shared; may be NULL */
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* initialises the state; may be NULL */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair, void *scratch,
                               vmafgpu__value *out);
@@ -5091,7 +5085,6 @@ struct vmafgpu__feature {
 /* A feature that was compiled out. Models and configs that use it get an error message. */
 #define VMAFGPU__LEFT_OUT(name, by, columns) { name, by, columns, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
-/* The option list of a feature without options. */
 static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
 
 /* plan() of features that support some bit depths only. At other depths libvmaf fails, or reads bytes as samples. */
@@ -5465,13 +5458,12 @@ typedef struct vmafgpu__gpu_feature {
     /* Block size of a kernel that is launched with as many blocks as the device runs at once, or with more shared
      * memory than usual; 0 threads for other kernels. NULL if there are only others. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
-    uint64_t (*scratch)(const vmafgpu__launch_context *context);                        /* bytes per pair; may be
-                                                                                           NULL */
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                        /* bytes per pair; or NULL */
     size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out);       /* bytes; out may be NULL */
     void (*enqueue)(const vmafgpu__work *work);
     /* Returns the number of the kernel that produces the first differing sums; -1 if all are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
-    const vmafgpu__gpu_measured *measure;          /* NULL unless standalone. If set, other functions are NULL */
+    const vmafgpu__gpu_measured *measure;          /* if set, scratch, enqueue and differs are NULL */
 } vmafgpu__gpu_feature;
 
 static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
@@ -5548,8 +5540,7 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* numbered after the
-                                                                                              others */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* follow the others */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -5863,7 +5854,7 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* Starts the threads of a context: as many as are useful minus the calling one, which works too. Starts none if they
+/* Starts the threads of a context, one less than are useful, because the calling thread works too. Starts none if they
  * exist already or config.parallel_for is set. If the system provides fewer threads, these do all the work. */
 static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     char warning[128];
@@ -6134,18 +6125,16 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * A frame pair is processed in pieces: a piece is a strip of rows of one feature at one scale, and stores a few lines
  * of intermediate results, never planes. The pieces of a feature and scale form a chain, which is processed from top to
- * bottom. A free thread takes the first piece whose input is complete; it searches the chains in a fixed order. No
- * thread therefore waits for a whole scale, only for the last pieces of the frame. At scale 0 the chains stay close to
- * each other, so that rows are still in the cache when the next feature reads them.
+ * bottom. A free thread takes the first piece whose input is complete, in a fixed order of the chains. No thread waits
+ * for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far ahead of the others, so that
+ * rows are still in the cache when the next feature reads them.
  *
- * Rows are counted in units. A unit is a pair of rows or, for wavelet bands, which are made from such pairs, a single
- * row.
+ * Rows are counted in units: pairs of rows, or single rows of the wavelet bands, which are made from such pairs.
  */
 enum {
-    VMAFGPU__PIECE = 128,       /* maximum rows of a piece. It has a minimum since each rereads rows of its
-                                   neighbours... */
-    VMAFGPU__LEAST_PIECE = 32,  /* ...unless half of the share of a thread is smaller... */
-    VMAFGPU__LEAST_VIF_PIECE = 16,   /* ...and for VIF, which reads the neighbours of every row in any case */
+    VMAFGPU__PIECE = 128,       /* maximum rows of a piece */
+    VMAFGPU__LEAST_PIECE = 32,  /* minimum, because each piece rereads neighbouring rows; or half of a thread's share */
+    VMAFGPU__LEAST_VIF_PIECE = 16,   /* minimum for VIF, which reads the neighbours of every row in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
 
@@ -6184,9 +6173,9 @@ typedef struct vmafgpu__chains {
     int  is_stopped;                       /* atomic: skip the remaining pieces */
 } vmafgpu__chains;
 
-/* Divides units into pieces and returns their number. All but the last have at least `least` units. Each is the share
- * of a thread in the remaining units, so that all threads finish together. Sizes are even, because VIF processes four
- * rows at once. */
+/* Divides units into pieces and returns their number. All except the last have at least `least` units. Each is a
+ * thread's part of the remaining units, so that all threads finish together. Sizes are even, as VIF processes four rows
+ * at once. */
 static int vmafgpu__cut(int units, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < units || count == 0; count++) {
@@ -6367,7 +6356,7 @@ struct vmafgpu__cpu {
 #endif /* !VMAFGPU_KERNELS */
 #endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
 
-/* The chapters. What follows until >>cpu is read once in each pass. */
+/* The feature chapters. The sections up to >>cpu are included once per pass. */
 #ifdef VMAFGPU__PASS
 
 /* ================================================================================================

@@ -1,11 +1,11 @@
-/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one text for NVIDIA (this file alone) and AMD
+/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one source for NVIDIA (this file alone) and AMD
  * (vmafgpu_kernels.hip includes it)
  *
  * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the result at run time.
  *
- * A kernel's product is integers (struct vmafgpu__sums), equal to the CPU's in every bit. Reductions are integer, so
- * their order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the
- * device's: 32 or 64.
+ * The kernels produce integers (struct vmafgpu__sums) that are bit-identical to those of the CPU. Reductions add
+ * integers, so their order does not matter, and 64-bit values are exchanged between lanes as a whole. LANES is the
+ * number of lanes of a warp (AMD: wave) of the device, 32 or 64.
  *
  * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
@@ -14,93 +14,108 @@
 /* ================================================================================================
  * >>primitives                                   what every target brings, and nothing else may differ
  * ================================================================================================
- * Three targets do: NVIDIA's below, AMD's in vmafgpu_kernels.hip, the simulated GPU's in test/simulated/primitives.h. This
- * is what kernels may count on. "Of all lanes": every lane of the warp comes to it, with the operands said to be the same;
- * else anything may happen. Numbers are modulo 2^32 or 2^64 unless they are floating.
+ * Each of three targets implements these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
+ * test/simulated/primitives.h. Kernels may rely on this contract only. "All lanes" marks a function that every lane of
+ * the warp must call together, with equal values for the operands that are marked as equal; otherwise the behaviour is
+ * undefined. Integer arithmetic is modulo 2^32 or 2^64.
  *
- * GPU_FN, GPU_FAR           a function, inline; one for rare work, kept out of the loops that call it where that is cheap
- * GPU_TABLE                 constant data
+ * GPU_FN, GPU_FAR           declare a function: inline, or, for rare cases, kept out of the calling loop where a call
+ *                           is cheap
+ * GPU_TABLE                 declares constant data
  * GPU_KERNEL(name, Launch, threads, blocks)
- *                           a kernel of one argument, `launch`; threads of a block, and blocks that a multiprocessor shall
- *                           hold, which targets may ignore. Blocks have one dimension and are whole warps
- * GPU_KERNEL_UP_TO(...)     the same of so many threads, or fewer
- * LANES                     of a warp: 32 or 64
- * GPU_SURFACES              defined where the functions marked (surfaces) are there
- * GPU_MATRIX                defined where the functions marked (matrix) are there; LANES is 32 then
- * GPU_MATRIX_16             defined where those marked (matrix 16) are there
+ *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
+ *                           block, `blocks` the number of blocks that must fit on a multiprocessor; targets may ignore
+ *                           `blocks`. Blocks have one dimension and consist of whole warps
+ * GPU_KERNEL_UP_TO(...)     the same for blocks of at most `threads` threads
+ * LANES                     lanes of a warp: 32 or 64
+ * GPU_SURFACES              defined if the functions marked (surfaces) exist
+ * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
+ * GPU_MATRIX_16             defined if the functions marked (matrix 16) exist
  *
- * Where a thread is
- * thread_index, block_threads     in the block, and how many it has
- * block_x, block_y, block_z, grid_x   the block in the grid, and how many blocks there are along x
+ * Position of a thread
+ * thread_index, block_threads     index in the block, and number of threads of the block
+ * block_x, block_y, block_z, grid_x   position of the block in the grid, and number of blocks along x
  *
- * Meeting
- * block_barrier()           of all threads of the block: what they wrote to shared memory before, and to global memory for
- *                           peek(), is seen after it
- * warp_barrier()            of all lanes: the same for the warp and shared memory
- * shared_memory()           the launch's, at a multiple of 16; undefined at first
+ * Synchronisation
+ * block_barrier()           all threads of the block must call it. Earlier writes to shared memory become visible to
+ *                           the block, and earlier writes to global memory become visible to peek()
+ * warp_barrier()            all lanes. Earlier writes to shared memory become visible to the warp
+ * shared_memory()           returns the shared memory of the launch, aligned to 16 bytes, with undefined contents
  *
- * Exchange: of all lanes
- * shuffle_word(v, lane)     v of that lane, below LANES; it may be another one for each
- * shuffle_xor_word(v, mask) v of the own lane's number ^ mask; mask below LANES, the same for all
+ * Exchange: all lanes
+ * shuffle_word(v, lane)     returns v of `lane`, which must be below LANES and may differ between lanes
+ * shuffle_xor_word(v, mask) returns v of lane (own lane ^ mask); mask must be below LANES and equal in all lanes
  * shuffle_up_word(v, by), shuffle_down_word(v, by)
- *                           v of the lane `by` below or above, at the ends the own v; by below LANES, the same for all
- * any_lane(v), all_lanes(v) whether one says so, or all do
- * first_lanes(v)            bit i: lane i says so, of the first 32
- * again(launch), again(v)   the kernel's argument, to be read again, and v, a uint32_t, to be compared again: registers need
- *                           not keep what is made of them
- * uniform(v)                v, a uint32_t that is the same in all lanes: registers may be saved by it
+ *                           return v of the lane `by` below or above, or the lane's own v if there is no such lane;
+ *                           `by` must be below LANES and equal in all lanes
+ * any_lane(v), all_lanes(v) return whether v is true in any lane, or in all lanes
+ * first_lanes(v)            returns a mask of the first 32 lanes: bit i is v of lane i
+ * again(launch), again(v)   return their argument, but make the compiler read the kernel's argument again, or recompute
+ *                           what depends on v (a uint32_t), so that registers need not hold derived values
+ * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
  *
- * Memory. Addresses are multiples of what is read or written.
- * load(p)                   of a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global memory that
- *                           nobody writes during the launch: planes, tables, what earlier launches left. The only way to
- *                           read it but peek, take and copies
+ * Memory: addresses must be multiples of the size of the access
+ * load(p)                   reads a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global
+ *                           memory that nothing writes during the launch: planes, tables, results of earlier launches.
+ *                           Kernels read global memory with load(), peek(), take() and copies only
  * surface_byte(s, x, y), surface_word(s, x, y), surface_words(s, x, y) (surfaces)
- *                           1, 4 or 16 bytes of row y of a surface from byte x on, a multiple of as many, inside of it
- * store(p, v)               the only way to write global memory but take and atomics; seen by later launches
- * peek(p)                   also sees what the thread itself has stored in this launch, or another one of the block before a
- *                           barrier
- * take(p)                   reads an int64_t that an earlier launch left, and sets it to zero; of one thread of the launch
- * atomic_add(p, v), atomic_or(p, v)   to an int64_t or uint32_t (or: uint32_t) of global memory, by any threads; seen by
- *                           later launches
- * atomic_claim(p)           one more in a word of global memory, by any threads: what was there before, another one for each
- * shared_add(p, v)          to a word of shared memory, by any threads of the block; seen after a barrier
+ *                           read 1, 4 or 16 bytes of row y of a surface at byte x, a multiple of that size; all bytes
+ *                           must be inside the surface
+ * store(p, v)               writes global memory; later launches read the value. Kernels write global memory with
+ *                           store(), take() and atomics only
+ * peek(p)                   reads a uint32_t; unlike load(), it also sees what the thread itself stored in this launch,
+ *                           or what another thread of the block stored before a barrier
+ * take(p)                   reads an int64_t from an earlier launch and sets it to 0; only one thread of the launch may
+ *                           do so
+ * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or: uint32_t) of global memory, from any
+ *                           thread; later launches read the value
+ * atomic_claim(p)           increments a word of global memory, from any thread, and returns the old value, which is
+ *                           different for each caller
+ * shared_add(p, v)          adds to a word of shared memory, from any thread of the block; visible after a barrier
  * copy_4, copy_8, copy_16 (matrix) (shared, global)
- *                           so many bytes, which nobody writes during the launch, to shared memory: undefined there until
- *                           the thread has waited, and for others until a barrier after that
- * copy_commit()             ends a group of the thread's copies
- * copy_wait<n>()            until at most the n latest groups are under way
+ *                           copy that many bytes, which nothing writes during the launch, to shared memory. The target
+ *                           is undefined until the thread has waited for the copy; other threads also need a barrier
+ *                           after that
+ * copy_commit()             ends a group of copies of the thread
+ * copy_wait<n>()            waits until at most the latest n groups are incomplete
  * load_shared(v, p) (matrix, matrix 16), store_shared(p, v) (matrix)
- *                           of 2 or 4 words, and of one: done where they are written, not kept in registers
+ *                           read 2 or 4 words, or write one. The access happens at this place; the compiler does not
+ *                           keep the values in registers instead
  *
  * Arithmetic
- * leading_zeros(v)          32 for 0
- * permute_bytes(a, b, s)    byte i is byte (s >> 4 * i) & 7 of b:a, whose bytes 0..3 are a's; undefined where a digit of s,
- *                           of the lower four, is above 7. A constant s costs nothing
+ * leading_zeros(v)          returns 32 for 0
+ * permute_bytes(a, b, s)    byte i of the result is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3. Undefined if
+ *                           one of the four low digits of s is above 7. Free of extra cost if s is constant
  * dot_low(a, b, c), dot_high(a, b, c)
- *                           c plus the signed 16-bit halves of a times the low, the high two unsigned bytes of b
- * small(v)                  v, an int32_t or uint32_t of at most 24 bits: for products, which take a quarter of the time where
- *                           there are instructions for such factors
- * float_bits, double_bits, bits_of   the number of these bits, and back
- * fused(a, b, c)            a * b + c rounded once; everything not written so is rounded twice, contraction is off
- * reciprocal(v)             a float within 1 ulp, v normal, a denormal result 0; a double within 2^-20, v normal as a float
- * reciprocal_root(v)        1 / sqrt(v) within 4 ulp, v normal and above 0
- * quotient(a, b), square_root(v)     rounded to nearest, denormals and all
- * whole(v)                  the double
- * truncate(v)               a double toward zero, 0 <= v < 2^32; beyond that anything
- * float_down(v)             a word as a float, toward zero
- * magnitude(v), smaller(a, b)        -0 is less than 0; of a number and a NaN the number
- * opaque(v)                 v; the compiler does not know it
- * add_where(sum, v, where)  sum += v where it is said to
- * add_distance(sum, a, b) (matrix)   sum += |a - b|, numbers without sign
- * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both with c as well
- *                           of all lanes: d += a * b, or d = c + a * b, with 16 x 32 unsigned (signed) bytes of a and 32 x 8
- *                           unsigned ones of b, spread over the lanes as in PTX's m16n8k32
+ *                           return c plus the two signed 16-bit halves of a times the two low (high) unsigned bytes of
+ *                           b
+ * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, as a factor: products of such factors
+ *                           take a quarter of the time if the device has instructions for them
+ * float_bits, double_bits, bits_of   convert bits to a floating-point number, and back
+ * fused(a, b, c)            returns a * b + c rounded once. All other products and sums are rounded separately:
+ *                           contraction is off
+ * reciprocal(v)             float: error within 1 ulp, v normal, a denormal result becomes 0. double: relative error
+ *                           within 2^-20, v in the range of normal floats
+ * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp, for normal v above 0
+ * quotient(a, b), square_root(v)     are rounded to nearest and handle denormals
+ * whole(v)                  converts to double
+ * truncate(v)               rounds a double toward zero, 0 <= v < 2^32; undefined outside of that range
+ * float_down(v)             converts a word to float, rounding toward zero
+ * magnitude(v), smaller(a, b)        -0 is smaller than 0; if one operand is NaN, smaller() returns the other one
+ * opaque(v)                 returns v and hides its value from the optimiser
+ * add_where(sum, v, where)  adds v to sum if `where` is true
+ * add_distance(sum, a, b) (matrix)   adds |a - b| to sum; a and b are unsigned
+ * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both also with c
+ *                           all lanes: d += a * b, or d = c + a * b. a has 16 x 32 unsigned (signed) bytes, b 32 x 8
+ *                           unsigned bytes, distributed over the lanes as in m16n8k32 of PTX
  * multiply_add_16(x, y, sums) (matrix 16)
- *                           of all lanes: sums + x * y, with 16 x 32 bytes of x and 32 x 16 of y, signed ones where
- *                           MATRIX_IS_SIGNED. Lane 16 * g + i has 128 / LANES words of row i of x and of column i of y, of
- *                           the same k, whichever these are; and of column i of a MatrixSums the 256 / LANES rows from
- *                           256 / LANES * g on. matrix_sums(v): all are v
- * in_order() (matrix 16)    the compiler does not mix what comes before with what comes after, which would take registers
+ *                           all lanes: returns sums + x * y. x has 16 x 32 bytes, y 32 x 16 bytes, signed if
+ *                           MATRIX_IS_SIGNED. Lane 16 * g + i holds 128 / LANES words of row i of x and of column i of
+ *                           y. The kernel can choose their k, but must use the same k for both. In a MatrixSums, the
+ *                           lane holds 256 / LANES rows of column i, from row 256 / LANES * g on. matrix_sums(v) sets
+ *                           all elements to v
+ * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, which would
+ *                           take registers
  */
 
 /* ================================================================================================
@@ -325,11 +340,11 @@ template <class T> GPU_FN const T &again(const T &launch) {
     return launch;
 }
 GPU_FN uint32_t again(uint32_t v) { return v; }
-/* In a register pair: as a literal it costs an addition of its zero half at each use. */
+/* Keeps v in a register pair: as a literal it costs an addition of its zero half at each use. */
 GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
-/* A factor stays one, and its product one operation. */
+/* Keeps a factor from being split, so that its product stays one operation. */
 GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
-/* One operation. */
+/* A single predicated operation. */
 GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p add.u32 %0, %0, %1; }" : "+r"(sum) : "r"(v), "r"((uint32_t)where));
 }
@@ -361,7 +376,7 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* With c and d the same registers, c would be copied before each product that starts from it. */
+/* If c and d were the same registers, the compiler would copy c before each product that starts from it. */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
@@ -381,7 +396,7 @@ GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_
         : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
-/* The compiler would rather keep operands of the matrix products in registers. */
+/* By default, the compiler tends to keep operands of the matrix products in registers. */
 GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -423,7 +438,7 @@ GPU_FN double fetch(const double *p) { return double_bits(load((const uint64_t *
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
-/* No block has a warp with lanes missing: whoever exchanges values counts on all of them. */
+/* Every block consists of whole warps, because functions that exchange values need all lanes. */
 static_assert(VMAFGPU__IMPORT_THREADS % LANES == 0 && VMAFGPU__MOTION_THREADS % LANES == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % LANES == 0 && VMAFGPU__ADM_THREADS % LANES == 0 &&
                   VMAFGPU__ADM_ROW_THREADS % LANES == 0 && VMAFGPU__CAMBI_PREPARE_THREADS % LANES == 0 &&
@@ -438,8 +453,8 @@ GPU_FN int32_t shuffle(int32_t v, uint32_t lane) { return (int32_t)shuffle_word(
 GPU_FN int32_t shuffle_up(int32_t v, uint32_t by) { return (int32_t)shuffle_up_word((uint32_t)v, by); }
 GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) { return (int32_t)shuffle_down_word((uint32_t)v, by); }
 
-/* The sum over so many neighbouring lanes, a power of two, in each of them. Both halves of a value travel before anything is
- * added: carries are kept. */
+/* Returns, in each lane, the sum over `count` neighbouring lanes, a power of two. Both halves of a value are exchanged
+ * before the addition, so carries are kept. */
 GPU_FN int64_t lanes_sum(int64_t v, uint32_t count) {
     for (uint32_t mask = count / 2; mask; mask /= 2) {
         const uint32_t low = shuffle_xor_word((uint32_t)v, mask),
@@ -463,17 +478,16 @@ GPU_FN uint32_t warp_or(uint32_t v) {
 /* ================================================================================================
  * >>import                                       planes as they come to planes as the kernels read them
  * ================================================================================================
- * Canonical planes hold a byte per sample at 8 bits, else 16-bit words with the sample in the low bits; rows start at
- * multiples of 16 bytes. A thread takes 16 bytes of a target row.
+ * Packed planes hold one byte per sample at 8 bits, otherwise 16-bit words with the sample in the low bits. Rows start
+ * at multiples of 16 bytes. A thread writes 16 bytes of a target row at a time.
  */
 
-/* A sample where neither the plane nor its pitch need be aligned. */
+/* Loads a sample; neither the plane nor its pitch needs to be aligned. */
 GPU_FN uint32_t load_sample(const uint8_t *row, uint32_t x, int bytes) {
     return bytes == 1 ? load(row + x) : load(row + 2 * x) | (uint32_t)load(row + 2 * x + 1) << 8;
 }
 
-/* `words` consecutive samples of two bytes in place: the words are moved down, and what must not be there is
- * collected. */
+/* Shifts two 16-bit samples down to the low bits, and collects in *illegal the bits that must be 0 but are not. */
 GPU_FN uint32_t import_word(uint32_t pair_of_samples, int shift, uint32_t legal, uint32_t *illegal) {
     const uint32_t both = 0x10001u;
     *illegal |= pair_of_samples & (0xffffu ^ (legal << shift)) * both;
@@ -529,14 +543,14 @@ GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) {
 /* ================================================================================================
  * >>pixels                                       frames in RGB to planes
  * ================================================================================================
- * A source is linear memory, at any address, or a surface.
+ * A source is linear memory at any address, or a surface.
  */
 typedef vmafgpu__pixels_launch PixelsLaunch;
 typedef vmafgpu__pixels_item PixelsItem;
 
 struct LinearPixels {
     const uint8_t *row;
-    bool is_aligned;   /* to words */
+    bool is_aligned;   /* to 4 bytes */
 };
 
 GPU_FN void open_row(LinearPixels &p, const PixelsItem &item, uint32_t y) {
@@ -548,7 +562,7 @@ GPU_FN uint32_t load_word(const LinearPixels &p, uint32_t x) {
 }
 GPU_FN bool has_words(const LinearPixels &p, uint32_t x) { return ((uint64_t)p.row + x) % 16 == 0; }
 GPU_FN Words4 load_words(const LinearPixels &p, uint32_t x) { return load((const Words4 *)(p.row + x)); }
-/* The three bytes of a pixel, which need not be in a word. */
+/* Loads the three bytes of a pixel, which may cross a word boundary. */
 GPU_FN uint32_t load_three(const LinearPixels &p, uint32_t x) {
     return load(p.row + x) | (uint32_t)load(p.row + x + 1) << 8 | (uint32_t)load(p.row + x + 2) << 16;
 }
@@ -566,10 +580,10 @@ GPU_FN void open_row(SurfacePixels &p, const PixelsItem &item, uint32_t y) {
 GPU_FN uint32_t load_word(const SurfacePixels &p, uint32_t x) { return surface_word(p.surface, x, p.y); }
 GPU_FN bool has_words(const SurfacePixels &, uint32_t) { return true; }
 GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) { return surface_words(p.surface, x, p.y); }
-GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) { return 0; }   /* there are no such surfaces */
+GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) { return 0; }   /* no surface has such pixels */
 #endif
 
-/* The components of a pixel: fields of a word, or halves in two. */
+/* The components of a pixel: bit fields of one word, or half-precision numbers in two words. */
 struct Codes { uint32_t code[3]; };
 
 GPU_FN Codes codes_of(const PixelsLaunch &launch, uint32_t word) {
@@ -597,7 +611,7 @@ GPU_FN uint32_t luma_of_word(const PixelsLaunch &launch, uint32_t word) {
     return vmafgpu__luma_sample(&launch.parts, codes.code[0], codes.code[1], codes.code[2]);
 }
 
-/* Four samples. The target's rows are whole words, and so is what lies behind them. */
+/* Stores four samples. Target rows are padded to whole words, so samples beyond the width may be written. */
 GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y, const uint32_t (&sample)[4]) {
     uint8_t *target = (uint8_t *)item.luma + (uint64_t)y * (uint32_t)launch.luma_pitch + x * (uint32_t)launch.luma_bytes;
     if (launch.luma_bytes == 1) {
@@ -608,7 +622,7 @@ GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint3
     }
 }
 
-/* Four pixels of any kind. */
+/* Converts four pixels of any format. */
 template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     const uint32_t width = (uint32_t)launch.width;
     uint32_t sample[4];
@@ -627,7 +641,7 @@ template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const
     store_luma(launch, item, x, y, sample);
 }
 
-/* Four pixels of a word each in some rows, which are all on their way before the first one is worked on. */
+/* Converts four pixels of one word each in several rows. All loads are issued before the first pixel is converted. */
 template <class SOURCE> GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     Words4 words[VMAFGPU__PIXELS_ROWS];
 #pragma unroll
@@ -701,7 +715,8 @@ GPU_KERNEL(vmafgpu_pixels_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pi
 GPU_KERNEL(vmafgpu_pixels_surface, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_luma<SurfacePixels>(launch); }
 GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_chroma<SurfacePixels>(launch); }
 
-/* Planes of YUV, 16 bytes of a row at once; the target's rows have room for the last of them. */
+/* Loads the bytes of a row from x up to `end`, at most 16, and fills up with zeros. YUV planes are copied in units of
+ * 16 bytes; target rows have space for a complete last unit. */
 GPU_FN Words4 surface_tail(uint64_t surface, uint32_t x, uint32_t y, uint32_t end) {
     uint32_t words[4] = { 0, 0, 0, 0 };
 #pragma unroll
@@ -736,25 +751,27 @@ GPU_FN void copy_surfaces(const vmafgpu__surfaces_launch &launch) {
 GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 1) { copy_surfaces(launch); }
 #endif
 
-/* Tells the host that this file and its header agree on the launch structs. */
+/* The host looks for a kernel of this name, which shows that the kernel file has the same launch structs as the
+ * header. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) { (void)launch; }
 
 /* ================================================================================================
  * >>motion                                       the sum of absolute values of the blurred difference of two frames
  * ================================================================================================
- * Block z works on one frame and one of those before it: vertical pass of a tile into shared memory, horizontal pass
- * out of it.
+ * Block z processes one frame and one of the frames before it. The vertical pass of a tile writes to shared memory, the
+ * horizontal pass reads from there.
  */
 
-/* What a block works on. */
+/* The pair that a block processes, and which of the earlier frames. */
 GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) { return launch.both ? block_z() / 2 : block_z(); }
 GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() % 2 : (uint32_t)launch.only;
 }
 
-/* A row or column that the border rule gives for k; any other inside the frame where no result depends on it. */
+/* Returns the row or column that the border rule gives for k. If no result depends on k, it may be any index inside the
+ * frame. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
-    const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away, i = away < back ? away : back;   /* vmafgpu__reflect without a choice */
+    const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away, i = away < back ? away : back;   /* vmafgpu__reflect() by minimum */
     return i < 0 ? 0 : i;
 }
 
@@ -767,7 +784,7 @@ GPU_FN int32_t motion_tap_sum(int32_t a, int32_t b, int32_t c, int32_t d, int32_
            vmafgpu__motion_taps[2] * small(c);
 }
 
-/* A tap sum that is rounded and shifted; its whole would not fit 32 bits. */
+/* Returns a rounded and shifted tap sum. It is computed in two parts, because the whole sum would not fit 32 bits. */
 GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     const int32_t high =
         motion_tap_sum(v[0] >> 8, v[stride] >> 8, v[2 * stride] >> 8, v[3 * stride] >> 8, v[4 * stride] >> 8);
@@ -776,8 +793,8 @@ GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     return vmafgpu__motion_round(high, low, shift);
 }
 
-/* The sum over the block of at most 28 absolute values per thread, each at most 65535: 32 bits do. `words`: shared
- * memory, one word for each warp. */
+/* Adds the sums of all threads of the block to the motion of the pair. `sum` has at most 28 absolute values, each at
+ * most 65535, so 32 bits are enough. `words` is shared memory with one word per warp. */
 GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, uint32_t before, uint32_t sum,
                           uint32_t *words) {
     sum = warp_sum_word(sum);
@@ -794,7 +811,7 @@ GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, u
 
 /* ---- plain form ---- */
 
-/* Differences of four columns, x a multiple of four, and eight rows. */
+/* Loads the differences of four columns and eight rows; x is a multiple of four. */
 template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair,
                                                    uint32_t before, int32_t x, int32_t y, int32_t (&difference)[8][4]) {
     const uint8_t *earlier = (const uint8_t *)pair.before[before], *now = (const uint8_t *)pair.reference;
@@ -802,7 +819,7 @@ template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch 
     const int32_t width = launch.batch.width, height = launch.batch.height;
     if (x < 0 || x + 4 > width || y < 0 || y + 8 > height) {
 #pragma unroll 1
-        for (int k = 0; k < 8; k++) {   /* rows move up, since registers cannot be indexed: slow, but short */
+        for (int k = 0; k < 8; k++) {   /* shift the rows up, since registers cannot be indexed: slow, but short */
             const int64_t row = mirror(y + k, height);
 #pragma unroll
             for (int i = 0; i < 28; i++)
@@ -835,7 +852,7 @@ template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch 
     }
 }
 
-/* Vertical pass of four columns by four rows. */
+/* Runs the vertical pass for four columns and four rows. */
 template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch,
                                                        const vmafgpu__gpu_pair &pair, uint32_t before, int32_t x,
                                                        int32_t y, int32_t *out) {
@@ -847,7 +864,7 @@ template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_lau
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int32_t *d = &difference[k][i];
-            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth)   /* at 8 bits the sum fits */
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth)   /* 8-bit sums fit 32 bits */
                                          : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
         }
         *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
@@ -899,7 +916,7 @@ template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &laun
 GPU_KERNEL(vmafgpu_motion_plain_8, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<1>(launch); }
 GPU_KERNEL(vmafgpu_motion_plain_16, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<2>(launch); }
 
-/* Bytes of four words, transposed: out[i] has byte i of each. */
+/* Transposes the bytes of four words: out[i] receives byte i of each word. */
 template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *out) {
     const uint32_t ab = permute_bytes(a, b, 0x5140), cd = permute_bytes(c, d, 0x5140);
     out[0] = permute_bytes(ab, cd, 0x5410);
@@ -917,10 +934,10 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * As in VIF's matrix form, see there. Vertical: k < 16 are rows of the earlier frame, k >= 16 of the present one with
- * negative taps, so that the product is the blurred difference; rows 0..7 of operand a have the high digits of the
- * taps, 8..15 the low ones, with signs. With 65536 added the results have three digits without sign for the horizontal
- * pass. A warp has 8 rows of results.
+ * Works like the matrix form of VIF, which see. In the vertical pass, k < 16 are rows of the earlier frame and k >= 16
+ * are rows of the present frame with negative taps, so the product is the blurred difference. Rows 0..7 of operand a
+ * have the high digits of the taps, rows 8..15 the low digits, with signs. Adding 65536 makes the results unsigned,
+ * with three digits, for the horizontal pass. A warp computes 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -939,7 +956,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         int32_t x, y;
     };
 
-    /* Copies a tile and what is around it: columns from x - 8 on, rows from y - 2 on. */
+    /* Copies a tile and its surroundings: columns from x - 8 on, rows from y - 2 on. */
     GPU_FN void fill(const vmafgpu__motion_launch &launch, const Tile &tile, uint8_t *to) {
         const int32_t width = launch.batch.width, height = launch.batch.height;
         const bool columns_inside = tile.x >= 8 && tile.x - 8 + COLUMNS <= width;
@@ -983,7 +1000,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         copy_wait<0>();
     }
 
-    /* Digits of rows g, columns 4 * t .. 4 * t + 3 of a block of 16 columns, to one half of each operand b. */
+    /* Computes the digits of row g, columns 4 * t .. 4 * t + 3 of a block of 16 columns, as one half of each operand
+     * b. */
     GPU_FN void vertical(const uint8_t *input, const uint32_t (&taps)[4], int bit_depth, int half,
                          uint32_t (&b)[DIGITS][2]) {
         uint32_t bytes[2][2 * BYTES], blurred[2][2], digit[4];
@@ -1009,10 +1027,10 @@ template <int BYTES, int WARPS> struct MotionMatrix {
                     multiply_add_signed(sum[j], taps, bytes[0][column * BYTES + j], bytes[1][column * BYTES + j]);
 #pragma unroll
             for (int i = 0; i < 2; i++) {
-                if (BYTES == 1) {   /* the bias keeps what is shifted from being negative */
+                if (BYTES == 1) {   /* the bias keeps the shifted sum from being negative */
                     blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)sum[0][i + 2] >> 8);
                 } else {
-                    /* Unsigned, because illegal samples wrap it. */
+                    /* Unsigned, because illegal samples make the sum wrap around. */
                     const uint32_t middle = (uint32_t)(sum[0][i] + sum[1][i + 2]);
                     const uint32_t whole_sum = (uint32_t)sum[0][i + 2] + middle * 256 + (uint32_t)sum[1][i] * 65536 +
                                                (1u << (bit_depth - 1));
@@ -1026,13 +1044,13 @@ template <int BYTES, int WARPS> struct MotionMatrix {
             b[j][half] = digit[j];
     }
 
-    /* Adds columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, as far as they are inside. */
+    /* Adds columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, if they are inside the image. */
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
         const uint32_t rounding[4] = { 32768, 32768, 32768, 32768 };
         int32_t part[DIGITS + 1][4] = {};
-        uint32_t v[4];   /* with BIAS */
+        uint32_t v[4];   /* includes BIAS */
 #pragma unroll
         for (int j = 0; j < DIGITS; j++) {
             if (j == 0)
@@ -1082,7 +1100,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         const int bit_depth = launch.batch.bit_depth;
         uint32_t sum = 0, b[DIGITS][2];
         if (below > 0) {
-            /* Block k of input and the one before it make results k - 1. */
+            /* Input blocks k - 1 and k produce result block k - 1. */
             vertical(input, matrix[4], bit_depth, 0, b);
 #pragma unroll 1
             for (int32_t k = 1; k <= last; k += 2) {
@@ -1110,35 +1128,36 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
 /* ================================================================================================
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
- * Both forms take a tile from the two images of a scale to its four sums and to its part of the next scale's images,
- * with nothing in between in global memory: vertical pass (means, squares, product, and the next scale's filter),
- * horizontal pass, statistics.
+ * Both forms read a tile of the two images of a scale and compute its four sums and its part of the images of the next
+ * scale, without intermediate results in global memory. The vertical pass computes means, squares, product and the
+ * filter of the next scale. Then follow the horizontal pass and the statistics.
  */
 
 /* ---- statistics ---- */
 
-/* Of a thread. A logarithm with its bias is below 2^19, a numerator's term below 2^15: 32 bits do for VIF_MOST samples. */
+/* Sums of one thread. A biased logarithm is below 2^19 and a numerator term below 2^15, so 32 bits are enough for
+ * VIF_MOST samples. */
 struct VifSums {
     uint64_t flat_noise;
-    uint32_t denominator;      /* with VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE too much for each of `logs` */
-    uint32_t logs;             /* samples above the noise */
+    uint32_t denominator;      /* too large by VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE for each of `logs` */
+    uint32_t logs;             /* number of samples that are not below the noise */
     uint32_t numerator;        /* signed */
 };
 enum { VIF_MOST = 8192 };
 
-enum { VIF_LOG_BIAS = 260096 };   /* 2048 * 127, the bias of a float's exponent */
+enum { VIF_LOG_BIAS = 260096 };   /* 2048 * 127, the exponent bias of a float */
 
-/* 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. Rounded toward zero to a float, v has its exponent and the fifteen
- * bits that the table wants side by side. The table holds what the logarithm is above the straight line through its
- * powers of two. */
+/* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. In v as a float, rounded toward zero, the exponent and the 15
+ * bits that index the table are adjacent. The table holds the difference between the logarithm and the straight line
+ * through the powers of two. */
 GPU_FN int32_t vif_log(uint32_t v, const uint8_t *table) {
     const uint32_t bits = bits_of(float_down(v));
     return (int32_t)(bits >> 12) + table[bits >> 8 & 0x7fff];
 }
 
-/* a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until it is
- * within a rounding of its value; then one correction of the quotient by its exact remainder rounds it as division
- * does (Markstein). */
+/* Returns a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until its
+ * error is below one rounding. Then one correction of the quotient by its exact remainder rounds it as a division does
+ * (Markstein). */
 GPU_FN double divide(double a, double b) {
     double r = reciprocal(b);
     double e = fused(-b, r, 1.0);
@@ -1149,28 +1168,30 @@ GPU_FN double divide(double a, double b) {
     return fused(fused(-b, q, a), r, q);
 }
 
-/* The numerator's term is log(n2 / n1). Here by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. */
+/* The numerator term is log(n2 / n1). This computes n1 and n2 exactly as vmafgpu__vif_channel and
+ * vmafgpu__vif_information define them. */
 GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, uint32_t *n1, uint32_t *n2) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON);
     const double limited = gain < gain_limit ? gain : gain_limit, rest = whole((uint32_t)s2) - gain * x12;
-    const bool is_negative = (int64_t)bits_of(rest) < 0;   /* cheaper than to compare */
+    const bool is_negative = (int64_t)bits_of(rest) < 0;   /* cheaper than a comparison */
     *n1 = (is_negative ? 0 : truncate(rest)) + VMAFGPU__VIF_NOISE;
     *n2 = *n1 + truncate(limited * limited * x1);
 }
 
-/* The same with less work; false where that is not sure to be the same. For s1 >= noise, s12 >= 0.
+/* vif_likely_levels() computes the same as vif_levels() with less work, for s1 >= noise and s12 >= 0. It returns false
+ * if its result may be wrong.
  *
- * Let q + m / s1 be the exact s12^2 / s1, and c the next integer that is not below it. The definition's gain is a
- * hair too small, by its epsilon, so that it truncates s2 - gain * s12 to s2 - c and gain^2 * s1 to c - 1: always
- * when m = 0, else unless m / s1 is within some 2^-16 * q / s1 of zero, which is left to vif_levels (about one
- * sample in 40000).
+ * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and c the smallest integer that is not below it. The gain
+ * of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain * s12 to
+ * s2 - c, and gain^2 * s1 to c - 1. This always holds if m = 0. Otherwise it holds unless m / s1 is within some
+ * 2^-16 * q / s1 of zero; such samples (about one in 40000) are left to vif_levels().
  *
- * A limited gain is limit^2 * s1 in the place of c - 1, of which it never is the larger one: the lesser of both is right,
- * whatever side of the limit the gain is on. */
+ * If the gain is limited, limit^2 * s1 takes the place of c - 1. It is then never the larger of the two, so their
+ * minimum is right on both sides of the limit. */
 
-/* The integer nearest to s12^2 / s1, less one. A half and a bit beside it is enough, because what it leaves is exact modulo 2^32,
- * and tells by its sign which of two integers is c. */
+/* Returns the integer nearest to s12^2 / s1, minus one. An error of slightly more than one half is acceptable: the
+ * remainder is exact modulo 2^32, and its sign tells which of two integers is c. */
 GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
@@ -1178,8 +1199,8 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0));   /* 3 * 2^51 - 1 */
 }
 
-/* Without doubles: the first quotient is too small by 2^-19 of itself or less, in spite of all roundings; its remainder gives the
- * rest of it, of which bits that are left out make 2^-7. */
+/* The same without doubles. In spite of all roundings the first quotient is too small, by at most 2^-19 of itself. Its
+ * remainder gives the rest of the quotient; the bits that are dropped from the remainder contribute less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE), u12 = (uint32_t)(s12 > 0 ? s12 : 0);
     const float x12 = (float)u12, r = reciprocal((float)u1);
@@ -1188,7 +1209,7 @@ GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     return q + (bits_of(fused((float)(uint32_t)(rest >> 10), 1024.0f * r, 12582911.0f)) - 0x4b400000u);   /* 3 * 2^22 - 1 */
 }
 
-/* Gains that may reach a limit other than 1 are left to vif_levels. */
+/* Also returns false for gains that may reach a limit other than 1. */
 template <bool DOUBLES> GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain,
                                                       uint32_t two, uint32_t *n1, uint32_t *n2) {
     const uint32_t below = DOUBLES ? vif_double_quotient(s1, s12) : vif_float_quotient(s1, s12);
@@ -1202,7 +1223,8 @@ template <bool DOUBLES> GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, in
     return left + unsure >= unsure && s12 >> gain.shift < s1;
 }
 
-/* How many logarithms, N at most, of numbers from 2 * VMAFGPU__VIF_NOISE on a sum is of: it tells by itself. */
+/* Returns how many logarithms (at most N) of numbers >= 2 * VMAFGPU__VIF_NOISE a sum consists of. The ranges of sums
+ * with different counts do not overlap. */
 template <int N> GPU_FN uint32_t vif_log_count(uint32_t sum) {
     constexpr uint32_t LEAST = 18 * 2048 + VIF_LOG_BIAS, MOST = 32 * 2048 + VIF_LOG_BIAS;
     static_assert(2 * VMAFGPU__VIF_NOISE == 1 << 18 && N * MOST < (N + 1) * LEAST, "sums of so many lie apart");
@@ -1215,7 +1237,7 @@ GPU_FN uint32_t vif_term(uint32_t n1, uint32_t n2, const uint8_t *table) {
 
 GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) { return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0; }
 
-/* Replaces what is not sure to be right by what vif_levels makes. */
+/* Replaces the terms that may be wrong by those of vif_levels(). */
 template <bool DOUBLES, int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two,
                                          const int32_t *s1, const int32_t *s2, const int32_t *s12, VifSums *sums) {
     int32_t a1[N], a2[N], a12[N];
@@ -1236,10 +1258,10 @@ template <bool DOUBLES, int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &
     }
 }
 
-/* Adds N samples of each lane of a warp. Samples outside the image have all three zero. */
+/* Adds N samples of each lane of a warp. s1, s2 and s12 must be 0 for samples outside the image. */
 template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
                                                           const int32_t *s2, const int32_t *s12, VifSums *sums) {
-    const uint32_t two = opaque(2u);   /* as a literal it would cost an addition */
+    const uint32_t two = opaque(2u);   /* a literal would cost an addition */
     uint32_t logs = 0;
     bool uncertainty = false, flat = true;
 #pragma unroll
@@ -1265,8 +1287,8 @@ template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gai
         vif_correct<DOUBLES, N>(gain, table, two, s1, s2, s12, sums);
 }
 
-/* Lane i of the first four gets the i-th sum of a warp as it is delivered. `samples`: how many of the warp's were inside the
- * image. */
+/* Returns the sums of a warp in their final form, the i-th in lane i for the first four lanes. `samples` is the number
+ * of samples of the warp that are inside the image. */
 GPU_FN int64_t vif_warp_total(const VifSums &sums, uint32_t samples) {
     const uint32_t logs = warp_sum_word(sums.logs);
     const int64_t numerator = warp_sum((int32_t)sums.numerator), denominator = warp_sum(sums.denominator),
@@ -1279,7 +1301,7 @@ GPU_FN int64_t vif_warp_total(const VifSums &sums, uint32_t samples) {
     }
 }
 
-/* Adds one of the four, by number. */
+/* Adds one of the four sums, selected by `which`, to the results. */
 GPU_FN void vif_deliver(const vmafgpu__vif_launch &launch, uint32_t pair, uint32_t which, int64_t v) {
     vmafgpu__vif_sums *out = &launch.batch.sums[pair].vif[launch.scale];
     if (which == 0)
@@ -1309,18 +1331,18 @@ GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int
 
 /* ---- plain form ----
  *
- * A block takes a tile of 64 x 32 samples. Vertical: a thread reads a column of 8 + 2 * reach samples of both images
- * and makes 8 results of each kind, by taps folded about their centre, in 32 bits: squares are split into high and low
- * parts where their sum would not fit. Horizontal: a thread makes 8 neighbouring samples of a row. A warp's lanes lie
- * in different rows, whose distance in shared memory is four times an odd number of words: 16-byte accesses do not
- * conflict. Last, the logarithms' table takes the tile's place.
+ * A block processes a tile of 64 x 32 samples. In the vertical pass, a thread reads a column of 8 + 2 * reach samples
+ * of both images and computes 8 results of each kind in 32 bits, with taps folded about their centre. Squares are split
+ * into high and low parts if their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring samples
+ * of a row. The lanes of a warp process different rows, whose distance in shared memory is four times an odd number of
+ * words, so 16-byte accesses have no bank conflicts. Finally the table of logarithms replaces the tile.
  */
 enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
 static_assert((4 * VIF_PLANE + VIF_PLANE / 2) * 4 == VMAFGPU__VIF_PLAIN_SHARED &&
                   VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_PLAIN_THREADS / 32 * 32 <= VMAFGPU__VIF_PLAIN_SHARED,
               "shared memory: the tile, then the logarithms and 32 bytes of each warp");
 
-/* Sum of the taps of a scale over 2 * reach + 1 values below 2^16. */
+/* Returns the sum of 2 * reach + 1 values below 2^16, weighted with the taps of a scale. */
 template <int SCALE> GPU_FN uint32_t vif_tap_sum(const uint32_t *v) {
     constexpr int reach = 8 >> SCALE;
     uint32_t sum = vmafgpu__vif_taps[SCALE][reach] * small(v[reach]);
@@ -1330,7 +1352,7 @@ template <int SCALE> GPU_FN uint32_t vif_tap_sum(const uint32_t *v) {
     return sum;
 }
 
-/* The samples of a column, above and below the image as the border rule wants them; returns the OR of all. */
+/* Loads the samples of a column, by the border rule above and below the image. Returns the OR of all samples. */
 template <int BYTES, int COUNT>
 GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int32_t height, uint32_t (&v)[COUNT]) {
     uint32_t seen = 0;
@@ -1352,7 +1374,7 @@ GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int
     return seen;
 }
 
-/* One square plane of a column: taps over a[k] * b[k], rounded. */
+/* Computes one column of squares: taps over a[k] * b[k], rounded. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[COUNT], int shift, uint32_t *out) {
     uint32_t low[COUNT], high[COUNT];
@@ -1407,7 +1429,7 @@ template <int SCALE, int BYTES> GPU_FN void vif_plain_vertical(const vmafgpu__vi
     }
 }
 
-/* Values of a row of shared memory, from a multiple of four on. */
+/* Loads values of a row of shared memory, from a multiple of four on. */
 template <int COUNT> GPU_FN void vif_load_row(const uint32_t *row, uint32_t (&v)[COUNT]) {
     static_assert(COUNT % 4 == 0, "");
 #pragma unroll
@@ -1417,7 +1439,7 @@ template <int COUNT> GPU_FN void vif_load_row(const uint32_t *row, uint32_t (&v)
     }
 }
 
-/* Four samples of a row of the next scale. */
+/* Computes four samples of a row of the next scale. */
 template <int SCALE> GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x,
                                                   int32_t y, const uint32_t *tile) {
     enum { ROWS = VMAFGPU__VIF_TILE_HEIGHT / 2, GROUPS = VMAFGPU__VIF_TILE_WIDTH / 8 };
@@ -1438,10 +1460,10 @@ template <int SCALE> GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &lau
     for (int i = 0; i < 4; i++)
         four |= (uint64_t)((vif_tap_sum<NEXT>(v + SKIP + 2 * i) + 32768) >> 16) << 16 * i;
     uint8_t *row_out = vif_output(launch, pair, frame) + (int64_t)out_y * launch.output_pitch;
-    store((uint64_t *)(row_out + 2 * out_x), four);   /* rows are padded to more than that */
+    store((uint64_t *)(row_out + 2 * out_x), four);   /* rows are padded, so this stays inside the row */
 }
 
-/* Variances of eight neighbouring samples of a row. */
+/* Computes the variances of eight neighbouring samples of a row, and their covariance. */
 template <int SCALE> GPU_FN void vif_plain_horizontal(const uint32_t *row, int32_t (&s1)[VIF_RUN],
                                                       int32_t (&s2)[VIF_RUN], int32_t (&s12)[VIF_RUN]) {
     constexpr int COUNT = (VIF_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
@@ -1479,7 +1501,7 @@ template <int SCALE> GPU_FN void vif_plain_horizontal(const uint32_t *row, int32
     }
 }
 
-/* Those of all threads of the block. `words`: shared memory, 4 words for each warp. */
+/* Adds the sums of all threads of the block to the results. `words` is shared memory with 4 words per warp. */
 GPU_FN void vif_plain_finish(const vmafgpu__vif_launch &launch, uint32_t pair, const VifSums &sums, uint32_t samples,
                              int64_t *words) {
     const int64_t of_warp = vif_warp_total(sums, warp_sum_word(samples));
@@ -1548,44 +1570,46 @@ VIF_PLAIN_KERNELS(3, 3, 2)
 
 /* ---- matrix form ----
  *
- * Filters as products of small matrices of bytes, exact in 32 bits. A tap is two digits of 8 bits, a sample one or two,
- * a square two to four; digit i of the taps times digit j of the data has weight 256^(i + j), and products of equal
- * weight share an accumulator. The matrix of the taps is the left operand: row r has them shifted by r, so that a
- * product takes 32 values to 16 results.
+ * Filters are products of small byte matrices, exact in 32 bits. A tap has two digits of 8 bits, a sample one or two, a
+ * square two to four. Digit i of the taps times digit j of the data has the weight 256^(i + j); products of equal
+ * weight share an accumulator. The matrix of the taps is the left operand. Its row r has the taps shifted by r, so a
+ * product maps 32 values to 16 results.
  *
- * A warp walks along a strip of 16 rows, 16 columns a step, by itself: warps meet nowhere. In a step
- * 1. the copy of the next step's input is started: 32 rows of 16 columns of both images;
- * 2. vertical: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two products
- *    make the columns 2 * n and 2 * n + 1. So the lane gets, of rows g and g + 8, the columns 4 * t .. 4 * t + 3:
- * 3. a digit of these four, packed to a word, is just what the lane has to bring as operand b of the horizontal
- *    product, where k is the column and n the row. Nothing has to cross lanes; the words wait in shared memory for
- * 4. horizontal: k = 32 are the 16 columns of the step before and those of this one. A word is used twice, as the later
- *    half of k and then as the earlier one; instead of moving it, the halves of the taps' matrix are exchanged in every
- *    other step.
- * 5. The variances' statistics wait for the next step's vertical pass to be done: they depend on nothing that is new then.
- *    Those without doubles do not, as they need more registers.
- *    (Loops of more than some 32 KB of code leave the instruction cache, once warps are at different places of it.)
+ * Each warp processes a strip of 16 rows in steps of 16 columns. Warps do not synchronise with each other. In a step:
+ * 1. The copy of the input of the next step is started: 32 rows of 16 columns of both images.
+ * 2. Vertical pass: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two
+ *    products compute the columns 2 * n and 2 * n + 1. So the lane receives columns 4 * t .. 4 * t + 3 of rows g and
+ *    g + 8.
+ * 3. One digit of these four columns, packed into a word, is exactly what the lane has to supply as operand b of the
+ *    horizontal product, where k is the column and n the row. No value crosses lanes. The words are stored in shared
+ *    memory.
+ * 4. Horizontal pass: the 32 values of k are the 16 columns of the previous step and the 16 of this one. A word is used
+ *    twice, first as the later half of k, then as the earlier half. The words are not moved for this; the halves of the
+ *    tap matrix are exchanged in every other step instead.
+ * 5. Statistics of the variances follow the vertical pass of the next step, which they do not depend on. Statistics
+ *    without doubles need more registers and are not delayed. (Loops of more than some 32 KB of code exceed the
+ *    instruction cache, once warps are at different places of the loop.)
  *
- * All steps of all rows and pairs lie in one line, of which warps claim pieces: whatever the picture's size, all end together.
- * A piece that goes on in the next row is two strips.
+ * All steps of all rows and pairs form one line, of which warps claim pieces, so that all warps end at about the same
+ * time for any size of picture. A piece that continues in the next row is two strips.
  *
- * The next scale's image: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows
- * 8..15 the low ones.
+ * Image of the next scale: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows
+ * 8..15 the low digits.
  *
- * Digit words lie in pairs, of even and odd steps, so that one read of 8 bytes makes both registers of operand b. So
- * that writes of 4 bytes at that distance do not conflict, lanes with t >= 2 have the pair exchanged, which the taps'
- * matrices take into account.
+ * Digit words are stored in pairs, of even and odd steps, so that one read of 8 bytes fetches both registers of operand
+ * b. Lanes with t >= 2 exchange the words of a pair; otherwise writes of 4 bytes at that distance would have bank
+ * conflicts. The tap matrices take the exchange into account.
  */
 enum {
     VIF_PASS = 3 * 512,        /* bytes of a pass: low digits, high digits, next scale; 16 bytes of each lane */
     VIF_DIGIT = 256,                     /* bytes of a digit of 8 rows by 32 columns: a pair of words of each lane */
     VIF_HALF = 16 * VIF_DIGIT,           /* digits of 8 rows: 2 of each mean, 4 of each square */
-    VIF_SQUARES = 4 * VIF_DIGIT,         /* where those of the squares begin */
-    VIF_FEW = 24,                        /* steps of a warp that are not worth to be cut in pieces */
+    VIF_SQUARES = 4 * VIF_DIGIT,         /* offset of the digits of the squares */
+    VIF_FEW = 24,                        /* a warp with fewer steps gets them in one piece */
     VIF_NEXT = 2 * VIF_HALF              /* digits of the next scale's 8 rows: 2 of each image */
 };
 
-/* Lane's parts of shared memory. */
+/* The parts of shared memory that a lane uses. */
 struct VifWarp {
     const uint8_t *table;                /* logarithms */
     const uint8_t *matrices;
@@ -1595,14 +1619,15 @@ struct VifWarp {
 
 template <int SOURCES> struct VifStrip {
     const uint8_t *source[SOURCES];      /* where the lane starts to copy, if rows and columns are inside */
-    uint8_t *output;                     /* the next scale's reference, where the lane starts to write */
+    uint8_t *output;                     /* where the lane starts to write the reference of the next scale */
     uint32_t pair;
     int32_t x, y;
-    bool rows_inside;                    /* all that are read */
-    bool at_edge;                        /* not all results are inside the image and wanted */
+    bool rows_inside;                    /* all rows that are read are inside the image */
+    bool at_edge;                        /* some results are outside the image or not wanted */
 };
 
-/* Products of the four bytes of two words: low digits, high digits. Two products fit one word. */
+/* Multiplies the four bytes of two words; out[0] receives the low digits, out[1] the high digits. Two products fit one
+ * word. */
 GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
     const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442); /* byte 2, in place of byte 0 */
     const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434); /* byte 3, in place of byte 1 */
@@ -1612,9 +1637,9 @@ GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
     out[1] = permute_bytes(first, second, 0x7531);
 }
 
-/* Operand b for the squares or products of two columns: digits of four products, of rows that k wants in one
- * register. `sample`: words of four rows, with two columns of 16 bits each; `bytes`: the same of 8 bits, of one
- * column. */
+/* Computes one register of operand b for the squares or products of a column: the digits of four products, of the rows
+ * that k has in one register. a, b: words of four rows, with two columns of 16 bits each. a_bytes, b_bytes: four rows
+ * of the column, with 8 bits each. */
 template <int BYTES, int DIGITS> GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4],
                                                                 uint32_t a_bytes, uint32_t b_bytes, int column,
                                                                 uint32_t (&out)[DIGITS]) {
@@ -1629,7 +1654,7 @@ template <int BYTES, int DIGITS> GPU_FN void vif_product_digits(const uint32_t (
     }
 }
 
-/* Whether one of eight words, of two samples each, has a bit that must not be there. */
+/* Returns whether one of eight words, with two samples each, has a bit that must be 0. */
 GPU_FN uint32_t vif_illegal(const vmafgpu__vif_launch &launch, const uint32_t (&words)[2][4]) {
     uint32_t seen = 0;
 #pragma unroll
@@ -1643,9 +1668,9 @@ struct VifPiece {
     uint32_t at, end;
 };
 
-/* By its number. Where there are few steps, each warp has one piece. Else there are as many of one length as warps; each
- * such round takes 3/4 of what was left, so that pieces get short towards the end, but not so short that their beginnings
- * count. Empty at the end of the line. */
+/* Returns a piece by its number. If there are few steps, each warp has one piece. Otherwise there are rounds with as
+ * many pieces of equal length as warps. Each round takes 3/4 of the remaining steps, so that pieces get short towards
+ * the end, but not so short that the cost of starting them matters. The piece is empty at the end of the line. */
 GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
     uint32_t from = 0;
@@ -1661,7 +1686,8 @@ GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     }
 }
 
-/* A warp's work: pieces that it has by its number, then those that it claims. Form::walk takes steps of 16 columns. */
+/* Processes the pieces of a warp: first the one with its own number, then those that it claims. Form::walk takes steps
+ * of 16 columns. */
 template <class Form, bool DOUBLES, class Warp> GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
     const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
     const uint32_t line = columns * rows * (uint32_t)launch.batch.pairs, warps = grid_x() * (block_threads() / LANES);
@@ -1697,8 +1723,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN, FRAME = VMAFGPU__VIF_INPUT_ROWS / 2 * ROW, STAGE = 2 * FRAME,
         UNITS = 2 * BYTES,               /* copies of 8 bytes in a row */
         UNIT_SAMPLES = 8 / BYTES,
-        COPY_ROWS = LANES / UNITS,       /* that a warp copies at a time */
-        FIRST_ROW = SCALE ? 4 : 0,       /* of 32; rows that only meet taps of zero are not copied */
+        COPY_ROWS = LANES / UNITS,       /* rows that a warp copies at a time */
+        FIRST_ROW = SCALE ? 4 : 0,       /* of 32; rows that only meet zero taps are not copied */
         END_ROW = 32 - FIRST_ROW,
         WARP_BYTES = VMAFGPU__VIF_DIGITS + 2 * STAGE
     };
@@ -1706,12 +1732,12 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                       (int)WARP_BYTES == (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
     static constexpr bool HAS_NEXT = SCALE < 3;
-    /* Statistics without a jump around them: of zeros at first. The compiler then mixes them with the vertical pass, which pays
-     * where there are few warps. */
+    /* Computes statistics unconditionally, of zeros at first. Without a branch the compiler interleaves them with the
+     * vertical pass, which is faster if there are few warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
-    typedef VifStrip<SCALE ? 1 : 2> Strip;   /* beyond scale 0 both images lie at a fixed distance */
+    typedef VifStrip<SCALE ? 1 : 2> Strip;   /* above scale 0, both images are at a fixed distance */
 
-    /* Samples at and across the image's borders. */
+    /* Copies samples at and beyond the borders of the image. */
     GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
         const int32_t width = launch.width;
         const int32_t unit = (int32_t)lane_index() % UNITS, row = (int32_t)lane_index() / UNITS;
@@ -1760,7 +1786,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Sums of two digits of taps times N digits of data, of weights 256^0 .. 256^N. */
+    /* Computes sums of two digits of taps times N digits of data, with weights 256^0 .. 256^N. */
     template <int N>
     GPU_FN void multiply(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[N][2],
                          const uint32_t (&rounding)[4], int32_t (&sum)[N + 1][4]) {
@@ -1783,7 +1809,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Writes the digits of four columns: element i and i + 1 of both of a product's columns. */
+    /* Writes the digits of four columns: elements i and i + 1 of both columns of a product. */
     template <int N, int M> GPU_FN void put(uint8_t *out, const uint32_t (&v)[2][M], int i) {
         uint32_t digit[N];
         transpose_bytes<N>(v[0][i], v[1][i], v[0][i + 1], v[1][i + 1], digit);
@@ -1792,8 +1818,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             store_shared(out + j * VIF_DIGIT, digit[j]);
     }
 
-    /* What a lane brings to the vertical pass: rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1.
-     * What it gets are rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
+    /* A lane supplies rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1 to the vertical pass. It
+     * receives rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
     struct Samples {
         uint32_t row[2][2][4];               /* [frame][half of k]: words of two columns */
     };
@@ -1824,8 +1850,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* What rounds the means and the squares, in four registers each as a product takes it. Where it is no constant
-     * it comes from shared memory: four copies of a register would be made anew for each product. */
+    /* Rounding terms of the means and squares, in four registers each as a product takes them. Terms that are not
+     * constant come from shared memory; the compiler would otherwise copy one register four times for each product. */
     struct Rounding {
         uint32_t mean[4], square[4];
     };
@@ -1843,7 +1869,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* One column of the means of an image. */
+    /* Computes one column of the means of an image. */
     GPU_FN void mean_column(const vmafgpu__vif_launch &launch, const uint32_t (&low)[4], const uint32_t (&high)[4],
                             const Rounding &rounding, const uint32_t (&bytes)[BYTES][2], uint32_t (&mean)[4]) {
         int32_t sum[BYTES + 1][4];
@@ -1855,8 +1881,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                                    : (uint32_t)sum[BYTES][i] + (weigh(sum[0][i], sum[1][i], 0) >> 16);
     }
 
-    /* The same for the next scale: high digits of the taps give elements 0 and 1, low digits 2 and 3 of the same
-     * rows. */
+    /* Computes one column of the next scale: high digits of the taps yield elements 0 and 1, low digits elements 2 and
+     * 3 of the same rows. */
     GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4],
                             const uint32_t (&bytes)[BYTES][2], uint32_t (&shrunk)[2]) {
         const uint32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : (uint32_t)launch.mean_half;
@@ -1874,7 +1900,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* One column of the squares of an image, or of the product of both. */
+    /* Computes one column of the squares of an image, or of the product of both images. */
     GPU_FN void square_column(const vmafgpu__vif_launch &launch, const uint32_t (&low)[4], const uint32_t (&high)[4],
                               const Rounding &rounding, const Samples &samples, const Bytes &bytes, int plane,
                               int column, uint32_t (&square)[4]) {
@@ -1904,7 +1930,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Vertical pass of a step, to digits in shared memory. */
+    /* Runs the vertical pass of a step and stores its digits in shared memory. */
     GPU_FN void vertical(const vmafgpu__vif_launch &launch, const VifWarp &warp, int32_t step, uint32_t *illegal) {
         uint8_t *const out = warp.digits + ((step & 1) ^ (lane_index() % 4 / 2)) * 4;
         uint32_t low[4], high[4], next[4];
@@ -1934,7 +1960,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             if (HAS_NEXT)
                 put<2>(out + VIF_NEXT + 2 * f * VIF_DIGIT, shrunk, 0);
         }
-        if (BYTES == 2)   /* again, rather than keep them in registers meanwhile */
+        if (BYTES == 2)   /* reload, rather than keep them in registers meanwhile */
             take(warp.input + (step & 1) * STAGE, &samples);
 #pragma unroll
         for (int plane = 0; plane < 3; plane++) {
@@ -1947,7 +1973,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* The next scale's samples of column g, rows 2 * t and 2 * t + 1, of both images. */
+    /* Computes the samples of the next scale in column g, rows 2 * t and 2 * t + 1, of both images. */
     GPU_FN void shrink(const VifWarp &warp, int32_t step, uint32_t (&sample)[2][2]) {
         uint32_t next[4];
         load_shared(next, warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS + 1024);
@@ -1986,8 +2012,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* [s1, s2, s12] of columns g and g + 8 of the 16 before this step's, rows 2 * t and 2 * t + 1 of each half: elements 4 *
-     * half + 2 * column + row. */
+    /* [s1, s2, s12] of columns g and g + 8 of the previous 16 columns, rows 2 * t and 2 * t + 1 of each half. The index
+     * of an element is 4 * half + 2 * column + row. */
     typedef int32_t Variances[3][8];
 
     GPU_FN void horizontal_half(const VifWarp &warp, const uint32_t (&low)[4], const uint32_t (&high)[4], int half,
@@ -2088,7 +2114,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
     }
 
-    /* Half of the samples at a time, which takes less code and more time; afterwards the variances are lost. */
+    /* Processes half of the samples at a time, which takes less code and more time. Destroys the variances. */
     template <bool DOUBLES> GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance,
                                                VifSums *sums) {
 #pragma unroll 1
@@ -2159,7 +2185,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS * LANES, 1) {                              \
         VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch);                                                           \
     }
-VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX)   /* more in machine code, see fit() in test/codegen/compilers.sh */
+VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX)   /* machine code has more warps, see fit() in
+                                                              test/codegen/compilers.sh */
 VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
 VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS_1)
@@ -2173,21 +2200,22 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 /* ---- matrix form with products of 16 x 16 ----
  *
- * The same products, where a lane has more of them and both operands are spread alike: lane 16 * g + i has row or column i.
- * Vertical: samples are the left operand, so that a row of the product is a column of the picture, and taps the right one. Lane
- * 16 * g + i then gets MATRIX_RESULTS columns of row i side by side, and their digits are half of the words that it has to bring
- * as right operand of the horizontal product: k = 0..15 are those of the 16 columns before, k = 16..31 of these. They wait in
- * registers: nothing crosses lanes, and of shared memory there is the logarithms' table only.
+ * These are the same products, but a lane has more of the results, and both operands are distributed alike: lane
+ * 16 * g + i has row or column i. In the vertical pass, samples are the left operand, so a row of the product is a
+ * column of the picture, and taps are the right operand. Lane 16 * g + i receives RESULTS adjacent columns of row i.
+ * Their digits are half of the words that the lane has to supply as right operand of the horizontal product: k = 0..15
+ * are the previous 16 columns, k = 16..31 the current 16. The words stay in registers. No value crosses lanes, and
+ * shared memory holds tables only.
  *
- * Signed bytes: samples are those less 128, which adds 128 times the taps' sum, a constant; taps are digits with signs. Where
- * one is too large for two of these, the rest of its high digit has a product of its own.
+ * Signed bytes: 128 is subtracted from samples, so 128 times the sum of the taps, a constant, is added. Taps are digits
+ * with signs. If a tap is too large for two such digits, the rest of its high digit has a product of its own.
  *
- * The next scale's image: rows 0..7 of the results are the reference's, 8..15 the distorted image's. Across, a lane gets high and
- * low digits of the same results. */
+ * Image of the next scale: rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image. In the
+ * horizontal pass, a lane receives high and low digits of the same results. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     enum {
-        RESULTS = 256 / LANES, WORDS = 128 / LANES,   /* of a lane: of a product, and what it brings */
-        BLOCK_WORDS = WORDS / 2,         /* of 16 columns or rows */
+        RESULTS = 256 / LANES, WORDS = 128 / LANES,   /* per lane: results of a product, words of an operand */
+        BLOCK_WORDS = WORDS / 2,         /* words of 16 columns or rows */
         FLIP = MATRIX_IS_SIGNED ? 0x80 : 0
     };
     static constexpr bool HAS_NEXT = SCALE < 3;
@@ -2198,18 +2226,19 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     };
     struct Warp {
         const uint8_t *table;            /* logarithms */
-        const uint8_t *next;             /* the lane's words of the next scale's matrices */
+        const uint8_t *next;             /* the lane's words of the matrices of the next scale */
         Taps taps;
     };
     struct Strip {
         uint32_t pair;
         int32_t x, y;
-        int32_t right, below;            /* columns and rows from there on that are summed */
-        bool rows_inside;                /* all that are read */
-        const uint8_t *source[2];        /* at x the one that is lowest in memory, and how far the first row is from there: */
-        int32_t pitch[2], above[2];      /* then addresses are a word beyond one that all lanes share */
+        int32_t right, below;            /* number of columns and rows that are summed */
+        bool rows_inside;                /* all rows that are read are inside the image */
+        const uint8_t *source[2];        /* at x, the row that is lowest in memory; `above` is the offset of the
+                                            first row. */
+        int32_t pitch[2], above[2];      /* An address is then a base that all lanes share, plus a word */
     };
-    /* What a lane reads of 16 columns: one of them, RESULTS rows of each half of k. */
+    /* The samples that a lane reads of 16 columns: one column, RESULTS rows of each half of k. */
     struct Samples {
         uint32_t row[2][WORDS][4];       /* [frame] */
     };
@@ -2264,7 +2293,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return strip;
     }
 
-    /* Of block n at and across the image's borders. */
+    /* Loads the samples of block n at and beyond the borders of the image. */
     GPU_FN void take_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t x = strip.x - 8 + 16 * n + (int32_t)lane_index() % 16, base = strip.y < 24 ? 0 : strip.y - 24;
         const int32_t y = strip.y - 8 + (int32_t)lane_index() / 16 * RESULTS;
@@ -2279,10 +2308,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
-        in_order();   /* else the compiler makes one of both functions' loads, with addresses in registers */
+        in_order();   /* otherwise the compiler merges the loads of both functions, with addresses in registers */
     }
 
-    /* Of block n; its results lie 8 columns further. */
+    /* Loads the samples of block n; its results are 8 columns further right. */
     GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t first = 16 * n - 8;
         if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
@@ -2305,7 +2334,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* What N digits' sums start from, of weights 256^0 .. 256^N. */
+    /* Sets what sums of N digits start from, with weights 256^0 .. 256^N: the rounding, and the constant for signed
+     * bytes. */
     template <int N> GPU_FN void start(int32_t rounding, MatrixSums (&sum)[N + 1]) {
         constexpr uint32_t bias = !MATRIX_IS_SIGNED ? 0 : N == 1 ? 0x8000 : 0x80808080u >> (4 - N) * 8;
 #pragma unroll
@@ -2313,7 +2343,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
             sum[j] = matrix_sums(j == 0 ? rounding : j == (N < 2 ? N : 2) ? (int32_t)bias : 0);
     }
 
-    /* Adds taps times N digits of data, whose words of 16 before and of these are apart. */
+    /* vertical() and horizontal() add taps times N digits of data. horizontal() takes the words of the previous and the
+     * current 16 columns separately, and join() puts them together. */
     template <int N> GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
 #pragma unroll
         for (int j = 0; j < N; j++) {
@@ -2341,7 +2372,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Digits of results, of four neighbours a word. */
+    /* Splits results into digits; a word has one digit of four neighbours. */
     template <int N> GPU_FN void put(const uint32_t (&v)[RESULTS], uint32_t (&digits)[N][BLOCK_WORDS]) {
 #pragma unroll
         for (int i = 0; i < BLOCK_WORDS; i++) {
@@ -2353,7 +2384,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Means of columns, rounded. */
+    /* Computes rounded means of columns. */
     GPU_FN void means_of(const vmafgpu__vif_launch &launch, const MatrixSums (&sum)[BYTES + 1], uint32_t (&mean)[RESULTS]) {
 #pragma unroll
         for (int i = 0; i < RESULTS; i++)
@@ -2393,7 +2424,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* [s1, s2, s12] of the 16 columns before a block; digits are then those of the block. */
+    /* Computes [s1, s2, s12] of the 16 columns before a block. Afterwards `digits` has the digits of the block. */
     GPU_FN void filter(const vmafgpu__vif_launch &launch, const Warp &warp, const Samples &samples,
                        const uint32_t (&bytes)[2][BYTES][WORDS], Digits &digits, Variances &variance) {
         const int32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : launch.mean_half;
@@ -2438,7 +2469,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* The next scale's samples of the 16 columns before block n. */
+    /* Computes the samples of the next scale from the 16 columns before block n. */
     GPU_FN void shrink(const vmafgpu__vif_launch &launch, const Warp &warp, const Strip &strip,
                        const uint32_t (&bytes)[2][BYTES][WORDS], int32_t n, Digits &digits) {
         constexpr uint32_t bias = MATRIX_IS_SIGNED ? 0x8080 : 0;
@@ -2473,7 +2504,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
 #pragma unroll
         for (int i = 0; i < RESULTS / 2; i++)
-            v[i] = again((uint32_t)part[1][i] + bias +   /* again: the products are not left to those lanes that write */
+            v[i] = again((uint32_t)part[1][i] + bias +   /* again(): keeps the products out of the branch of the
+                                                            lanes that write */
                          (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) + 32768) >> 16));
         write(again(launch), strip, 16 * (n - 1), v);
     }
@@ -2486,7 +2518,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         uint32_t *out = (uint32_t *)(vif_output(launch, strip.pair, 0) + (frame ? launch.output[1] - launch.output[0] : 0) +
                                      (int64_t)row * launch.output_pitch + 2 * column);
 #pragma unroll
-        for (int i = 0; i < RESULTS / 4; i++)   /* rows are padded to more than that */
+        for (int i = 0; i < RESULTS / 4; i++)   /* rows are padded, so this stays inside the row */
             store(out + i, v[2 * i] | v[2 * i + 1] << 16);
     }
 
@@ -2516,7 +2548,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 shrink(launch, warp, strip, bytes, step, digits);
             if (!launch.images_only)
                 filter(launch, warp, samples, bytes, digits, variance);
-            take(launch, strip, step + 1, &samples);   /* comes while the statistics are made */
+            take(launch, strip, step + 1, &samples);   /* completes while the statistics are computed */
             if (launch.images_only)
                 continue;
             const int32_t column = 16 * (step - 1);
@@ -2569,28 +2601,29 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
 /* ================================================================================================
  * >>adm                                          wavelet, decoupling, contrast masking
  * ================================================================================================
- * One kernel per scale does everything from its input (luma, or the low-pass band of the scale before) to sums per
- * row. A warp has a tile of its own and needs no other: LANE = BAND ROW, and the warp walks along the columns. So a
- * row's sums stay in one lane's registers, what the horizontal filters and the 3x3 neighbourhood need of other
- * columns is what the last few steps left in registers, and the neighbour rows are one shuffle away. Of a tile's rows
- * the first and the last are only there as neighbours.
+ * One kernel per scale does everything from its input (luma, or the low-pass band of the previous scale) to sums per
+ * row. A warp has a tile of its own and is independent of other warps. A LANE IS A BAND ROW, and the warp walks along
+ * the columns. So the sums of a row stay in the registers of one lane. The horizontal filters and the 3x3 neighbourhood
+ * find other columns in registers that the last few steps have filled, and neighbouring rows one shuffle away. The
+ * first and the last row of a tile only serve as neighbours.
  *
- *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd ones; the odd row stride
- *                   puts the words that the lanes read together, one of each row, in different banks. Low-pass
+ *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd rows. The row stride is odd,
+ *                   which puts the words that the lanes read together, one of each row, in different banks. Low-pass
  *                   samples replace words that all lanes have read, and are copied out together at the end.
- *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then makes the
- *                   band columns that they complete: coefficients, the pixel's signals and its shares of the
- *                   threshold (an AdmPixel), and with those the masked cubes of the column before.
- *   tiles           that touch the region of the sums come first; the others only make the low-pass band.
- *   rounding        is by whole rows, so tiles add into row sums, which vmafgpu_adm_rows rounds, adds up and clears.
+ *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then computes the
+ *                   band columns that are complete: coefficients, signals of the pixel and its shares of the threshold
+ *                   (an AdmPixel), and with these the masked cubes of the previous column.
+ *   tiles           that touch the region of the sums come first; the others only compute the low-pass band.
+ *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds, adds up and clears these.
  *
- * A pixel comes in two forms. The GENERAL form is >>arithmetic's functions to the letter, for any option. The FAST
- * form gives the same numbers in fewer and cheaper operations; the host decides where it is valid
- * (vmafgpu__adm_form_of), and rare pixels take the literal functions there too, out of line.
+ * There are two forms of a pixel. The GENERAL form calls the functions of >>arithmetic, for any option. The FAST form
+ * computes the same numbers in fewer and cheaper operations; the host decides where it is valid (vmafgpu__adm_form_of).
+ * For rare pixels, it also calls the general functions, out of line.
  */
 
-/* What one pixel gives to the numerators ([0], what is restored of the reference) and the impairment ([1], what is
- * added to it). The threshold for one is made of the sides and centres of the other. Sums modulo 2^32. */
+/* What one pixel contributes to the numerators ([0], the restored part of the reference) and to the impairment ([1],
+ * what is added to it). The threshold of either is computed from the sides and centres of the other. Sums are modulo
+ * 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
@@ -2601,26 +2634,28 @@ struct AdmColumn {
     int32_t low[2], high[2];
 };
 
-/* Scale, bytes per input sample, band columns of a tile, form. */
+/* Parameters of a kernel: scale, bytes per input sample, band columns of a tile, form. */
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
-    static constexpr bool DIVIDED = false;                        /* the lanes of a warp have tiles of their own */
+    static constexpr bool DIVIDED = false;                        /* true if the lanes of a warp have tiles of their
+                                                                     own */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES;                /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
-    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns of a step */
-    /* Two steps at a time: what one leaves to the next is not moved. At scales 1 to 3 other instructions take the moves' place. */
+    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns per step */
+    /* Runs two steps per iteration, which saves moves from one step to the next. At scales 1 to 3, other instructions
+     * would take their place. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
     static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS);   /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
-    /* Unshifted 64-bit sums hold the cubes of twelve columns: z * x < 1.4e18 at scale 0 (|product| < 22931 * 49417),
-     * <= 2^60 later on; the denominator's z * |o| is below 1.61e18 (|o| < 1.511e9 at scale 1), and of two neighbours,
-     * who share two columns with taps of unlike signs, one stays a tenth below that. */
+    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x < 1.4e18 at scale 0 (|product| <
+     * 22931 * 49417), and <= 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale
+     * 1). Two neighbours share two columns with taps of unlike signs, so one of them stays a tenth below that bound. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -2631,14 +2666,14 @@ GPU_FN int32_t adm_lesser(int32_t a, int32_t b) { return a < b ? a : b; }
 
 enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* vmafgpu__dwt_low, as literals */
 
-/* Modulo 2^32; where the true sum fits 32 bits that is the sum. */
+/* Return the sum modulo 2^32, which is the sum itself if it fits 32 bits. */
 GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_0 * a + (uint32_t)ADM_LOW_1 * b + (uint32_t)ADM_LOW_2 * c + (uint32_t)ADM_LOW_3 * d + add;
 }
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* 64-bit sums chain through multiply-add-wide, as cheap as the 32-bit kind. */
+/* 64-bit sums are chains of multiply-add-wide, which is as cheap as the 32-bit instruction. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
            ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
@@ -2648,17 +2683,17 @@ GPU_FN int64_t adm_high64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t ad
            ((int64_t)-ADM_LOW_2 * b + ((int64_t)ADM_LOW_1 * c + ((int64_t)-ADM_LOW_0 * d + add)));
 }
 
-/* The horizontal sums of scale 0 need half a unit, 2^15, and 2^31 to make them unsigned. Added to the columns they
- * cost nothing: the taps of odd columns, the first and the third, sum to 23171 in both filters, and times this that
- * is the constant wanted. */
+/* The horizontal sums of scale 0 need 2^15 for rounding, and 2^31 to make them unsigned. It costs nothing to add this
+ * to the columns: in both filters, the taps of the odd columns, the first and the third, sum to 23171, and
+ * ADM_ODD_COLUMN times 23171 is the required constant. */
 #define ADM_ODD_COLUMN 0xa2158000u
 static_assert(ADM_ODD_COLUMN * 23171u == 0x80008000u, "2^31 + 2^15, modulo 2^32");
 static_assert(ADM_LOW_0 + ADM_LOW_2 == 23171 && ADM_LOW_3 + ADM_LOW_1 == 23171, "low and high filter");
 
-/* A coefficient of scale 0 from its shifted sum. */
+/* Returns a coefficient of scale 0 from its shifted sum. */
 GPU_FN int32_t adm_value(uint32_t sum) { return (int32_t)(sum ^ 0x80000000u) >> 16; }
 
-/* Low and high band of four columns: coefficients, but shifted sums at scale 0. */
+/* Return the low and the high band of four columns: coefficients, or shifted sums at scale 0. */
 template <int SCALE> GPU_FN uint32_t adm_horizontal_low(int32_t a, int32_t b, int32_t c, int32_t d, int64_t half) {
     if (SCALE == 0)
         return adm_low32((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0);
@@ -2672,8 +2707,8 @@ template <int SCALE> GPU_FN uint32_t adm_horizontal_high(int32_t a, int32_t b, i
     return (uint32_t)(adm_high64(a, b, c, d, half) >> shift);
 }
 
-/* Vertical filters of one column of samples, given as four rows of each frame. The level of mid grey is taken off at
- * scale 0: the low taps sum to 46342, the high ones to 0. The high band is only made where it is needed. */
+/* Applies the vertical filters to one column of samples, given as four rows of each frame. At scale 0, mid grey is
+ * subtracted: the low taps sum to 46342, the high taps to 0. The high band is computed only if HIGH. */
 template <int SCALE, bool HIGH, bool ODD>
 GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sample)[2][4], AdmColumn &out) {
     const int bit_depth = launch.batch.bit_depth;
@@ -2699,8 +2734,8 @@ GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sam
     }
 }
 
-/* The same for the four columns of a word of 8-bit samples: rows are interleaved to pairs of bytes, whose products
- * with two taps are one operation. */
+/* The same for the four columns of a word of 8-bit samples. Rows are interleaved to pairs of bytes, and one operation
+ * multiplies a pair by two taps. */
 template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], int f, AdmColumn (&out)[4]) {
     const int32_t low_ab = ADM_LOW_1 * 65536 + ADM_LOW_0, low_cd = (int32_t)((uint32_t)ADM_LOW_3 << 16) + ADM_LOW_2;
     const int32_t high_ab = (int32_t)((uint32_t)-ADM_LOW_2 << 16 | (uint32_t)(ADM_LOW_3 & 0xffff));
@@ -2748,17 +2783,16 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
 }
 
 /* ---- a pixel of scale 0 in floats ----
- * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of) every value here is an integer below
- * 2^24, so float arithmetic is exact, and adding 2^23 rounds to the nearest integer:
- *   - restored: for |o| <= 16553 the definition's reciprocal, quotient and rounding come to min(|o|, |t|); all pairs
- *     were tried. With an integer gain limit the gain is a factor on |o|, since the gained value is cut at |t| as
- *     well;
- *   - weighted, c: one fused operation, a single rounding. Ties, which the definition rounds otherwise, are beyond
+ * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here is an integer below
+ * 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
+ *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|); all pairs
+ *     were tried. An integer gain limit is a factor on |o|, since the result is limited to |t| as well;
+ *   - weighted, c: one fused operation, so a single rounding. Ties, which the definition rounds differently, are beyond
  *     the limit;
- *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties go up: hence the next
+ *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, hence the next
  *     float above the quotient. All c < 15360 were tried;
  *   - |product|: the integer F * y from the bits of the float y + 2^23, modulo 2^32;
- *   - angle: the two sides of the comparison err by less than 2^-20 each. Within 2^-18 the literal function decides. */
+ *   - angle: each side of the comparison has an error of less than 2^-20. Within 2^-18 the general function decides. */
 GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double gain_limit, uint32_t o_h, uint32_t o_v,
                                 uint32_t o_d, uint32_t t_h, uint32_t t_v, uint32_t t_d) {
     const uint32_t factor[2] = { factor_hv, factor_d };
@@ -2770,18 +2804,18 @@ GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double ga
 #define ADM_TWO_23 8388608.0f
 #define ADM_TWO_23_BITS 0x4b000000u
 
-/* A coefficient from its shifted sum: the upper half becomes the fraction of a float, `upper` being 2^23 + 2^15. It
- * comes from the launch, so that the compiler keeps it in a register. */
+/* Returns a coefficient from its shifted sum. The upper half of the sum becomes the fraction of a float; `upper` is
+ * 2^23 + 2^15. `upper` comes from the launch, so that the compiler keeps it in a register. */
 GPU_FN float adm_upper_half(uint32_t sum, float upper) {
     return float_bits(permute_bytes(sum, bits_of(upper), 0x7632)) - upper;
 }
 
-/* Also gives |o| as integers, for the denominator. */
+/* Also returns |o| as integers, for the denominator. */
 GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32_t (&o_sum)[VMAFGPU__BANDS],
                                  const uint32_t (&t_sum)[VMAFGPU__BANDS], uint32_t (&o_magnitude)[VMAFGPU__BANDS]) {
     const vmafgpu__adm_fast &fast = launch.fast;
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
-    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f;   /* above 273 / 4096, 546 / 4096 */
+    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f;   /* next above 273 / 4096, 546 / 4096 */
     float o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -2799,11 +2833,11 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
     AdmPixel out;
     const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
-    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 };   /* sums of the floats' bits */
+    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 };   /* sums of the bits of floats */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int d = band == 2;
-        /* t with the sign of o taken off: below zero nothing is restored. */
+        /* t times the sign of o: nothing is restored if this is negative. */
         const float towards = float_bits(bits_of(t[band]) ^ (bits_of(o[band]) & 0x80000000u));
         float value[2];
         value[0] = -smaller(-smaller(gain * magnitude(o[band]), towards), 0.0f);
@@ -2827,8 +2861,8 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
 /* ---- a pixel of scales 1 to 3 in 32-bit integers ---- */
 
-/* floor(2^30 / q) for 512 <= q <= 32768. The estimate in float rounds to that or one more, by a reciprocal within a
- * few ulp. */
+/* Returns floor(2^30 / q) for 512 <= q <= 32768. With a reciprocal within a few ulp, the estimate in float rounds to
+ * the result or to one more. */
 GPU_FN uint32_t adm_reciprocal(uint32_t q) {
     const float f = float_bits(q | ADM_TWO_23_BITS) - ADM_TWO_23;
     const uint32_t estimate = bits_of(fused(reciprocal(f), 1073741824.0f, ADM_TWO_23)) - ADM_TWO_23_BITS;
@@ -2836,10 +2870,10 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
     return estimate + (uint32_t)(rest >> 31);
 }
 
-/* |restored| for |o| = u, |t| = v of the same sign, `negative` being -1 or 0: the definition on magnitudes, whose
- * floor of a negative value is one constant less. Up to 16384 it comes to min(u, v), as at scale 0, so the divisor q
- * is above 16384. The quotient is cut at 32768 anyway, which 2 * u reaches: v cut there keeps the product below
- * 2^48. */
+/* Returns |restored| for |o| = u and |t| = v of the same sign; `negative` is -1 or 0. This is the definition on
+ * magnitudes; its floor of a negative value is a constant that is smaller by one. For u up to 16384 the result is
+ * min(u, v), as at scale 0, so otherwise the divisor q is above 16384. The quotient is limited to 32768, which
+ * v = 2 * u reaches. So v is limited to 2 * u, which keeps the product below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -2853,7 +2887,7 @@ GPU_FAR bool adm_rare_angle(int32_t o_h, int32_t o_v, int32_t t_h, int32_t t_v) 
     return vmafgpu__adm_same_angle(o_h, o_v, t_h, t_v);
 }
 
-/* The comparison of vmafgpu__adm_same_angle in floats; where it is close the literal function decides. */
+/* Makes the comparison of vmafgpu__adm_same_angle() in floats; if it is close, the general function decides. */
 GPU_FN bool adm_same_angle(const int32_t (&o)[VMAFGPU__BANDS], const int32_t (&t)[VMAFGPU__BANDS]) {
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
     const float o_h = (float)o[0], o_v = (float)o[1], t_h = (float)t[0], t_v = (float)t[1];
@@ -2870,8 +2904,8 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
     const vmafgpu__adm_fast &fast = launch.fast;
     const bool same_angle = adm_same_angle(o, t);
     AdmPixel out;
-    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus one; the ones of three bands are taken off at
-     * once, and cancel in the centre. */
+    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus one. The ones of three bands are subtracted
+     * together here, and they cancel in the centre. */
     out.side[0] = out.side[1] = (uint32_t)-VMAFGPU__BANDS;
     out.centre[0] = out.centre[1] = 0;
 #pragma unroll
@@ -2884,7 +2918,7 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
         restored = !same_angle ? restored : gained < v ? gained : v;
         if ((o[band] ^ t[band]) < 0)
             restored = 0;
-        /* What is restored may exceed |t| by the quotient's rounding: the difference has a sign of its own. */
+        /* Rounding of the quotient may make the restored value exceed |t|, so the difference may have either sign. */
         int32_t value[2];
         value[0] = ((int32_t)restored ^ negative) - negative;
         value[1] = t[band] - value[0];
@@ -2905,21 +2939,23 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
 
 /* ---- the sums of a lane's row ---- */
 
-/* Numerator and impairment, denominator, modulo 2^64: absurd content with extreme options goes beyond. */
+/* Numerator and impairment, and denominator, modulo 2^64, which artificial content with extreme options can exceed. */
 template <class Kind, bool FAST> struct AdmSums {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
 };
-/* Fast form. sum((v + half) >> s) = (sum(v) + n * half - sum((v + half) & mask)) >> s, n values in all: what the
- * shifts drop is summed in 32 bits, and the 64-bit sum is part of the multiplication. */
+/* Sums of the fast form. For n values, sum((v + half) >> s) = (sum(v) + n * half - sum((v + half) & mask)) >> s. The
+ * bits that the shifts drop are summed in 32 bits, and the addition to the 64-bit sum is part of the multiplication. */
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS];   /* not shifted yet */
-    /* What the shifts drop, of [0] below, of [1] above: masks have 12 bits at most, and there are 12 columns. */
+    /* Sums of the dropped bits, of [0] in the low half and of [1] in the high half. Masks have at most 12 bits, and
+     * there are at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
 
-/* The masked cubes of a pixel: what is restored under the mask of what is added, and the other way round. */
+/* Returns or adds the masked cubes of a pixel. The restored part is masked by the threshold of the added part, and the
+ * other way round. */
 template <class Kind>
 GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2], int i,
                                int band) {
@@ -2956,7 +2992,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, true
     }
 }
 
-/* The cubes of the reference's coefficients, given as magnitudes. */
+/* Adds the cubes of the coefficients of the reference, given as magnitudes. */
 template <class Kind>
 GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums,
                                 const uint32_t (&magnitude)[VMAFGPU__BANDS]) {
@@ -2971,7 +3007,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const uint32_t u = magnitude[band];
-        if (Kind::SCALE == 0) {   /* |o| < 22931: the square fits 32 bits. Nothing is shifted */
+        if (Kind::SCALE == 0) {   /* o| < 22931: the square fits 32 bits, and nothing is shifted */
             sums.open_denominator[band] += (uint64_t)(u * u) * u;
         } else {
             const uint32_t z =
@@ -2982,7 +3018,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
     }
 }
 
-/* Shifts what is open after `columns` columns. */
+/* Shifts the sums that are open after `columns` columns. */
 template <class Kind> GPU_FN void adm_flush(const vmafgpu__adm_launch &, AdmSums<Kind, false> &, uint32_t) {
 }
 template <class Kind>
@@ -3015,12 +3051,12 @@ GPU_FN void adm_flush(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &su
 
 template <class Kind> struct AdmWalk {
     uint32_t *tile;                    /* shared memory of the warp */
-    int32_t x, end;                    /* first band column of the tile; the one after its last that is summed */
+    int32_t x, end;                    /* first band column of the tile; end of the columns that are summed */
     uint32_t columns;                  /* masked columns since the last flush */
-    AdmColumn before[3];               /* the input columns that the next band column begins with */
-    AdmPixel pixel; /* of the band column before; its masked cubes wait for the next column's sides */
-    uint32_t side_before[2];           /* of the column before that */
-    uint32_t packed[2];                /* scale 0: low-pass samples that wait for their neighbour in a word */
+    AdmColumn before[3];               /* the first input columns of the next band column */
+    AdmPixel pixel; /* of the previous band column; its masked cubes need the sides of the next one */
+    uint32_t side_before[2];           /* of the column before that one */
+    uint32_t packed[2];                /* scale 0: low-pass samples that wait for the other half of a word */
     AdmSums<Kind, Kind::FAST> sums;
 };
 
@@ -3042,8 +3078,9 @@ GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&l
     }
 }
 
-/* Masked cubes of band column x, whose right neighbour is `next`. The left and right edges of the band are their own
- * neighbours' by the border rule; only bands of less than 15 columns have their edges inside the sums' region. */
+/* Adds the masked cubes of band column x, whose right neighbour is `next`. At the left and right edges of the band, the
+ * border rule supplies the missing neighbour. The edges are inside the region of the sums only if the band has less
+ * than 15 columns. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next,
                             bool is_summed) {
@@ -3066,8 +3103,8 @@ GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wa
     walk.columns++;
 }
 
-/* Everything but the low-pass band of band column x, from the four input columns a, b, c, d. CHECKED: x may lie
- * outside the tile or the region of the sums; otherwise it is known to be inside both, and so is x - 1. */
+/* Computes everything but the low-pass band of band column x from the four input columns a, b, c, d. With CHECKED, x
+ * may be outside of the tile or of the region of the sums; otherwise x and x - 1 are inside both. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmColumn &a,
                            const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
@@ -3107,7 +3144,7 @@ GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wal
     walk.pixel = next;
 }
 
-/* A band column of the tile, counted from the tile's first. HEAVY: with sums, not only the low-pass band. */
+/* Computes a band column of the tile, counted from its first one. HEAVY: with sums, not only the low-pass band. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t column, const AdmColumn &a,
                        const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
@@ -3123,7 +3160,8 @@ GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, i
         adm_sum_column<Kind, CHECKED>(launch, walk, walk.x + column, a, b, c, d);
 }
 
-/* One step: what word k of each row (word pair k at scales 2 and 3) completes. `row` is the lane's first input row. */
+/* Runs one step: computes the band columns that word k of each row (word pair k at scales 2 and 3) completes. `row` is
+ * the lane's first input row. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row, int32_t k) {
     constexpr int offset[4] = { 0, Kind::ODD, Kind::STRIDE, Kind::ODD + Kind::STRIDE };
@@ -3137,7 +3175,7 @@ GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, con
                 word[i] = row[f * Kind::PLANE + offset[i] + k];
             adm_vertical_bytes<HEAVY>(word, f, next);
         }
-        warp_barrier();   /* all lanes have read word k: earlier words may be replaced */
+        warp_barrier();   /* all lanes have read word k, so earlier words may be replaced */
         if (!CHECKED || k > 0) {
             adm_column<Kind, HEAVY, CHECKED>(launch, walk, 2 * k - 3, walk.before[0], walk.before[1], walk.before[2],
                                              next[0]);
@@ -3177,7 +3215,7 @@ GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, con
     }
 }
 
-/* All steps of a tile that only has a low-pass band. */
+/* Runs all steps of a tile that only has a low-pass band. */
 template <class Kind>
 GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
 #pragma unroll 2
@@ -3185,9 +3223,9 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* All steps of a tile with sums. The fast form has a second body for steps well inside, without any checks: the band
- * column before a step's first one, walk.x + PER_STEP * k - 3, must be in the tile and the region, and not the
- * band's first; its last one must be before walk.end. */
+/* Runs all steps of a tile with sums. The fast form has a second body without checks, for steps well inside. The band
+ * column before the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region, and
+ * must not be the first of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -3213,8 +3251,8 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
 
 /* ---- the tile ---- */
 
-/* Copies a lane's words of the tile: `in` is the word in row 0 of the input, `row` the input row of the first copy.
- * INSIDE: no row is beyond the frame. */
+/* Copies a lane's words of the tile. `in` is the word in row 0 of the input, `row` the input row of the first copy.
+ * INSIDE: all rows are inside the frame. */
 template <class Kind, int AT_ONCE, bool INSIDE>
 GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch, int32_t height, int32_t row,
                            int32_t first) {
@@ -3230,14 +3268,14 @@ GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch
             in += next;
             continue;
         }
-        /* The outermost rows of a tile may lie farther out than the border rule knows; nobody needs them. */
+        /* The outermost rows of a tile may be too far outside for the border rule; no result depends on them. */
         const int32_t source = adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
         copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in + (int64_t)source * pitch);
     }
 }
 
-/* Copies the input of the tile at band position (x, y) to shared memory. Rows beyond the frame are taken by the
- * border rule; columns beyond it are left to adm_mirror_columns. */
+/* Copies the input of the tile at band position (x, y) to shared memory. The border rule supplies rows beyond the
+ * frame; adm_mirror_columns() supplies columns beyond it. */
 template <class Kind>
 GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pitch, int32_t width, int32_t height,
                           int32_t x, int32_t y) {
@@ -3257,12 +3295,12 @@ GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pi
         adm_copy_words<Kind, AT_ONCE, false>(out, in, pitch, height, first_row + first, first);
 }
 
-/* What a tile's samples have. */
+/* The type of the samples of a tile. */
 template <int BYTES> struct AdmSample { using type = uint32_t; };
 template <> struct AdmSample<1> { using type = uint8_t; };
 template <> struct AdmSample<2> { using type = uint16_t; };
 
-/* Gives the columns -1, width and width + 1 of a tile at the frame's side their samples: by the border rule those of
+/* Fills columns -1, width and width + 1 of a tile at the side of the frame. By the border rule they are copies of
  * columns 1, width - 1 and width - 2. */
 template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
     using Sample = typename AdmSample<Kind::BYTES>::type;
@@ -3305,8 +3343,8 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     }
 }
 
-/* Column and row, in tiles, of the index-th tile: first the inner rectangle, then what is beside it, then above and
- * below. */
+/* Computes column and row, in tiles, of a tile: the inner rectangle comes first, then the tiles beside it, then those
+ * above and below it. */
 GPU_FN void adm_tile_position(const vmafgpu__adm_tiles &t, int32_t index, int32_t &column, int32_t &row) {
     const int32_t inner = t.inner_columns * t.inner_rows, outer_columns = t.columns - t.inner_columns;
     if (index < inner) {
@@ -3360,7 +3398,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
         warp_barrier();
     }
 
-    /* Lanes beyond the band take the rows that the border rule gives them. */
+    /* Lanes outside the band process the rows that the border rule gives them. */
     const int32_t own_row = y - 1 + (int32_t)lane_index();
     const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
     const uint32_t *first_row = walk.tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
@@ -3386,7 +3424,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
 
 /* ---- rows ---- */
 
-/* Block x, y: one of the nine row sums of a scale. */
+/* Adds up one of the nine row sums of a scale: block x is the sum, block y the scale. */
 GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     constexpr int AT_ONCE = 4;
     const uint32_t kind = block_x() / VMAFGPU__BANDS, band = block_x() % VMAFGPU__BANDS, scale = block_y();
@@ -3399,7 +3437,7 @@ GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     const int64_t half = vmafgpu__half(shift);
     int64_t total = 0;
     for (uint32_t first = thread_index(); first < rows; first += AT_ONCE * block_threads()) {
-        int64_t sum[AT_ONCE];   /* all under way before the first one is needed */
+        int64_t sum[AT_ONCE];   /* all loads are issued before the first value is needed */
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             const uint32_t y = first + (uint32_t)i * block_threads();
@@ -3430,7 +3468,8 @@ GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
 
 enum { ADM_WIDTH_0_8 = LANES == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : VMAFGPU__ADM_WIDTH_0_8 };
 
-/* `blocks`: how many of a multiprocessor the registers must do for. Then the AdmKind. */
+/* `blocks` is the number of blocks of a multiprocessor that the registers must suffice for. The other arguments are
+ * those of AdmKind. */
 #define ADM_KERNEL(name, blocks, ...) \
     GPU_KERNEL(vmafgpu_adm_##name, vmafgpu__adm_launch, VMAFGPU__ADM_THREADS, blocks) { \
         adm_tile<AdmKind<__VA_ARGS__>>(launch); \
@@ -3452,24 +3491,25 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ by little
  * ================================================================================================
- * The CPU's section of this name has the definitions. A picture becomes 10 bits deep, and its samples are marked where
- * it is flat (`prepare`, which also makes scale 0); then come the other scales (`shrink`). Each marked sample asks how
- * often values near its own occur in the window around it (`count`). The sum of the c-values above 0 is what is wanted
- * where they are no more than the number that counts. Where they are more, `select` takes the smallest off the sum, and
- * where the reference's order of adding matters, `order` does as the reference does; else both end at once.
+ * The section of this name in vmafgpu.h has the definitions. `prepare` makes a picture 10 bits deep, marks the samples
+ * where it is flat, and also makes scale 0; `shrink` makes the other scales. For each marked sample, `count` determines
+ * how often values near its own occur in the window around it. If the c-values above 0 are not more than the number
+ * that counts, their sum is the result. If there are more, `select` subtracts the smallest from the sum, or `order`
+ * adds in the order of the reference if that order matters; otherwise both kernels end at once.
  *
- * Marked samples have the highest bit. A pair of columns takes 32 bits, and lies at multiples of them.
+ * Marked samples have the highest bit set. A pair of columns takes 32 bits and is aligned to 32 bits.
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
-/* What most of three values are; where they all differ, the least. Without a branch: lanes see different pictures. */
+/* Returns the value that most of three values have, or the least if all differ. Without branches, since lanes would
+ * diverge. */
 GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint32_t other = b == c ? b : least;
     return ((uint32_t)(a == b) | (uint32_t)(a == c)) ? a : other;
 }
 
-/* Whether the pair has the frame that is looked at. */
+/* Returns the plane to process, or NULL if the pair lacks the frame. */
 GPU_FN const void *cambi_source(const vmafgpu__cambi_launch &launch) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
     return !pair.distorted ? nullptr : launch.image ? pair.reference : pair.distorted;

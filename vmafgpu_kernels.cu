@@ -3538,7 +3538,7 @@ template <int BYTES> struct CambiPrepare {
         WIDTH = VMAFGPU__CAMBI_TILE_WIDTH, HEIGHT = VMAFGPU__CAMBI_TILE_HEIGHT, MARGIN = VMAFGPU__CAMBI_TILE_MARGIN,
         REACH = VMAFGPU__CAMBI_TILE_REACH, COLUMNS = WIDTH + 2 * MARGIN, FLAT_ROWS = VMAFGPU__CAMBI_TILE_ROWS,
         ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, WORDS = WIDTH / 32,
-        FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16, DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES,   /* in shared memory */
+        FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16, DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES,   /* offsets in shared memory */
         MASK_AT = DIGITS_AT + FLAT_ROWS * WORDS * 12
     };
     static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
@@ -3550,11 +3550,12 @@ template <int BYTES> struct CambiPrepare {
         int32_t   x, y;
     };
 
-    /* A thread has eight columns and RUN rows; it reads one more, and the next column, where averages are taken. */
+    /* A thread processes eight columns and RUN rows. If averages are taken, it also reads the next row and the next
+     * column. */
     enum { UNITS = COLUMNS / 8, RUN = 3, GROUPS = ROWS / RUN };
     static_assert(GROUPS * RUN == ROWS && GROUPS * UNITS <= VMAFGPU__CAMBI_PREPARE_THREADS, "threads share the tile");
 
-    /* Two samples, one in each half of a word, with 10 bits. */
+    /* Converts two samples, one in each half of a word, to 10 bits. */
     GPU_FN uint32_t ten_bits(const vmafgpu__cambi_launch &launch, uint32_t two) {
         const uint32_t half = (uint32_t)launch.half, low = ((two & 65535) << launch.up) + half,
                        high = ((two >> 16) << launch.up) + half;
@@ -3565,8 +3566,8 @@ template <int BYTES> struct CambiPrepare {
         return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
     }
 
-    /* Samples x..x + 7 of a row in pairs, and in the low half of a fifth word the next one where it is wanted. What lies
-     * outside the picture is as what lies at its border. */
+    /* Loads samples x..x + 7 of a row in pairs, and if averages are taken the next one in the low half of a fifth word.
+     * Outside the picture, its border is repeated. */
     GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
         two[4] = 0;
         if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
@@ -3609,8 +3610,8 @@ template <int BYTES> struct CambiPrepare {
         return image + row * pitch;
     }
 
-    /* The tile's samples and those around it. With those outside as they are, averages and comparisons at the right and
-     * at the bottom come out as they should. */
+    /* Loads the samples of the tile and its surroundings. Because the border is repeated outside the picture, averages
+     * and comparisons at the right and at the bottom are correct. */
     GPU_FN void fill(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch, const Tile &tile) {
         const int32_t column = (int32_t)(thread_index() % UNITS) * 8, row = (int32_t)(thread_index() / UNITS) * RUN;
         const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
@@ -3622,7 +3623,7 @@ template <int BYTES> struct CambiPrepare {
             fetch(launch, source_row(launch, image, pitch, y + k), x, two[k]);
         if (launch.softened) {
             fetch(launch, source_row(launch, image, pitch, y + RUN), x, two[RUN]);
-            /* The sums of four fit the halves. */
+            /* The sums of four samples fit the halves of a word. */
 #pragma unroll
             for (int k = 0; k <= RUN; k++)
 #pragma unroll
@@ -3640,7 +3641,7 @@ template <int BYTES> struct CambiPrepare {
                 Words4{ two[k][0], two[k][1], two[k][2], two[k][3] };
     }
 
-    /* Which of eight samples equal their neighbours to the right and below. */
+    /* Returns which of eight samples equal their neighbours to the right and below. */
     GPU_FN uint32_t flat_byte(const Words4 &row, uint32_t next, const Words4 &below) {
         const uint32_t word[5] = { row.x, row.y, row.z, row.w, next }, under[4] = { below.x, below.y, below.z, below.w };
         uint32_t bits = 0;
@@ -3692,7 +3693,7 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Where more than `threshold` of 49 samples are flat. */
+    /* Returns the samples that have more than `threshold` flat samples among the 49 around them. */
     GPU_FN uint32_t mask_word(const uint32_t *digits, int threshold) {
         CambiDigits sum[3];
 #pragma unroll
@@ -3729,7 +3730,8 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Scale 0: every sample or every second, filtered. A thread makes pairs of samples, one below the other. */
+    /* Makes scale 0: every sample or every second one, filtered. A thread makes pairs of samples, one below the
+     * other. */
     GPU_FN void filter(const vmafgpu__cambi_launch &launch, const Tile &tile, unsigned char *out) {
         const vmafgpu__cambi_plane &plane = launch.scale[0];
         const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
@@ -3751,7 +3753,7 @@ template <int BYTES> struct CambiPrepare {
             for (int k = 0; k < 2; k++)
                 filtered[k] =
                     x + k > 0 && x + k < plane.width - 1 ? cambi_mode(v[k], v[k + 1], v[k + 2]) : v[k + 1];
-            const int32_t row = y + (int32_t)i - 2;   /* the one that is complete now */
+            const int32_t row = y + (int32_t)i - 2;   /* the row that is complete now */
             if (i >= 2 && row < plane.height) {
                 const uint32_t *mask = tile.mask + (first + i - 2) * step * WORDS;
                 uint32_t pair = 0;
@@ -3775,7 +3777,7 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* What the launches to come add to. */
+    /* Clears the memory that later launches add to. */
     GPU_FN void clear(const vmafgpu__cambi_launch &launch, unsigned char *out) {
         const uint32_t block = block_y() * launch.prepare_columns + block_x();
 #pragma unroll 1
@@ -3819,10 +3821,11 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* ---- shrink: scales 1 to 4 ----
  *
- * A block makes a square of scale 4 and of each scale above what lies over it and what that depends on. */
+ * A block makes a square of scale 4. Of each finer scale, it makes the area of that square and the samples that it
+ * depends on. */
 
-/* One scale: samples from `LOW` before the block's own on, `COUNT` of them either way, out of every STEP-th one of
- * `from`, which begins FROM_LOW before. OWN: side of the block's own square. */
+/* Makes one scale: COUNT x COUNT samples, which begin LOW before the block's own square, from every STEP-th sample of
+ * `from`, which begins FROM_LOW before it. OWN is the side of the block's own square. */
 template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
 GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
                                unsigned char *out) {
@@ -3891,25 +3894,25 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
 
 /* ---- count ----
  *
- * A block has a strip of columns and some rows of a scale. It goes from row to row where samples are to be looked at;
- * for each column the histogram of what the window covers of it is kept in shared memory, a byte per code. Columns
- * come in pairs, with a histogram of both and one of the first: so a window is a row of pairs and one column more, on
- * its right, or on its left, where that is the second of a pair: the difference of the two. A thread has a sample of
- * the row, and adds up the bytes around its code, four codes at a time; it also has a pair of columns, whose histograms
- * it keeps. These are of few codes, from the least one on that the block looks at: most blocks see no others. What lies
- * beyond is done in the same way after that.
+ * A block has a strip of columns and some rows of a scale. It visits the rows that have samples to evaluate. Shared
+ * memory holds for each column a histogram of the samples that the window covers, one byte per code. Columns come in
+ * pairs, with a histogram of both columns and one of the first. So a window is a row of pairs and one more column: the
+ * first of a pair on its right, or the second of a pair on its left, which is the difference of the two histograms. A
+ * thread evaluates a sample of the row and adds up the bytes around its code, four codes at a time; it also updates the
+ * histograms of a pair of columns. Histograms have few codes, starting from the lowest that the block evaluates, and
+ * most blocks have no others. Further codes are processed in the same way afterwards.
  */
 struct CambiStrip {
     const uint8_t *samples;              /* of the scale */
-    uint32_t *histogram;                 /* the thread's; that of the first column follows */
-    uint32_t  cell;                      /* words of each */
+    uint32_t *histogram;                 /* of the thread's columns; that of the first column follows */
+    uint32_t  cell;                      /* words of each histogram */
     uint32_t  height, pitch;
-    uint32_t  pair_at, own_at;           /* bytes to the thread's columns in their row, and to its sample */
+    uint32_t  pair_at, own_at;           /* byte offsets in a row: of the thread's columns, and of its sample */
     bool      has_pair, has_own;         /* whether they are in the picture */
-    uint32_t  zero, counted;             /* word of the first code that is counted, and how many are */
+    uint32_t  zero, counted;             /* word of the first code that is counted, and number of codes */
 };
 
-/* The samples of the thread's columns; unmarked ones outside. */
+/* Returns the samples of the thread's columns, or unmarked samples outside the picture. */
 GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t y) {
     return strip.has_pair && (uint32_t)y < strip.height
                ? load((const uint32_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.pair_at)))
@@ -3920,7 +3923,7 @@ GPU_FN uint32_t cambi_own(const CambiStrip &strip, int32_t y) {
     return strip.has_own ? load((const uint16_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.own_at))) : 0u;
 }
 
-/* Counts one of the two samples, up or down. */
+/* Adds `unit`, 1 or -1, to the count of one of the two samples. */
 GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t second, uint32_t unit) {
     const uint32_t code = (two >> 16 * second & 65535) - strip.zero;
     if (code >= strip.counted)
@@ -3930,8 +3933,9 @@ GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t s
         shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
 }
 
-/* The c-value of a sample with four contrasts. `cells`: of the pair with the window's first column, `odd` where that is
- * its second; `centre`: the code, counted from the first that is looked at; `weights`: of the contrasts, a byte each. */
+/* Returns the c-value of a sample with four contrasts, as bits of a float. `cells`: of the pair that has the first
+ * column of the window; `odd`: that column is the second of the pair; `centre`: the code, counted from the first that
+ * is evaluated; `weights`: of the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                     uint32_t centre, uint32_t weights) {
@@ -3940,7 +3944,7 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
     const uint8_t *last = at + (uint32_t)launch.reach * STEP + (odd ? 0 : CELL);
     const uint32_t minus = 0u - odd;
     uint32_t all[3], high[3], low[3], rest[3] = {};
-    /* The pairs in the middle are the same for both samples of a pair, which read the same words. */
+    /* The pairs in the middle are the same for both samples of a pair, so their threads read the same words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         all[i] = ((const uint32_t *)at)[i] - (((const uint32_t *)(at + CELL))[i] & minus) + ((const uint32_t *)last)[i];
@@ -3969,13 +3973,13 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Halves of words: the odd bytes' sums, and what they leave of the sums of words. */
+    /* Sums in halves of words: of the odd bytes, and of the even bytes, which are the rest of the sums of words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
         low[i] = all[i] + rest[i] - (high[i] << 8);
     }
-    /* The counts from four below on: those at even distances, then those at odd ones. */
+    /* The counts from four codes below on, first those at even distances, then those at odd distances. */
     const bool turned = centre & 1;
     const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
@@ -4003,7 +4007,7 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
     return bits_of(best);
 }
 
-/* One code's count in the window. */
+/* Returns the count of one code in the window. */
 GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                uint32_t code) {
     const uint32_t half = (uint32_t)launch.cell, step = 2 * half, pairs = (uint32_t)launch.reach;
@@ -4014,7 +4018,7 @@ GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_
     return sum;
 }
 
-/* The same as cambi_value_of_four() for any number of contrasts; `weights`: of the code. */
+/* The same as cambi_value_of_four() for any number of contrasts; `weights` are those of the code. */
 GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                    uint32_t centre, const uint8_t *weights) {
     const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
@@ -4031,20 +4035,22 @@ GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const ui
     return bits_of(best);
 }
 
-/* A c-value in units of 2^-24; what is not 0 is 0.5 or more and has 24 bits. (A kernel that is wrong may bring any others, and
- * the self-test then says which one.) */
+/* Returns a c-value in units of 2^-24. A c-value that is not 0 is at least 0.5 and has 24 bits. (A wrong kernel may
+ * produce any other value; the self-test then reports which kernel.) */
 GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << (((bits >> 23) - 126) & 63)) : 0;
 }
 
-/* Where the threads of a block look for codes: pairs of columns, so many rows at once. */
+/* The samples among which a thread looks for codes: a pair of columns. The threads of a block cover several rows at
+ * once. */
 struct CambiScan {
-    int32_t  row, first_y, height;       /* where the thread begins; rows of the block */
-    uint32_t at;                         /* bytes to the samples in their row, or all ones */
+    int32_t  row, first_y, height;       /* the row where the thread begins; rows of the block */
+    uint32_t at;                         /* byte offset of the samples in their row, or all ones if outside the
+                                            picture */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
-/* Two samples in each of four rows, from `row` on; unmarked ones outside. */
+/* Loads two samples in each of four rows, from `row` on; outside the picture they are unmarked. */
 GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t row, uint32_t (&two)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -4055,7 +4061,8 @@ GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t r
     }
 }
 
-/* The least and the highest code from `from` on that the thread sees, counted from the word `mark` on. */
+/* Updates the least and the highest code from `from` on that the thread finds. Codes are counted from the word
+ * `mark`. */
 GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uint32_t mark, uint32_t centres,
                              uint32_t from, uint32_t &low, uint32_t &high) {
 #pragma unroll 1
@@ -4073,7 +4080,8 @@ GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uin
     }
 }
 
-/* The rows in which the thread sees one of `count` codes from the word `first` on; their highest bit is the first. */
+/* Returns the rows in which the thread finds one of `count` codes from the word `first` on. The highest bit is the
+ * first row. */
 GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, uint32_t first, uint32_t count) {
     uint32_t found = 0;
 #pragma unroll 1
@@ -4089,7 +4097,7 @@ GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, 
     return found;
 }
 
-/* The least of a block's words, in every thread. `words`: shared memory, one for each warp. */
+/* Returns the least word of a block in every thread. `words` is shared memory with one word per warp. */
 GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2) {
         const uint32_t other = shuffle_xor_word(v, mask);
@@ -4120,8 +4128,8 @@ GPU_FN void cambi_count_window(const CambiStrip &strip, int32_t y, int32_t reach
     }
 }
 
-/* Moves the window from row y down to row `next`. `come` and `gone`: samples that the first row further brings, and that
- * it leaves behind. */
+/* Moves the window from row y down to row `next`. `come` and `gone` are the samples that the first step adds to the
+ * window and removes from it. */
 GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next, int32_t reach, uint32_t come,
                               uint32_t gone) {
     for (;;) {
@@ -4141,7 +4149,7 @@ GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next,
     }
 }
 
-/* GROUP: pairs of columns whose counts fit a byte together; 0: any number of contrasts. */
+/* GROUP: number of pairs of columns whose total count fits a byte, or 0 for any number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
         WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS, HEAD = VMAFGPU__CAMBI_COUNT_HEAD
@@ -4254,16 +4262,16 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
 
 /* ---- select ----
  *
- * C-values are floats from 0.5 to 2^15, so the difference of their bits from those of 0.5 has 27 bits, of which three
- * passes find nine each: those of the value at the place up to which the sum goes. The last launch takes off the sum
- * what lies below.
+ * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Three passes
+ * find nine bits each of the value at the last rank that is summed. The last launch subtracts the values below it from
+ * the sum.
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* From 2^29 on, in these units, the reference rounds. */
+/* The reference rounds sums from 2^29 on, which is 2^53 in these units. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
-/* The sum of a scale, as earlier launches have left it; other blocks may be writing those of other scales. */
+/* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
 GPU_FN int64_t cambi_sum(const vmafgpu__cambi_launch &launch, uint32_t scale) {
     const uint32_t *at =
         (const uint32_t *)&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale];
@@ -4276,7 +4284,8 @@ GPU_FN bool cambi_has_value(const vmafgpu__cambi_launch &launch, uint32_t word) 
     return word - CAMBI_MARK - (uint32_t)launch.base - (uint32_t)launch.low < (uint32_t)launch.centres;
 }
 
-/* In which bin from the top the rank is reached, and which one it is within that bin; in every lane. */
+/* Returns, in every lane, the bin in which the rank is reached, counting from the top. *rank becomes the rank within
+ * that bin. */
 GPU_FN uint32_t cambi_find_bin(const uint32_t *bins, uint32_t *rank) {
     enum { RUN = VMAFGPU__CAMBI_SELECT_BINS / LANES };
     const uint32_t top = VMAFGPU__CAMBI_SELECT_BINS - 1 - lane_index() * RUN;
@@ -4315,7 +4324,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
     const int32_t first_y = ((int32_t)block_x() - plane.first_part) * VMAFGPU__CAMBI_SELECT_ROWS;
     const bool is_too_many = (int64_t)load((const uint64_t *)(scratch + launch.found) + scale) > plane.top;
-    /* Where there are c-values that nobody asked for; `order` wants all of them. */
+    /* Samples without a c-value then get 0, since `order` reads all of them. */
     const bool is_filled = pass == 0 && cambi_sum(launch, scale) >= CAMBI_EXACT;
     if (!is_too_many && !is_filled)
         return;
@@ -4325,7 +4334,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
     for (uint32_t i = 0; i < pass; i++)
         known = known << BITS | cambi_find_bin(bins + i * BINS, &rank);
     const uint32_t shift = pass < PASSES ? (PASSES - 1 - pass) * BITS : 0;
-    const uint32_t least = known + CAMBI_LEAST;   /* in the end */
+    const uint32_t least = known + CAMBI_LEAST;   /* after the last pass */
     for (uint32_t n = thread_index(); n < BINS; n += THREADS)
         histogram[n] = 0;
     block_barrier();
@@ -4338,7 +4347,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
             const uint64_t four = load((const uint64_t *)(samples + x));
             uint32_t bits[4];
-            /* At once, also what was not stored, which is dropped below; compute-sanitizer's initcheck reports that. */
+            /* Loads all at once, including words that were never stored; these are ignored below. (initcheck of
+             * compute-sanitizer reports them.) */
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 bits[i] = x + i < plane.width ? peek(values + x + i) : 0;
@@ -4377,10 +4387,10 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
 
 /* ---- order ----
  *
- * The reference moves the largest c-values to the front by Hoare's selection and adds them up, in double precision, in
- * the order in which that leaves them. A block does the same. In a round of the selection the values that are not
- * larger than the pivot, from the left, change places with those that are not smaller, from the right, until they meet:
- * which ones that are is known beforehand, and no swap depends on another.
+ * The reference moves the largest c-values to the front by Hoare's selection, and adds them in double precision in the
+ * resulting order. A block does the same. In a round of the selection, values from the left that are not larger than
+ * the pivot are swapped with values from the right that are not smaller, until both sides meet. The values to swap can
+ * be found beforehand, and no swap depends on another.
  */
 struct CambiOrder {
     enum {
@@ -4388,8 +4398,8 @@ struct CambiOrder {
         WARPS = THREADS / LANES, SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
-    /* Shared memory: words and sums of warps; then, in the same place, the distances of values that wait for a swap at
-     * the left and at the right, or values, or two sums of each thread. */
+    /* Shared memory: words and sums of warps, followed by one of these: the distances of values that wait for a swap at
+     * the left and at the right; values; two sums per thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
                       WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK &&
                       2 * 8 * THREADS <= CHUNK * 4,
@@ -4400,8 +4410,8 @@ struct CambiOrder {
     GPU_FN int64_t *sums() { return (int64_t *)part(); }
 };
 
-/* Of the next `count` values, from `first` on upwards or (side 1) downwards, the distances of those that must leave
- * their side, in order; their number. */
+/* Looks at the next `count` values, from `first` on upwards or (side 1) downwards. Lists the distances of those that
+ * must leave their side, in order, and returns their number. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -4450,23 +4460,23 @@ GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t f
     return total;
 }
 
-/* One round between *left and *right, and what it leaves of them. */
+/* Runs one round between *left and *right, and updates both. */
 GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int32_t *right) {
     enum { CHUNK = CambiOrder::CHUNK };
     const uint16_t *lefts = CambiOrder::list(0), *rights = CambiOrder::list(1);
     const uint32_t pivot = peek(values + top);
-    int32_t i = *left, k = *right + 1;   /* what lies between has not been looked at */
+    int32_t i = *left, k = *right + 1;   /* values between i and k have not been examined */
     int32_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
     uint32_t first[2] = {}, end[2] = {};
     bool is_last = false;
     block_barrier();
     while (!is_last) {
-        const bool is_left = first[0] == end[0];   /* of which side more are looked for: one has none left */
+        const bool is_left = first[0] == end[0];   /* the side that needs more values to swap: it has none left */
         if (i == k && is_left && first[1] == end[1])
             break;
-        is_last = i == k;   /* what waits at one side meets what lies on its way */
+        is_last = i == k;   /* the values that wait at one side meet those on the other side's way */
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
-        if (is_last)   /* else the other side may have none left, and its list may be full */
+        if (is_last)   /* before the last time, the other side may have none left, and its list may be full */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
         const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
         if (is_left) {
@@ -4481,7 +4491,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
             k -= is_last ? 0 : count;
         }
         uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
-        if (is_last) {   /* only as long as they have not passed each other */
+        if (is_last) {   /* only pairs that have not passed each other */
             uint32_t number = 0;
             if (thread_index() == 0)
                 CambiOrder::head()[0] = 0;
@@ -4514,7 +4524,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         i = last[0] + 1;
         k = last[1] - 1;
     } else {
-        /* Each side goes on to the next that it would swap, or to the last that came over. */
+        /* Each side goes on to the next value that it would swap, or to the last one that came from the other side. */
         i = last[1];
         k = last[0];
         if (first[0] < end[0] && base[0] + lefts[first[0]] < i)
@@ -4529,7 +4539,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         *right = k;
 }
 
-/* The rest of the rounds, by one thread in the values of `part`. */
+/* Runs the remaining rounds with one thread on the values in `part`. */
 GPU_FN void cambi_order_small(uint32_t *part, int32_t right, int32_t top) {
     int32_t left = 0;
     while (left < right) {
@@ -4568,7 +4578,7 @@ GPU_FN void cambi_gather_top(uint32_t *values, int32_t n, int32_t top) {
     block_barrier();
 }
 
-/* What a double of that size is a multiple of, in units of 2^-24. */
+/* cambi_unit_of() returns the unit in the last place of a double of that size, in units of 2^-24. */
 GPU_FN int cambi_bits_of(int64_t v) {
     const uint32_t high = (uint32_t)((uint64_t)v >> 32);
     return high ? 64 - leading_zeros(high) : 32 - leading_zeros((uint32_t)v);
@@ -4577,13 +4587,13 @@ GPU_FN int64_t cambi_unit_of(int64_t v) {
     const int bits = cambi_bits_of(v);
     return bits > 53 ? (int64_t)1 << (bits - 53) : 1;
 }
-/* To a multiple, to an even one where two are as near. */
+/* Rounds to a multiple of the unit; ties go to an even multiple. */
 GPU_FN int64_t cambi_rounded(int64_t v, int64_t unit) {
     const int64_t rest = v & (unit - 1), down = v - rest;
     return 2 * rest > unit || (2 * rest == unit && (down & unit)) ? down + unit : down;
 }
 
-/* The sum of a chunk of values that are all multiples of the unit; below 0 if they are not. */
+/* Returns the sum of a chunk of values if all are multiples of the unit, and otherwise a negative number. */
 GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     enum { RUN = CambiOrder::RUN };
     int64_t *of_warps = (int64_t *)CambiOrder::head();
@@ -4600,7 +4610,7 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
         sum += v;
         rest |= v & (unit - 1);
     }
-    /* Lower than all others can make up for, and not too low for as many warps as there are. */
+    /* So low that other warps cannot make the sum positive, and not so low that it overflows if all warps add it. */
     sum = any_lane(rest != 0) ? -((int64_t)1 << 58) : warp_sum(sum);
     if (lane_index() == 0)
         of_warps[warp_index()] = sum;
@@ -4613,8 +4623,8 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
     return sum;
 }
 
-/* How much a chunk of values adds to a sum that is an even multiple of the unit, and to one that is an odd one: nothing
- * else matters to the rounding, as long as the unit stays. In sums[0] and sums[1]. */
+/* Computes how much a chunk of values adds to a sum that is an even multiple of the unit, in sums[0], and to an odd
+ * multiple, in sums[1]. The rounding depends on nothing else as long as the unit does not change. */
 GPU_FN void cambi_add_rounded(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     const uint32_t from = first + thread_index() * CambiOrder::RUN;
     int64_t even = 0, odd = unit;
@@ -4657,7 +4667,7 @@ GPU_FN int64_t cambi_add_in_order(uint32_t *values, uint32_t top) {
             first = end;
             continue;
         }
-        /* The unit changes on the way: where? */
+        /* The unit changes within the chunk; find out where. */
         if (size > FEW) {
             size /= 8;
             continue;
@@ -4676,7 +4686,7 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
     if (!cambi_source(launch) || cambi_sum(launch, scale) < CAMBI_EXACT)
         return;
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
-    /* Bits of floats from 0 on, which are in the floats' order. */
+    /* Bits of floats that are not negative, which have the same order as the floats. */
     uint32_t *values = (uint32_t *)(cambi_scratch(launch) + plane.values);
     cambi_gather_top(values, plane.width * plane.height, (int32_t)plane.top);
     const int64_t sum = cambi_add_in_order(values, (uint32_t)plane.top);
@@ -4687,9 +4697,9 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 /* ================================================================================================
  * >>speed                                        entropy of the chroma planes, in float
  * ================================================================================================
- * Every sum has the order of the CPU's, so what is long and sequential sets the time: a block does little, and many run
- * side by side, for planes and pairs. Block y is a plane (u and v of the reference and of the distorted frame in
- * turn), block z a pair.
+ * Every sum has the same order as on the CPU, so long sequential sums determine the time. Therefore a block does little
+ * work, and many blocks run in parallel, for planes and pairs. Block y is a plane (u of the reference, u of the
+ * distorted frame, then v of both), block z a pair.
  */
 enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
@@ -4706,12 +4716,12 @@ GPU_FN float load_float(const float *p) { return float_bits(load((const uint32_t
 struct SpeedPlane {
     const uint8_t *data;
     int64_t pitch;
-    const uint8_t *before;   /* of what moves: what is taken from that */
+    const uint8_t *before;   /* for changes between frames: the plane to subtract */
     int64_t before_pitch;
-    bool is_even;            /* words lie at even addresses */
+    bool is_even;            /* words have even addresses */
 };
 
-/* Luma now and before. */
+/* Returns luma of a frame and of the frame before it. */
 GPU_FN SpeedPlane speed_changing_plane(const vmafgpu__speed_low_launch &launch) {
     const vmafgpu__gpu_chroma &luma = launch.chroma[block_z()];
     SpeedPlane plane;
@@ -4741,7 +4751,7 @@ GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedP
     return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
 }
 
-/* CHANGES: what a sample has changed by, as if it had 8 bits. */
+/* Returns a sample, scaled to 8 bits. CHANGES: returns the change of a sample. */
 template <bool CHANGES>
 GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     if constexpr (CHANGES) {
@@ -4757,12 +4767,12 @@ GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPl
 GPU_FN int32_t speed_index(uint64_t source) { return (int32_t)(uint32_t)source; }
 GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source >> 32)); }
 
-/* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
+/* Applies the taps to a column around row y, after a prescale that makes each sample from 2 x 2. */
 template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3;   /* scalar registers are short */
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3;   /* scalar registers are scarce */
     float sum = 0;
 #pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
@@ -4781,7 +4791,7 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
     return sum;
 }
 
-/* A sample after any prescale. */
+/* Returns a sample after any prescale. */
 template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int32_t AT_ONCE = CHANGES ? 1 : 2;
@@ -4800,7 +4810,7 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
     return launch.has_weights ? quotient(value, weights) : value;
 }
 
-/* The taps down a column around row y. */
+/* Applies the taps to a column around row y. */
 template <bool SCALED, bool CHANGES>
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
@@ -4820,7 +4830,7 @@ GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPl
     return sum;
 }
 
-/* Eight neighbouring samples of STEP bytes each, those of the other plane included where u and v are interleaved. */
+/* Eight neighbouring samples of STEP bytes each, including those of the other plane if u and v are interleaved. */
 template <int STEP> struct SpeedChunk { uint32_t word[2 * STEP]; };
 
 template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) {
@@ -4842,13 +4852,14 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
     return chunk;
 }
 
-/* The usual case, 9 taps and no prescale, by whole chunks: a low column takes the end of one and the beginning of the
- * next. Also looks for illegal words in all chunks of the rows, as the CPU does. */
+/* The usual case, 9 taps and no prescale, by whole chunks. A low column takes the end of one chunk and the beginning of
+ * the next. Also looks for illegal words in all chunks of the rows, as the CPU does. */
 template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows on their way; scalar registers are short */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows that are loaded at once; scalar registers are
+                                                             scarce */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -4861,7 +4872,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         const int32_t chunk = 2 * first - 1 + i;
         if (chunk < 0 || (i >= 2 * count && !launch.mask))
             continue;
-        if (chunk >= whole) {   /* the row ends in there: no column needs it */
+        if (chunk >= whole) {   /* the row ends in this chunk, and no column needs it */
 #pragma unroll 1
             for (int32_t t = -REACH; t <= REACH; t++)
 #pragma unroll 1
@@ -4869,7 +4880,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0;   /* of the chunk: the last four samples count, else the first five */
+        const bool is_end = i % 2 == 0;   /* the last four samples of the chunk count, otherwise the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -4901,7 +4912,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
             out[k] = sum[k];
         if (!is_end)
             out[REACH] = sum[REACH];
-        if (chunk == 0) {   /* left of the plane is its reflection */
+        if (chunk == 0) {   /* the plane is reflected at its left edge */
 #pragma unroll
             for (int k = 1; k <= REACH; k++)
                 out[-k] = sum[k];
@@ -4914,7 +4925,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Block x: columns of a row, and all their neighbours. STEP 0: after a prescale. CHANGES: of what moves. */
+/* Block x is some columns of a row. STEP is 0 after a prescale. CHANGES: of changes between frames. */
 template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
@@ -4948,15 +4959,15 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     }
 }
 
-/* By bytes from one sample to the next. The tables of the prescale have kernels of their own: where there is none, nvcc
- * reads from them nevertheless, ahead of the condition. */
+/* The number in a name is the distance of two samples in bytes. A prescale has kernels of its own, because nvcc reads
+ * its tables ahead of the condition, even if there are none. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0>(launch); }
 GPU_KERNEL(vmafgpu_speed_change, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0, true>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<1>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
 
-/* What is set in the words of a row, those of the other plane that may lie between them apart. */
+/* Returns the OR of the words of a row, without those of the other plane that may lie between them. */
 GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y) {
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *row = plane.data - aside + y * plane.pitch;
@@ -4975,7 +4986,7 @@ GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const
     return seen;
 }
 
-/* Looks for illegal words in the whole of the rows that row block_x() is made of, where low does not. */
+/* Looks for illegal words in the whole of the rows that row block_x() is made of, if the low kernel does not. */
 template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0] ||
@@ -4985,7 +4996,7 @@ template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &
 #pragma unroll 1
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
         const int32_t y = ((int32_t)block_x() << VMAFGPU__SPEED_SHIFT) + t;
-        if (y < 0 || y >= launch.scaled_height)   /* a row inside is taken instead, which is looked at anyway */
+        if (y < 0 || y >= launch.scaled_height)   /* a row inside replaces it, which is checked anyway */
             continue;
 #pragma unroll 1
         for (int32_t k = 0; k < (SCALED ? launch.sources : 1); k++) {
@@ -5011,22 +5022,22 @@ GPU_KERNEL(vmafgpu_speed_check_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED
 
 GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) { return !(launch.pairs >> block_z() & 1); }
 
-/* A part of the scratch: of this block's pair and some plane. */
+/* Returns a part of the scratch memory: of this block's pair and a plane. */
 GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__speed_part &part, uint32_t plane) {
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Positions of a block in the plane without its edge: across, down. */
+/* Returns how many positions a block has in the plane without its edge, across or down. */
 GPU_FN int32_t speed_positions(int32_t blocks) { return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1; }
 
-/* Where place p of the block at `start` lies. */
+/* Returns the address of place p of the block at `start`. */
 GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float *start, int32_t p) {
     return start + p / VMAFGPU__SPEED_BLOCK * launch.columns + p % VMAFGPU__SPEED_BLOCK;
 }
 
 /* ---- the local mean goes; means of the places in a block ---- */
 
-/* The local mean at x, y; REACH 0: by as many taps as the launch says. */
+/* Returns the local mean at x, y. REACH 0: with as many taps as the launch has. */
 template <int REACH>
 GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *low, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
@@ -5044,7 +5055,8 @@ GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *
     return sum;
 }
 
-/* Rows first .. end - 1 of the plane without its local mean, to memory and to `band`; by `count` threads. */
+/* Computes rows first .. end - 1 of the plane without its local mean, with `count` threads, and writes them to memory
+ * and to `band`. */
 GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
                           int32_t count) {
     const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, w = launch.columns;
@@ -5061,8 +5073,8 @@ GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int3
     }
 }
 
-/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. Reads some more, too. The
- * sum begins with 0 and is never -0, so that 0 may be added. */
+/* Adds `count` numbers to a sum in order, while the next ones are loaded. Reads some numbers beyond these. The sum
+ * starts from 0 and is never -0, so that 0 can be added. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
     float first[AT_ONCE], second[AT_ONCE];
@@ -5095,7 +5107,7 @@ GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     return sum;
 }
 
-/* The first warp sums a band of rows, a lane per place, while the others make the next one. */
+/* The first warp sums a band of rows, with a lane per place, while the other warps make the next band. */
 GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
     if (speed_is_skipped(launch))
@@ -5129,9 +5141,10 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 
 /* ---- covariance: sums of products of samples that lie some distance apart ----
  *
- * For every distance of two places one block, and one for the samples by themselves. In double precision; the products
- * are exact. A thread sums down a column, for each of the windows that differ by rows; then a thread per such window
- * sums along the columns, for each of those that differ by columns. What all windows have is summed once. */
+ * There is one block for every distance of two places, and one for the samples themselves. Sums are in double
+ * precision; the products are exact. A thread sums down a column, for each window that differs by rows. Then a thread
+ * per such window sums along the columns, for each window that differs by columns. What all windows have in common is
+ * summed once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 

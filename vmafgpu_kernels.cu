@@ -5149,7 +5149,7 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
 struct SpeedDistance {
-    int32_t x, y, first, last;         /* columns where windows begin; 0 .. 4 - y are the rows */
+    int32_t x, y, first, last;         /* columns where windows begin; they begin in rows 0 .. 4 - y */
     bool    is_single;
 };
 
@@ -5164,13 +5164,13 @@ GPU_FN SpeedDistance speed_distance(int32_t index) {
     return d;
 }
 
-/* The product of a sample and the one a distance further. */
+/* Returns the product of a sample and the one at the distance, or the sample itself if is_single. */
 GPU_FN double speed_product(const float *at, const float *other, bool is_single) {
     const float factor = load_float(other);
     return (double)load_float(at) * (double)(is_single ? 1 : factor);
 }
 
-/* Sums down column x, of windows that begin at each row, to column[0], column[pitch], ... */
+/* Sums down column x, for windows that begin at each row; the sums go to column[0], column[pitch], ... */
 GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int32_t x, const SpeedDistance &d,
                              double *column, int32_t pitch) {
     const float *at = flat + x, *other = at + d.y * columns + d.x;
@@ -5218,7 +5218,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     }
 
     double *columns = (double *)shared_memory();
-    const double *row = columns + thread * chunk;   /* of threads that have a row */
+    const double *row = columns + thread * chunk;   /* valid in threads that have a row */
     double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
     for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
         const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
@@ -5258,14 +5258,15 @@ GPU_FN double load_double(const double *p) { return double_bits(load((const uint
 
 enum { SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES };
 
-/* Where the samples of two places are in the plane, and their means. */
+/* The samples of two places in the plane, and their means. */
 struct SpeedCovariance {
     const float *a, *b;
     double mean_a, mean_b;
 };
 
-/* As vmafgpu__speed_covariance_in_order(), by a warp. Each addition waits for the one before, all else is done beforehand: a lane
- * computes one of LANES terms, and all lanes add them. `terms` are LANES numbers of shared memory. */
+/* As vmafgpu__speed_covariance_in_order(), by a warp. Each addition waits for the previous one, so everything else is
+ * done beforehand: a lane computes one of LANES terms, and all lanes add them. `terms` is shared memory for LANES
+ * numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -5273,7 +5274,7 @@ GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, con
     double sum = 0;
     float next_a = 0, next_b = 0;
     for (int32_t from = -LANES; from < w * h; from += LANES) {
-        /* Nothing is added at first and behind the end: the sum is never -0. */
+        /* The first round and the terms beyond the end add 0, which is possible because the sum is never -0. */
         const bool is_term = from >= 0 && from + lane < w * h;
         terms[lane] = is_term ? ((double)next_a - c.mean_a) * ((double)next_b - c.mean_b) : 0;
         for (; x >= w; x -= w)
@@ -5291,7 +5292,8 @@ GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, con
     return sum;
 }
 
-/* Entry p <= q of the matrix, as vmafgpu__speed_covariance_of() computes it; NaN where the sum has to be computed in order. */
+/* Returns entry p <= q of the matrix as vmafgpu__speed_covariance_of() computes it, or NaN if the sum has to be
+ * computed in order. */
 GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q, SpeedCovariance &c) {
     constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
     const double *sums = (const double *)speed_part(launch, launch.layout.sums, block_y());
@@ -5314,7 +5316,8 @@ GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p,
     return low == high ? low : float_bits(0x7fffffff);
 }
 
-/* All of them, by the threads of a block. `terms`: VMAFGPU__SPEED_MATRIX_THREADS numbers of shared memory. */
+/* Computes all entries with the threads of a block. `terms` is shared memory for VMAFGPU__SPEED_MATRIX_THREADS
+ * numbers. */
 GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *matrix, double *terms) {
     SpeedCovariance c;
     for (int32_t i = (int32_t)thread_index(); i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
@@ -5332,15 +5335,15 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
             continue;
         speed_covariance_of(launch, p, q, c);
         const float found = (float)quotient(speed_covariance_in_order(launch, c, terms + warp * LANES), n);
-        matrix[i] = matrix[q * SPEED_SIDE + p] = found;   /* nobody else reads these before the barrier */
+        matrix[i] = matrix[q * SPEED_SIDE + p] = found;   /* no other thread reads these before the barrier */
     }
     block_barrier();
 }
 
 /* ---- eigenvalues, by one warp ---- */
 
-/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start y within 12 units;
- * all of them have been tried. */
+/* Returns 1 / sqrt(v) as rounding of the double gives it, for 1 <= v <= 2 or NaN. The start y must be within 12 units
+ * in the last place. All such v and y were tried. */
 GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
@@ -5374,8 +5377,8 @@ template <int COUNT> GPU_FN void load_line(const float *p, float (&v)[COUNT]) {
 
 struct SpeedEigen { float *column, *v, *x, *d, *e; };
 
-/* Lane r has row r: in step i its element of column i, and those right of it, moved to the left end of the line and
- * followed by zeros. So are the lines in shared memory that all read. */
+/* Lane r has row r: in step i its element of column i, and the elements right of it, which are moved to the left end of
+ * the line and followed by zeros. The lines in shared memory, which all lanes read, have the same layout. */
 GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     constexpr int32_t REST = SPEED_SIDE - 1;
     const int32_t r = (int32_t)lane_index();
@@ -5409,8 +5412,8 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
         }
         if (r == top)
             m.e[i] = own;
-        warp_barrier();   /* all have read the column, which the next step writes over */
-        if (tau != 0) {   /* a NaN, too */
+        warp_barrier();   /* all lanes have read the column, which the next step overwrites */
+        if (tau != 0) {   /* also if it is NaN */
             v = r == top ? 1 : is_inside ? v : 0;
             if (is_row)
                 m.v[place] = v;
@@ -5428,7 +5431,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
 #pragma unroll
             for (int32_t c = 0; c < REST; c++)
                 product += other[c] * line[c];
-            x += -0.5f * tau * product * v;   /* the product of three is exact but for its last rounding */
+            x += -0.5f * tau * product * v;   /* -0.5f * tau is exact */
             warp_barrier();
             if (is_row)
                 m.x[place] = x;
@@ -5453,14 +5456,14 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     warp_barrier();
 }
 
-/* Clears what is negligible beside the diagonal, a lane each; bits of those that are left, and not 0. */
+/* Clears negligible elements beside the diagonal, one per lane. Returns a bit for each element that is not 0. */
 GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     const int32_t i = (int32_t)lane_index();
     float beside = 0;
     if (i + 1 < SPEED_SIDE) {
         beside = m.e[i];
         const float around = magnitude(m.d[i]) + magnitude(m.d[i + 1]);
-        if (magnitude(beside) <= 1.1e-6f * around)   /* seldom; the doubles take long */
+        if (magnitude(beside) <= 1.1e-6f * around)   /* rare; doubles are slow */
             if ((double)magnitude(beside) < 1e-6 * (double)around)
                 m.e[i] = beside = 0;
     }
@@ -5475,15 +5478,15 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
                      : half < 0 ? corner + side * ratio
                                 : corner - magnitude(side);
     const float least = magnitude(d[0]) + magnitude(e[0]);
-    if (1.1e-6f * magnitude(mu) < least)   /* nearly always; the doubles take long */
+    if (1.1e-6f * magnitude(mu) < least)   /* nearly always; doubles are slow */
         return mu;
     return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
 
 struct SpeedTangent { float t, root; };
 
-/* t = a / b for |a| <= |b|, 0 where a is 0, and 1 / sqrt(1 + t * t). What is written out is how a division rounds
- * where nothing leaves the range of floats; the root starts from the quotient before that is refined. */
+/* Returns t = a / b for |a| <= |b|, which is 0 if a is 0, and 1 / sqrt(1 + t * t). The steps written out here round
+ * like a division if nothing leaves the range of floats. The root starts from the quotient before it is refined. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
     SpeedTangent out;
@@ -5494,14 +5497,14 @@ GPU_FN SpeedTangent speed_tangent(float a, float b) {
     out.t = fused(fused(-b, start, a), y, start);
     out.t = fused(fused(-b, out.t, a), y, out.t);
     if (bits_of(magnitude(a)) - least > range || bits_of(magnitude(b)) - least > range) {
-        out.t = a == 0 ? 0 : quotient(a, b);   /* 0 / 0 is none */
+        out.t = a == 0 ? 0 : quotient(a, b);   /* 0 / 0 would be NaN */
         root = reciprocal_root(1 + out.t * out.t);
     }
     out.root = speed_inverse_root(1 + out.t * out.t, root);
     return out;
 }
 
-/* One QR step on a block of m >= 2. */
+/* Runs one QR step on a block of m >= 2. */
 GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
     float x = d[0] - speed_shift(d, e, m), z = e[0];
     float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
@@ -5570,13 +5573,13 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 /* ---- the matrix that solves: a QR decomposition with whole matrices, by a block ----
  *
- * A thread has five rows of a column. A reflection leaves alone what lies above its first row, and the sums of products
- * may leave out what is zero there, as long as all is finite. */
+ * A thread has five rows of a column. A reflection does not change what is above its first row. Sums of products can
+ * leave out the zeros there, as long as all numbers are finite. */
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64, SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
     SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH,
-    SPEED_VECTOR = 8 * SPEED_GROUPS    /* a reflection's vector: five numbers and three that are nothing, and so on */
+    SPEED_VECTOR = 8 * SPEED_GROUPS    /* vector of a reflection: five numbers and three unused ones, and so on */
 };
 static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
 static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MATRIX_THREADS / 32 * SPEED_VECTOR +
@@ -5586,15 +5589,15 @@ static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MA
               "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
-    float *from, *to;                  /* z, then q beside it */
-    float *column, *next;              /* that the reflection clears; of the next one */
+    float *from, *to;                  /* z, and q beside it */
+    float *column, *next;              /* that the reflection clears; of the next reflection */
     float *matrix;
-    float *vector;                     /* of the reflection; the warp's own */
+    float *vector;                     /* of the reflection; each warp has its own */
     uint32_t *is_singular;
 };
 
-/* sum += the rows' part of column j, a group of rows of which is v. `is_own`: the reflection's rows are those, so that
- * there is its diagonal. */
+/* Adds to `sum` the products of some rows of the reflection with a group of rows of column j, which begins at `from`.
+ * `is_own`: they are the same rows, so the diagonal of the reflection is among the factors. */
 GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
                                 const float *from, bool is_own) {
     float four[4], v[SPEED_ROWS];
@@ -5614,7 +5617,7 @@ GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[
     }
 }
 
-/* Step k of the decomposition. False if something is not finite. */
+/* Runs step k of the decomposition. Returns false if a number is not finite. */
 GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
     const int32_t thread = (int32_t)thread_index(), group = thread / 64, j = thread % 64, lane = (int32_t)lane_index();
     float line[SPEED_LINE];   /* zeros, then the column from row k on, then zeros */
@@ -5655,7 +5658,7 @@ GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
         for (int32_t r = 0; r < SPEED_ROWS; r++) {
             const int32_t row = group * SPEED_ROWS + r;
             float v = is_finite && row < k ? from[row * SPEED_PITCH] : sum[r];
-            if (j < SPEED_SIDE && (row == k || j == k))   /* the next step finds the identity there */
+            if (j < SPEED_SIDE && (row == k || j == k))   /* the next step relies on the identity there */
                 v = row == j ? 1 : 0;
             if (j == k + 1)
                 m.next[row] = row > k ? v : 0;
@@ -5682,7 +5685,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         m.from[row * SPEED_PITCH + column] = m.matrix[i];
         m.from[row * SPEED_PITCH + SPEED_SIDE + column] = row == column ? 1 : 0;
     }
-    if (thread < 2 * SPEED_LINE)   /* next lies behind it */
+    if (thread < 2 * SPEED_LINE)   /* `next` follows it */
         m.column[thread] = thread < SPEED_SIDE ? m.matrix[thread * SPEED_SIDE] : 0;
     if (thread == 0)
         *m.is_singular = 0;
@@ -5714,7 +5717,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         store((uint32_t *)q + SPEED_SQUARE, *m.is_singular);
 }
 
-/* Block x: the eigenvalues, or the solution. */
+/* Block x computes the eigenvalues, or the solution. */
 GPU_KERNEL(vmafgpu_speed_matrix, vmafgpu__speed_launch, VMAFGPU__SPEED_MATRIX_THREADS, 2) {
     if (speed_is_skipped(launch))
         return;
@@ -5734,7 +5737,7 @@ GPU_FN bool speed_is_singular(const vmafgpu__speed_launch &launch, uint32_t plan
 
 typedef const double (*LogTable)[3];
 
-/* The table of the logarithm comes to shared memory, where each lane may read another entry at once. */
+/* Copies the table of the logarithm to shared memory, where each lane can read a different entry at once. */
 template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed_launch &launch) {
     double *table = (double *)shared_memory();
     static_assert(VMAFGPU__LOG2_ENTRIES * 3 <= THREADS, "an entry for each thread");
@@ -5743,13 +5746,14 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
     return (LogTable)table;
 }
 
-/* 64 blocks of the plane, five threads each, which share what need not be one after another: lines of the solution and
- * eigenvalues. Code runs once and has to come from memory, so there is little of it. The matrices' lines end in zeros,
- * and so does the column of the solution: what they add is nothing. */
+/* A thread block processes 64 blocks of the plane with five threads each. These five share what is not sequential:
+ * lines of the solution, and eigenvalues. The code runs only once and has to be loaded from memory, so it is kept
+ * short. The lines of the matrices and the column of the solution end in zeros, which add nothing. */
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
 static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
-/* The block's shared memory, and what the thread has of it: block `i` of the plane's, of which it is the thread `group`. */
+/* Shared memory of the thread block, and the thread's place in it: it is thread `group` of block `block` of the
+ * plane. */
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
@@ -5757,7 +5761,7 @@ struct SpeedEntropy {
     float  *q, *r;                       /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
     float  *x;                           /* the solution: [SPEED_SOLUTION][BLOCKS], from the thread's block on */
     int32_t group, block;
-    bool    is_inside;                   /* whether there is such a block */
+    bool    is_inside;                   /* whether the block exists */
 };
 
 GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
@@ -5780,7 +5784,7 @@ GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
     return e;
 }
 
-/* Copies q and r, with zeros behind their lines. */
+/* Copies q and r, with zeros after their lines. */
 GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const SpeedEntropy &e) {
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
@@ -5793,7 +5797,7 @@ GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const Speed
     }
 }
 
-/* x = q times the block's samples: five lines of it. */
+/* Computes five lines of x = q times the samples of the block. */
 GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LINE]) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
     float sum[SHARE] = {};
@@ -5815,7 +5819,7 @@ GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LI
         e.x[n * BLOCKS] = 0;
 }
 
-/* Solves r times the new x = x, from the last line up; one thread of a block. */
+/* Solves r times the new x = x, from the last line up, with one thread per block. */
 GPU_FN void speed_substitute(const SpeedEntropy &e) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, AT_ONCE = 8 };
 #pragma unroll 1
@@ -5836,7 +5840,7 @@ GPU_FN void speed_substitute(const SpeedEntropy &e) {
     }
 }
 
-/* Information that the eigenvalues give, five of them; they are the plane's. */
+/* Computes the information of five of the plane's eigenvalues. */
 GPU_FN void speed_inform(const vmafgpu__speed_launch &launch, const SpeedEntropy &e, const float *eigenvalues,
                          float variance) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
@@ -5897,7 +5901,7 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
 
 GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 2) { speed_entropy(launch); }
 
-/* Block x: u or v. */
+/* Block x is u or v. */
 GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_SCORE_THREADS;
     if (speed_is_skipped(launch))
@@ -5949,7 +5953,7 @@ GPU_KERNEL(vmafgpu_speed_score, vmafgpu__speed_launch, VMAFGPU__SPEED_SCORE_THRE
  * >>squares                                      psnr, float_psnr, float_moment: sums of integers
  * ================================================================================================ */
 
-/* A square as a float, which has 24 bits. */
+/* Returns a square, rounded to the 24 bits of a float. */
 GPU_FN uint64_t rounded_square(int32_t v) { return (uint64_t)(float)(uint32_t)((uint32_t)v * (uint32_t)v); }
 
 template <int KIND> GPU_FN void add_squares(uint32_t a, uint32_t b, uint64_t (&sum)[VMAFGPU__SQUARES_SUMS]) {
@@ -5966,7 +5970,7 @@ template <int KIND> GPU_FN void add_squares(uint32_t a, uint32_t b, uint64_t (&s
     }
 }
 
-/* 16 bytes of samples. */
+/* Adds the squares of 16 bytes of samples. */
 template <int KIND>
 GPU_FN void add_squares_of_words(int bytes, uint32_t mask, const uint8_t *a, const uint8_t *b,
                                  uint64_t (&sum)[VMAFGPU__SQUARES_SUMS], uint32_t (&seen)[2]) {
@@ -6040,7 +6044,7 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
                                               : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
 }
 
-/* Zeros behind the last one, to the end of its group. */
+/* Writes terms, and zeros after the last one to the end of its group. */
 GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
     enum { GROUP = VMAFGPU__SEQUENCE_GROUP };
     const uint32_t z = block_z();
@@ -6065,7 +6069,7 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
 /* ================================================================================================
  * >>chains                                       sums of floats, one addition after the other
  * ================================================================================================
- * Rows from left to right, a lane for each; then their sums from top to bottom.
+ * Rows are summed from left to right, one lane per row, then their sums from top to bottom.
  */
 
 /* Block z is a pair, block x some rows of a plane. */
@@ -6095,7 +6099,7 @@ GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
         warp_barrier();
         terms += TILE;
 #pragma unroll
-        for (int k = 0; k < TILE; k++)   /* beyond the last column are zeros, which add nothing */
+        for (int k = 0; k < TILE; k++)   /* zeros beyond the last column add nothing */
             next[k] = row + k * AT_ONCE < plane.rows && x + TILE + column < plane.columns
                           ? load_float(terms + k * AT_ONCE * plane.pitch) : 0;
 #pragma unroll
@@ -6129,7 +6133,7 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
             const int32_t at = first + VMAFGPU__CHAIN_ROWS + k * LANES + lane;
             next[k] = at < plane.rows ? load_float(sums + at) : 0;
         }
-        /* Beyond the last one are zeros, which add nothing. What is added next is read before. */
+        /* Zeros beyond the last sum add nothing. The next values are read before these are added. */
         Words4 v[VMAFGPU__CHAIN_TILE / 4];
 #pragma unroll
         for (int i = 0; i < VMAFGPU__CHAIN_TILE / 4; i++)
@@ -6159,13 +6163,14 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
 
 /* ---- a single chain: it is known before how a sum is rounded ---- */
 
-/* Floating point numbers' bits as numbers count last bits, as long as the numbers stay between a power of two and the next. */
+/* Between a power of two and the next, the bits of floating-point numbers, taken as integers, count units in the last
+ * place. */
 struct FloatSum {
     typedef float Number;
     typedef uint32_t Bits;
     typedef int32_t Whole;
     static constexpr Bits SIGN = (Bits)1 << 31, EXPONENT = 0x7f800000;
-    static constexpr Whole ROOM = (Whole)1 << 23;   /* last bits between two powers of two */
+    static constexpr Whole ROOM = (Whole)1 << 23;   /* units in the last place between two powers of two */
     GPU_FN float number(Bits bits) { return float_bits(bits); }
     GPU_FN Whole up(Whole v, uint32_t by) { return shuffle_up(v, by); }
 };
@@ -6186,20 +6191,21 @@ struct DoubleSum {
 template <class Whole> GPU_FN Whole lesser(Whole a, Whole b) { return a < b ? a : b; }
 template <class Whole> GPU_FN Whole greater(Whole a, Whole b) { return a > b ? a : b; }
 
-/* What some terms add to a sum, in last bits: to an even one, to an odd one; and with terms of both signs how far it gets down
- * and up on the way. It is the same for all sums from a power of two to the next, for a sum is rounded to the nearest one, and to
- * an even one where there are two. Twice the room stands for all that is too far. */
+/* What some terms add to a sum, in units in the last place: to an even sum, and to an odd one. With terms of both
+ * signs, also how far the sum moves down and up on the way. This is the same for all sums from a power of two to the
+ * next, because a sum is rounded to the nearest number, and to an even one if two are equally near. 2 * ROOM stands for
+ * everything that is too far. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
 };
 
-/* Where a sum is, in last bits above a power of two, and where it has been. */
+/* The place of a sum, in units in the last place above a power of two, and its lowest and highest place so far. */
 template <class Sum> struct Place { typename Sum::Whole at, low, high; };
 
 template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
     typedef typename Sum::Whole Whole;
-    /* Values, not addresses, are chosen: what has an address is kept in memory. */
+    /* Selects values instead of addresses, because the compiler keeps addressed values in memory. */
     const Whole by[2] = { steps.by[0], steps.by[1] };
     const bool odd = (place.at & 1) != 0;
     if (SIGNED) {
@@ -6212,7 +6218,7 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
         place.high = place.at;
 }
 
-/* Both, one after the other. */
+/* Returns the effect of both, one after the other. */
 template <class Sum, bool SIGNED> GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first,
                                                                           const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
@@ -6235,7 +6241,8 @@ template <class Sum, bool SIGNED> GPU_FN Steps<Sum, SIGNED> steps_of_both(const 
 GPU_FN float load_term(const float *p) { return load_float(p); }
 GPU_FN double load_term(const double *p) { return load_double(p); }
 
-/* Of a group of terms, for sums from `floor` on, which is the bits of a power of two, or 0; `sign` may turn the terms round. */
+/* Returns the effect of a group of terms on sums from `floor` on, which is the bits of a power of two, or 0. `sign` can
+ * negate the terms. */
 template <class Sum, bool SIGNED, class Term> GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch,
                                                                                  typename Sum::Bits floor, Term sign) {
     typedef typename Sum::Number Number;
@@ -6267,8 +6274,9 @@ template <class Sum, bool SIGNED, class Term> GPU_FN Steps<Sum, SIGNED> steps_of
     return out;
 }
 
-/* Terms one after another, group by group. As long as the sum stays between a power of two and the next, threads find out for a
- * group each what it adds, and where the sum gets to after each of them. The group that it leaves with is added term by term. */
+/* Adds terms in order, group by group. As long as the sum stays between a power of two and the next, each thread
+ * determines what one group adds, and where the sum is after each group follows from that. The group with which the sum
+ * leaves this range is added term by term. */
 template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu__sequence_launch &launch) {
     enum { THREADS = VMAFGPU__SEQUENCE_THREADS, WARPS = THREADS / LANES };
     typedef typename Sum::Bits Bits;
@@ -6288,7 +6296,7 @@ template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu
     for (int32_t at = 0; at < plane.groups;) {
         const Bits sign = SIGNED ? sum & Sum::SIGN : 0, floor = sum & Sum::EXPONENT;
         const int32_t n = at + (int32_t)thread_index();
-        /* A sum hardly stays between two powers of two for longer than it took to get there. */
+        /* A sum rarely stays between two powers of two for longer than it took to get there. */
         Steps<Sum, SIGNED> own = { { 2 * Sum::ROOM, 2 * Sum::ROOM }, {}, {} };
 #pragma unroll
         for (int odd = 0; odd < 2; odd++)
@@ -6353,12 +6361,12 @@ GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THR
 /* ================================================================================================
  * >>float vif                                    information in floats; and what pictures are smoothed with
  * ================================================================================================
- * A thread takes a column of the block's output, or of what lies beside it, and sums its taps down for all rows, straight from
- * the picture; then threads sum along the rows, which lie in shared memory, four columns at a time. Each sum starts with its
- * first tap.
+ * A thread has a column of the block's output, or of its margin, and sums the taps down for all rows, directly from the
+ * picture. Then threads sum along the rows, which are in shared memory, four columns at a time. Each sum starts with
+ * its first tap.
  */
 
-/* A sample as features in floats take it. */
+/* Returns a sample in the form that float features use. */
 GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
     if (bytes == 4)
         return load_float((const float *)row + x);
@@ -6366,7 +6374,7 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
     return (float)(int32_t)v * unit - 128.0f;
 }
 
-/* A sample that is made of others, to the words whose bits are set in `seen`. */
+/* Returns a sample that is made of others, and sets the bits of their words in `seen`. */
 GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
                            uint32_t &seen) {
     float value = 0, weights = 0;
@@ -6405,7 +6413,7 @@ GPU_FN void float_planes(const vmafgpu__float_planes_launch &launch) {
 
 GPU_KERNEL(vmafgpu_float_planes, vmafgpu__float_planes_launch, VMAFGPU__PLANES_THREADS, 4) { float_planes(launch); }
 
-/* Where a picture's rows are. */
+/* The rows of a picture. */
 struct FloatPicture { const uint8_t *data; int64_t pitch; };
 
 GPU_FN FloatPicture float_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
@@ -6417,10 +6425,10 @@ GPU_FN FloatPicture float_picture(const vmafgpu__blur_launch &launch, uint32_t z
     return picture;
 }
 
-/* Tap k of a sum, or 0 where k is beside them. */
+/* Returns tap k of a sum, or 0 if k is outside of the taps. */
 GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) { return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k]; }
 
-/* Four sums along a line from its column x - reach on; x is a multiple of four. */
+/* Computes four sums along a line, from its column x - reach on; x is a multiple of four. */
 template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, const float *line, float (&sum)[4]) {
     if constexpr (REACH > 0) {
         float v[(2 * REACH + 4 + 3) / 4 * 4];
@@ -6451,7 +6459,7 @@ template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, 
     }
 }
 
-/* What a row of the picture adds to the sums down a column, of which it is the k-th for the first one. */
+/* Adds a row of the picture to the sums down a column. It is the k-th row for the first sum. */
 template <int REACH> GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
                                              float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
     const float aa = a * a, bb = b * b, ab = a * b;
@@ -6468,7 +6476,7 @@ template <int REACH> GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch,
     }
 }
 
-/* Sums down column x of both pictures, for rows from y0 on. BYTES: of a sample; 0: whatever it has. */
+/* Computes sums down column x of both pictures, for rows from y0 on. BYTES of a sample; 0: as in the launch. */
 template <int REACH, int BYTES>
 GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x, int32_t y0,
                      float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6532,12 +6540,13 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     }
 }
 
-/* Where warps have 64 lanes, AMD's scalar registers do not hold where all these rows are. */
+/* With warps of 64 lanes, AMD's scalar registers cannot hold the addresses of all these rows. */
 GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) { float_vif<LANES == 32 ? 8 : 0>(launch); }
 GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) { float_vif<4>(launch); }
 GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
 
-/* Sums down column x of a picture, of every other row from the one around y on, `line` floats apart: each sample is read once. */
+/* Computes sums down column x of a picture, for every other row from the one around y on, and writes them `line` floats
+ * apart. Each sample is read once. */
 template <int REACH, int BYTES>
 GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y, int32_t line, float *out) {
     enum { ROWS = VMAFGPU__SHRINK_ROWS / VMAFGPU__SHRINK_PARTS, SEEN = 2 * (ROWS - 1) + 2 * REACH + 1 };
@@ -6556,8 +6565,8 @@ GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &
         out[j * line] = sum[j];
 }
 
-/* The next scale's pictures: every other pixel of every other row, smoothed by the taps of that scale. Block z is a pair's
- * picture. REACH 0: any. */
+/* Makes the pictures of the next scale: every other pixel of every other row, smoothed by the taps of that scale. Block
+ * z is a picture of a pair. REACH 0: any. */
 template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
     enum { COLUMNS = VMAFGPU__SHRINK_COLUMNS, ROWS = VMAFGPU__SHRINK_ROWS, THREADS = VMAFGPU__SHRINK_THREADS, PARTS = VMAFGPU__SHRINK_PARTS };
     const uint32_t z = block_z() / 2;
@@ -6629,7 +6638,7 @@ GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 
  * >>float motion                                 what blurred references differ by
  * ================================================================================================ */
 
-/* The reference before (0) and this one (1). */
+/* Returns the previous reference (0) or this one (1). */
 GPU_FN FloatPicture motion_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     FloatPicture picture;
@@ -6683,7 +6692,7 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
 
 GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_motion(launch); }
 
-/* A blurred pixel: down the columns, then along the row. */
+/* Returns a blurred pixel: first down the columns, then along the row. */
 GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y) {
     enum { REACH = VMAFGPU__BLUR_MOTION_REACH };
     float sum = 0;
@@ -6700,7 +6709,7 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* The same of smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
+/* The same for smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()), y = (int32_t)block_y();
@@ -6746,7 +6755,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
         column[i] = vmafgpu__reflect_repeat(x - 2 + i, width);
 #pragma unroll
     for (int k = 0; k < ROWS + 4; k++) {
-        /* Below the last row's neighbours nobody looks. */
+        /* Rows further down than the neighbours of the last row are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(y0 - 2 + k, height);
         const int64_t y = beside < 0 ? 0 : beside;
         float r[5], d[5], along[3];
@@ -6791,10 +6800,10 @@ GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREA
 /* ================================================================================================
  * >>float adm                                    detail lost and added in floats
  * ================================================================================================
- * A block makes the bands of a tile and of a pixel around it; what masks goes by shared memory.
+ * A block computes the bands of a tile and of a border of one pixel. Masking values are exchanged in shared memory.
  */
 
-/* A pixel of both pictures' bands: h, v, d, low-pass. */
+/* Computes a pixel of all bands of a picture: h, v, d, low-pass. */
 GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
                             float (&band)[4]) {
     float low[4], high[4];
@@ -6818,8 +6827,8 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
     band[3] = vmafgpu__float_wavelet(0, low[0], low[1], low[2], low[3]);
 }
 
-/* What is left of the detail o in t, before the gain limit: by the machine's estimate of the reciprocal, made better once, or
- * by a division. */
+/* Returns what is left of the detail o in t, before the gain limit. Uses the processor's estimate of the reciprocal,
+ * refined once, or a division. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;
@@ -6843,11 +6852,11 @@ template <bool CUBES> GPU_FN float float_adm_power(const vmafgpu__float_adm_laun
 
 enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
-/* A tile's magnitudes, weighted by contrast sensitivity, [original, lost, added][band][pixel], and how much those lost and added
- * mask beside them. */
+/* Magnitudes of a tile, weighted by contrast sensitivity, [original, lost, added][band][pixel], and how much those lost
+ * and added mask their neighbours. */
 struct FloatAdmTile { float size[3][3][FADM_TILE], side[2][3][FADM_TILE]; };
 
-/* A band of a pixel; the weighted magnitude of the original. */
+/* Decouples a band of a pixel, and returns the weighted magnitude of the original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
                                 float &lost, float &added) {
     const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
@@ -6859,7 +6868,7 @@ GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float f
     return magnitude(factor * o);
 }
 
-/* What is lost (0) or added masks at a pixel of the tile. */
+/* Returns how much lost (0) or added detail masks at a pixel of the tile. */
 GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at) {
     float threshold = 0;
 #pragma unroll
@@ -6893,7 +6902,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
         const int32_t column = i % VMAFGPU__FLOAT_ADM_COLUMNS, row = i / VMAFGPU__FLOAT_ADM_COLUMNS, x = x0 + column, y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 && row < VMAFGPU__FLOAT_ADM_ROWS - 1 &&
                               x < width && y < height;
-        /* Beside the picture lie the bands of pixels inside; further out nobody looks. */
+        /* Pixels outside the picture take the bands of pixels inside; those further out are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
         float band[2][4];
@@ -6933,7 +6942,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
             continue;
         float *out = terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
 #pragma unroll 1
-        for (int kind = 0; kind < 3; kind++) {   /* what is added masks what is lost, and the other way round */
+        for (int kind = 0; kind < 3; kind++) {   /* added detail masks lost detail, and the other way round */
             const float threshold = kind == 0 || launch.bypass ? 0 : float_adm_threshold(tile, kind == 1, i);
 #pragma unroll 1
             for (int b = 0; b < 3; b++, out += next_terms)

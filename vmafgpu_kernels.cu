@@ -3538,7 +3538,7 @@ template <int BYTES> struct CambiPrepare {
         WIDTH = VMAFGPU__CAMBI_TILE_WIDTH, HEIGHT = VMAFGPU__CAMBI_TILE_HEIGHT, MARGIN = VMAFGPU__CAMBI_TILE_MARGIN,
         REACH = VMAFGPU__CAMBI_TILE_REACH, COLUMNS = WIDTH + 2 * MARGIN, FLAT_ROWS = VMAFGPU__CAMBI_TILE_ROWS,
         ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, WORDS = WIDTH / 32,
-        FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16, DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES,   /* offsets in shared memory */
+        FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16, DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES,   /* in shared memory */
         MASK_AT = DIGITS_AT + FLAT_ROWS * WORDS * 12
     };
     static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
@@ -6827,8 +6827,8 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
     band[3] = vmafgpu__float_wavelet(0, low[0], low[1], low[2], low[3]);
 }
 
-/* Returns what is left of the detail o in t, before the gain limit. Uses the processor's estimate of the reciprocal,
- * refined once, or a division. */
+/* Returns what is left of the detail o in t, before the gain limit. `reciprocals` is a table of the processor's
+ * estimates of reciprocals, which are refined once; without it, a division is used. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;
@@ -6957,12 +6957,12 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
 /* ================================================================================================
  * >>ssim                                         structural similarity
  * ================================================================================================
- * Products with taps are rounded to floats, their sums are doubles, from the first tap on. Of a picture blocks leave sums of
- * their own; where what these come to may not round to libvmaf's float, the sum is in doubt, and the host has it done again: all
- * terms, strip by strip, and their sum in libvmaf's order.
+ * Products with taps are rounded to floats and summed as doubles, from the first tap on. Each block of a picture stores
+ * sums of its own. If their total may round to another float than libvmaf's, the sum is uncertain, and the host
+ * requests a recomputation: all terms, strip by strip, and their sum in libvmaf's order.
  */
 
-/* Where the rows of a scale's picture are. */
+/* Returns the picture of a scale. */
 GPU_FN FloatPicture ssim_picture(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z, int f) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     const bool is_ours = scale.bytes == 4;
@@ -6981,16 +6981,16 @@ GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
 
 GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
 
-/* Floats that are not negative as doubles, by one multiplication and addition of integers: conversions go at a quarter of the rate
- * of sums of doubles and hold SSIM up. 0 becomes 2^-127. */
+/* Converts floats that are not negative to doubles by one multiplication and addition of integers, because conversions
+ * run at a quarter of the rate of double additions and would limit SSIM. 0 becomes 2^-127. */
 struct Widening { uint32_t factor; uint64_t addend; };
 GPU_FN Widening widening() { return { opaque((uint32_t)0x20000000), opaque((uint64_t)0x38000000 << 32) }; }
 GPU_FN double widened(float v, const Widening &how) {
     return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
 
-/* How products become doubles. POSITIVE ones are of luma, 0 or at least 2^-60, or of samples from SSIM_POSITIVE on: 2^-127 for 0 is lost
- * in any sum of these, and one that is nothing else is 0. */
+/* How products become doubles. POSITIVE products are those of luma, which are 0 or at least 2^-60, or of samples from
+ * SSIM_POSITIVE on. The 2^-127 that replaces 0 is lost in any sum of these, and a sum of nothing else is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
@@ -7001,7 +7001,7 @@ template <Products KIND> GPU_FN float ssim_narrowed(double sum) {
     return KIND == Products::POSITIVE && v < SSIM_NOTHING ? 0 : v;
 }
 
-/* The mean of a square of luma, row by row. */
+/* Returns the mean of a square area of luma, summed row by row. */
 template <int BYTES>
 GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t y0, const vmafgpu__ssim_launch &launch) {
     const int32_t factor = launch.factor;
@@ -7018,7 +7018,7 @@ GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t
     return ssim_narrowed<Products::POSITIVE>(sum);
 }
 
-/* Scale 0 of float_ssim: means of squares of luma. */
+/* Makes scale 0 of float_ssim: means of square areas of luma. */
 GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &to = launch.scale[0];
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z() / 2];
@@ -7035,14 +7035,16 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
 
 enum {
     HALVE_TAPS = 9, HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS, HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
-    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* of a row the even columns, then the odd ones */
+    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* a row has the even columns first, then
+                                                                            the odd ones */
     HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2, HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
     HALVE_THREADS_DOWN = VMAFGPU__SSIM_THREADS / HALVE_COLUMNS,
     HALVE_DOWN = HALVE_ROWS / HALVE_THREADS_DOWN   /* pixels of a thread, one below the other */
 };
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED, "shared memory");
 
-/* A thread's pixels, each of 9 x 9, from `own` on. POSITIVE: so are the samples; products have the signs of taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples, from `own` on. POSITIVE: the samples are; the products have
+ * the signs of the taps. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -7070,7 +7072,8 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
-/* What a block's pixels from (x0, y0) on see. A thread asks for all of its samples before it looks at one. Returns the least. */
+/* Loads the samples that the pixels of a block from (x0, y0) on depend on, and returns the least. A thread issues all
+ * its loads before it uses the first sample. */
 template <int BYTES>
 GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit, float *tile) {
     enum { ACROSS = (HALVE_WIDE + HALVE_COLUMNS - 1) / HALVE_COLUMNS, DOWN = (HALVE_HIGH + HALVE_THREADS_DOWN - 1) / HALVE_THREADS_DOWN };
@@ -7078,7 +7081,7 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     float sample[ACROSS][DOWN], least = 1;
 #pragma unroll
     for (int i = 0; i < DOWN; i++) {
-        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height);   /* < 0: nobody looks */
+        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height);   /* < 0: not used */
         const uint8_t *line = picture.data + (row < 0 ? 0 : row) * picture.pitch;
 #pragma unroll
         for (int k = 0; k < ACROSS; k++) {
@@ -7102,7 +7105,8 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     return least;
 }
 
-/* The next scale of float_ms_ssim: every other pixel of every other row. A block has what its pixels see in shared memory. */
+/* Makes the next scale of float_ms_ssim: every other pixel of every other row. The samples that a block depends on are
+ * in shared memory. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const uint32_t z = block_z() / 2;
     if (!launch.batch.pair[z].distorted || (launch.again && !(launch.again >> z & 1)))
@@ -7139,13 +7143,13 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
 enum {
     SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS, SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES,   /* floats of shared memory */
     SSIM_ACROSS = 2, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
-    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns, lines for these */
-    SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* of the threads that are one below the other */
+    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns and lines of these */
+    SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* index of the last thread in a column of threads */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* What windows beside each other see of a row. BYTES: of a sample; 0: `bytes`. Columns beyond `last` are like that one; no window
- * has them. Returns the least. */
+/* Loads the samples of a row that adjacent windows use, and returns the least. BYTES of a sample; 0: `bytes`. Columns
+ * beyond `last` repeat that column; they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
     const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
@@ -7164,7 +7168,7 @@ GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes
     return least;
 }
 
-/* A row of windows beside each other, plane by plane: there are no registers for the sums of all. */
+/* Computes a row of adjacent windows, plane by plane, because the sums of all planes would not fit the registers. */
 template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], const float (&b)[SSIM_SEEN], float *out) {
     const Widening how = widening();
 #pragma unroll
@@ -7183,7 +7187,7 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
     }
 }
 
-/* One mean in windows one below the other. */
+/* Computes one mean of windows that are one below the other. */
 template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
@@ -7198,10 +7202,11 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
         mean[i] = ssim_narrowed<KIND>(sum[i]);
 }
 
-/* The block's windows at (x0, y0): a thread leaves its own means of a, b, a a, b b, a b, plane by plane, where its rows began;
- * returns where the first ones are. BYTES: of a sample; 0: whatever it has. */
+/* Computes the windows of the block at (x0, y0). A thread leaves the means of a, b, a a, b b, a b of its windows, plane
+ * by plane, where its rows began, and returns the address of the first ones. BYTES of a sample; 0: as in the scale. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
-    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from a last thread's first one on */
+    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from the first one of the last
+                                                                              thread on */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
@@ -7233,7 +7238,7 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
             ssim_down<Products::POSITIVE>(line, mean);
         else
             ssim_down<Products::ANY>(line, mean);
-        block_barrier();   /* others have read these lines */
+        block_barrier();   /* other threads have read these lines */
 #pragma unroll
         for (int i = 0; i < SSIM_DOWN; i++)
             plane[i * SSIM_LINE] = mean[i];
@@ -7241,7 +7246,7 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
     return own;
 }
 
-/* A pixel's luminance, contrast and structure from the means in its window of a, b, a a, b b, a b. */
+/* Computes luminance, contrast and structure of a pixel from the means of a, b, a a, b b, a b in its window. */
 GPU_FN void ssim_terms(const float (&m)[VMAFGPU__SSIM_PLANES], double &l, double &c, float &s) {
     const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;
     const float a2 = m[0] * m[0], b2 = m[1] * m[1], over_a = m[2] - a2, over_b = m[3] - b2;
@@ -7258,7 +7263,8 @@ GPU_FN double shuffle_xor(double v, uint32_t mask) {
     return double_bits((uint64_t)high << 32 | low);
 }
 
-/* The block's sums, in the threads below SUMS one each. `totals`: shared memory, SUMS doubles for each warp. */
+/* Returns the sums of the block, one in each of the first SUMS threads. `totals` is shared memory with SUMS doubles per
+ * warp. */
 GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *totals) {
 #pragma unroll
     for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++) {
@@ -7280,12 +7286,12 @@ GPU_FN vmafgpu__ssim_row *ssim_rows(const vmafgpu__ssim_launch &launch, const vm
            (int64_t)kind * (scale.height - VMAFGPU__SSIM_TAPS + 1);
 }
 
-/* 2^n, of a double that is normal. */
+/* Returns 2^n, which must be a normal double. */
 GPU_FN double ssim_power(int32_t n) { return double_bits((uint64_t)(n + 1023) << 52); }
 
-/* A term to its row's sum: all lanes come here, of which some have no term, or no row. */
+/* Adds a term to the sum of its row. All lanes must call this, also those that have no term or no row. */
 GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
-    const double magic = 6755399441055744.0;   /* 2^52 + 2^51: beside it doubles are whole */
+    const double magic = 6755399441055744.0;   /* 2^52 + 2^51: doubles of this size are integers */
     const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)), moved = scaled + magic, off = scaled - (moved - magic);
     const bool is_known = term > -2 && term < 2, is_tie = off == 0.5 || off == -0.5;
     int64_t sum = is_term && is_known ? (int64_t)(bits_of(moved) - bits_of(magic)) : 0;
@@ -7306,7 +7312,7 @@ GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, 
 
 enum class Windows { SUMS, TERMS, ROUNDED };
 
-/* Blocks of windows: the sums of all, the terms of a strip, or those in doubt rounded. */
+/* Processes blocks of windows: sums of all terms, the terms of a strip, or rounded terms of uncertain sums. */
 template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
     enum { ROWS = VMAFGPU__SSIM_BLOCK_ROWS, GROUP = VMAFGPU__SEQUENCE_GROUP };
     constexpr bool IS_STRIP = WHAT == Windows::TERMS, IS_ROUNDED = WHAT == Windows::ROUNDED;
@@ -7364,11 +7370,11 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                       : launch.kind == VMAFGPU__SSIM_L ? l
                       : launch.kind == VMAFGPU__SSIM_C ? c
                                                        : wide);
-                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros behind the last one */
+                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros after the last one */
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
-        block_barrier();   /* the next block's lines, or the sums, come where these were */
+        block_barrier();   /* lines of the next block, or the sums, overwrite these */
         if (WHAT != Windows::SUMS)
             continue;
         const double total = ssim_block_sums(sum, (double *)shared_memory());
@@ -7378,24 +7384,26 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
     }
 }
 
-/* Half of what the last place of a sum of that size counts for: by how much an addition may round. */
+/* Returns half a unit in the last place of a sum of that size, which is the most that an addition rounds by. */
 GPU_FN double ssim_rounding(double size) {
     const uint64_t exponent = bits_of(size) & (uint64_t)0x7ff << 52, least = (uint64_t)54 << 52;
     return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
 }
 
-/* Whether what a sum may be makes more than one float, or none. */
+/* Returns whether the range of a sum leaves more than one float for the mean, or none. */
 GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
     const float a = (float)quotient(low, n), b = (float)quotient(high, n);
     return !(a == b);
 }
 
-/* Block x is a scale. Libvmaf's sum of terms x1, x2, ... is rounded with each of them, by at most half of its last place; and it
- * is hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So all its roundings
- * together are known to be less than those of as many sums as large as a band leaves them. Our own sum, of a few hundred steps
- * one after the other, may be off by 4,096 last places. What both make of the mean is in doubt unless it is one float.
+/* Block x is a scale. libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the
+ * last place. The sum is hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the
+ * picture. So all roundings in a band together are less than those of as many sums that are as large as the one at its
+ * end. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place.
+ * The mean is uncertain unless both errors leave only one float.
  *
- * Of a sum in doubt, rows get what it is about when it comes to them, by which `rounded` rounds their terms. */
+ * For an uncertain sum, each row gets the exponent that the sum has about there; `rounded` rounds the terms of the row
+ * accordingly. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -7403,7 +7411,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS;   /* of all, l, c, s; and whether these are in doubt */
+    double *totals = bands + BANDS * SUMS;   /* of all, l, c, s; then follow flags of uncertain ones */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -7437,7 +7445,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         for (int32_t band = 0; band < count; band++) {
             const int32_t high = (band + 1) * rows < height ? rows : height - band * rows;
             const double windows = (double)(high * width), sum = bands[band * SUMS + (int32_t)thread];
-            bands[band * SUMS + (int32_t)thread] = total;   /* before the band */
+            bands[band * SUMS + (int32_t)thread] = total;   /* from here on: the sum before the band */
             total += sum;
             size += thread == VMAFGPU__SSIM_ALL ? bands[band * SUMS + VMAFGPU__SSIM_ALL_SIZE]
                     : thread == VMAFGPU__SSIM_S ? bands[band * SUMS + VMAFGPU__SSIM_S_SIZE]
@@ -7462,7 +7470,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
             const double before = bands[band * SUMS + kind],
                          behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
             const double about = before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
-            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023;   /* a large one of a negative number */
+            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023;   /* large if the number is negative */
             store(&out[y].sum, (int64_t)0);
             store(&out[y].ties, (uint32_t)0);
             store(&out[y].exponent, exponent < 8 ? 8 : exponent > 40 ? 40 : exponent);
@@ -7470,13 +7478,14 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     }
 }
 
-/* Block x is a scale. Where libvmaf's sum is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52) and grows
- * by each term rounded to one; only where that is a tie the sum decides, between two multiples beside each other. So what it is
- * behind the row is known but for as many of them as there are ties. Terms are below 2: what the sum may be before the row says
- * whether it stays between these powers. In the few rows where it may not, each addition rounds by half of its last place at
- * most, and each term has been rounded by half a multiple. Two more multiples are for this arithmetic's own rounding: below
- * 2^(e + 1) each of two additions is off by half of one at most, and the product is exact from e = 16 on, since the row's sum,
- * below 2^15, is no more than 2^51 multiples. */
+/* Block x is a scale. If libvmaf's sum is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52),
+ * and each term adds its value rounded to such a multiple. Only for a tie the sum decides between two adjacent
+ * multiples. So the sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the
+ * range of the sum before the row shows whether it stays between these powers. In the few rows where it may not, each
+ * addition rounds by at most half a unit in the last place, and each term has been rounded by half a multiple. Two more
+ * multiples allow for the rounding of this arithmetic: below 2^(e + 1) each of two additions is off by at most half a
+ * multiple, and the product is exact from e = 16 on, since the sum of the row is below 2^15, which is at most 2^51
+ * multiples. */
 GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -7536,14 +7545,15 @@ GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREAD
 /* ================================================================================================
  * >>psnr_hvs                                     what the eye sees of 8x8 blocks
  * ================================================================================================
- * A thread has a block: 64 samples or coefficients in registers, first the reference's, then the distorted picture's.
+ * A thread has a block: 64 samples or coefficients in registers, first those of the reference, then those of the
+ * distorted picture.
  */
 
-/* a * k rounded, in units of 2^s. */
+/* Returns a * k in units of 2^s, rounded. */
 template <int k, int s> GPU_FN int32_t psnr_hvs_part(int32_t a) { return (a * k + (1 << (s - 1))) >> s; }
 GPU_FN int32_t psnr_hvs_half(int32_t a) { return a / 2; }
 
-/* Daala's transform of eight values that are STEP apart. */
+/* Applies Daala's transform to eight values that are STEP apart. */
 template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     const int32_t d07 = x[0] - x[7 * STEP], h07 = psnr_hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP], h16 = psnr_hvs_half(e1),
                   d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP], e2 = x[2 * STEP] - psnr_hvs_half(d25),
@@ -7572,7 +7582,7 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* How uneven a block is: the variances of its quadrants, as a part of its own. */
+/* Returns how uneven a block is: the variances of its quadrants, relative to its own. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
@@ -7602,8 +7612,9 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
     if (!launch.pair[z].plane[1] || n >= launch.blocks)
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
-    int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients, THREADS apart: nobody else's */
-    const float *mask = launch.mask + (launch.step >> 30);   /* + 0: so that not all of it is kept in registers, of which some spill */
+    int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients of the thread, THREADS apart */
+    const float *mask = launch.mask + (launch.step >> 30);   /* + 0 keeps the compiler from holding all of it in
+                                                                registers and spilling */
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -7652,8 +7663,8 @@ GPU_KERNEL(vmafgpu_psnr_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_TH
 /* ================================================================================================
  * >>ciede                                        how far colours are apart
  * ================================================================================================
- * A thread has a pixel; equal ones are not apart. What is in doubt the host looks at: it is listed, and the host may
- * say what comes of it, and have everything done again.
+ * A thread has a pixel. Equal pixels have no difference. Uncertain pixels are listed for the host, which may supply
+ * their results and run everything again.
  */
 
 GPU_FN double ciede_channel(double c) {
@@ -7713,7 +7724,7 @@ GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float 
     return (float)square_root(vmafgpu__ciede_total(lq, cq, hq, bell, square_root((double)ratio), &uncertainty));
 }
 
-/* A sample of chroma of pixel x of row y, as the reference takes it. */
+/* Returns a chroma sample of pixel x of row y, as libvmaf reads it. */
 GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_t z, int f, int plane, int32_t x, int32_t y) {
     const uint8_t *data = (const uint8_t *)launch.chroma[z].plane[f][plane];
     int32_t column = x >> launch.column_shift, row = y >> launch.row_shift;
@@ -7726,7 +7737,8 @@ GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_
            launch.shift;
 }
 
-/* What becomes of a pixel in doubt, of which these are the samples: what the host has found, or what was found here. */
+/* Returns the result of an uncertain pixel with these samples: what the host has supplied, otherwise `found`. In the
+ * latter case the pixel is listed. */
 GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
     const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16, sample[0][2] | sample[1][2] << 16 };
     const uint32_t *list = (const uint32_t *)(words + VMAFGPU__CIEDE_LIST), known = peek((const uint32_t *)(words + VMAFGPU__CIEDE_KNOWN));
@@ -7785,12 +7797,13 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ci
 /* ================================================================================================
  * >>edits                                        what other samples in a rectangle change
  * ================================================================================================
- * A launch covers many edits of one base, each by itself. What of a scale changes is computed anew with the tiles of VIF and
- * ADM, and what the same samples give to the base's sums is taken off: the same code has stored it. What an edit changes
- * of the next scale's picture goes to its own scratch. >>edits in vmafgpu.h has the rules.
+ * A launch covers many independent edits of one base. The part of a scale that changes is recomputed with the tiles of
+ * VIF and ADM. The contributions of the same samples to the sums of the base, which the same code has stored, are
+ * subtracted. The part of the next scale's picture that an edit changes goes to the scratch memory of that edit.
+ * >>edits in vmafgpu.h has the rules.
  */
 
-/* The base's picture with an edit's samples in it. */
+/* The picture of the base with the samples of an edit in it. */
 struct EditPicture {
     const uint8_t *plane, *patch;
     int32_t pitch, patch_pitch;
@@ -7813,7 +7826,7 @@ GPU_FN vmafgpu__rect edit_rect(const vmafgpu__gpu_edit &e) {
     return vmafgpu__rect{ { { e.x, e.x + e.width }, { e.y, e.y + e.height } } };
 }
 
-/* Where the samples of an edit are at a scale of VIF or ADM; at scale 0, as they came. */
+/* Returns the picture with an edit at a scale of VIF or ADM. At scale 0, its samples are those that were imported. */
 GPU_FN EditPicture edit_picture(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__gpu_edit &e,
                                 const vmafgpu__rect &changed, int scale, const uint8_t *plane, int32_t pitch,
                                 const uint64_t *place, const int32_t *patch_pitch) {
@@ -7851,7 +7864,7 @@ GPU_FN void edit_import(const vmafgpu__edit_import_launch &launch) {
 
 GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPORT_THREADS, 4) { edit_import(launch); }
 
-/* A thread has some samples of the plane, and each the last edit that covers it. */
+/* A thread has some samples of the plane. Each sample gets the last edit that covers it. */
 GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
     constexpr int32_t SIDE = VMAFGPU__EDIT_PATCH_SIDE, ROWS = SIDE * SIDE / VMAFGPU__EDIT_PATCH_THREADS;
     const vmafgpu__edit_batch &batch = launch.edits;
@@ -7897,12 +7910,14 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
     return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
 }
 
-/* What a sample gives to the sums: what edits change of it, or the base's, which is stored, or summed by blocks. */
+/* Use of the contribution of a sample to the sums: the change by an edit, or the contribution of the base, which is
+ * stored or summed by blocks. */
 enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
 
-/* A tile in shared memory, rows `stride` words apart, 4 times an odd number of them: planes of means (the edited picture's above),
- * of the reference's squares if the base's are wanted, of squares, of products; for edits `images`, every second row of the edited
- * picture for the next scale; `samples`, whose place variances and covariances take. */
+/* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number. It has planes of means
+ * (those of the edited picture in the high halves), of squares of the reference if the base is wanted, of squares, and
+ * of products. For edits follow the `images`, every second row of the edited picture for the next scale. Last come the
+ * `samples`; variances and covariances replace them. */
 template <int SCALE_, EditUse USE_> struct EditTile {
     static constexpr EditUse USE = USE_;
     static constexpr bool OF_BASE = USE != EDIT_CHANGES, SHRINKS = SCALE_ < 3 && !OF_BASE;
@@ -7914,8 +7929,9 @@ template <int SCALE_, EditUse USE_> struct EditTile {
 template <class Tile> GPU_FN uint32_t *edit_images(const Tile &tile) { return tile.words + Tile::PLANES * tile.plane; }
 template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) { return edit_images(tile) + (Tile::OF_BASE ? 0 : tile.plane / 2); }
 
-/* Brings the samples of a tile to shared memory, from LEAD columns before it on: the reference's, and the edited ones above.
- * Four at a time; those of the edit come after, but where the frame ends. */
+/* Loads the samples of a tile into shared memory, from LEAD columns before it on: those of the reference, and the
+ * edited ones in the high halves. It loads four at a time, then writes the samples of the edit, then the columns beyond
+ * the frame. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x, int32_t y,
                            int32_t columns, int32_t rows) {
@@ -7950,7 +7966,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
         }
     }
     block_barrier();
-    /* Rows of the edit: if no row lies beyond the frame, those where it is. */
+    /* Samples of the edit. If no row of the tile is outside the frame, only the rows of the edit are visited. */
     const vmafgpu__range &own = picture.changed.of[1];
     const bool is_inside = top >= 0 && top + all <= vif.height;
     const int32_t first = is_inside ? adm_larger(own.first - top, 0) : 0, end = is_inside ? adm_lesser(own.end - top, all) : all;
@@ -7964,7 +7980,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
                 (uint16_t)load_sample<BYTES>(patch, left + column - picture.changed.of[0].first);
         }
     }
-    /* Columns beyond the frame, and the last ones of a frame whose width is no multiple of four. */
+    /* Columns outside the frame, and the last ones of a frame whose width is not a multiple of four. */
     const int32_t last = vif.width & ~3, beyond = adm_larger(left + 4 * quads - last, 0), before = adm_larger(-left, 0);
     const int32_t outside = before + beyond;
     if (outside == 0)
@@ -7978,13 +7994,13 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
     }
 }
 
-/* A plane of the tile down a column: means, squares or products of two samples in a word. */
+/* Computes a plane of the tile down a column: means, squares or products of two samples in a word. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b, int shift, uint32_t (&out)[VIF_RUN]) {
     uint32_t low[COUNT], high[COUNT];
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
-        /* a, b: by how much the word is shifted for a factor; 32: the factor is 1. */
+        /* a, b: shift of the word for each factor; 32 means that the factor is 1. */
         const uint32_t product = (word[k] >> a & 65535) * (b == 32 ? 1 : word[k] >> b & 65535);
         low[k] = BYTES == 1 ? product : product & ((1u << shift) - 1);
         high[k] = product >> shift;
@@ -7994,7 +8010,7 @@ GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b
         out[i] = ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift) + (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
 }
 
-/* As vif_plain_vertical, of as many columns and rows as are wanted. */
+/* Like vif_plain_vertical(), for the given columns and rows. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile &tile, int32_t columns, int32_t rows) {
     constexpr int SCALE = Tile::SCALE, REACH = Tile::REACH, COUNT = VIF_RUN + 2 * REACH;
@@ -8021,7 +8037,8 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
             for (int i = 0; i < VIF_RUN / 2; i++)
                 out[i * stride] = (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
-        /* Edited: its squares, the products, its means; the reference's squares, its means beside the others. */
+        /* The planes: squares of the edited picture, products, means of the edited picture, squares of the reference,
+         * and means of the reference in the same words as the other means. */
         uint32_t *means = tile.words + row * stride + column;
 #pragma unroll 1
         for (int plane = 0; plane < planes; plane++) {
@@ -8037,8 +8054,8 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
     }
 }
 
-/* Sums of neighbouring samples of a row, of one half of its words: as vif_plain_horizontal, but of four, which takes fewer
- * registers and keeps more threads busy where there are few columns. */
+/* Computes sums of neighbouring samples of a row, of one half of its words. Like vif_plain_horizontal(), but for four
+ * samples, which takes fewer registers and keeps more threads busy if there are few columns. */
 enum { EDIT_RUN = 4 };
 template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
     constexpr int COUNT = (EDIT_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
@@ -8062,7 +8079,7 @@ GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[EDIT_RUN
         out[i] = (int32_t)(high[i] + ((low[i] + 32768) >> 16) - vmafgpu__vif_mean_product(a[i], b[i]));
 }
 
-/* What changes of the next scale's picture and lies in the tile. */
+/* Computes the part of the next scale's picture that changes and is in the tile. */
 template <class Tile>
 GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t index, const vmafgpu__rect &changed, const Tile &tile,
                             int32_t x, int32_t y) {
@@ -8077,7 +8094,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
         here.of[i].first = adm_larger(next.of[i].first, from[i]);
         here.of[i].end = adm_lesser(next.of[i].end, from[i] + most[i]);
     }
-    const int32_t wide = edit_size(here.of[0]), count = wide > 0 ? wide * edit_size(here.of[1]) : 0;   /* or less */
+    const int32_t wide = edit_size(here.of[0]), count = wide > 0 ? wide * edit_size(here.of[1]) : 0;   /* may be negative */
     uint8_t *out = batch.scratch + index * batch.scratch_size + batch.vif[NEXT];
     for (int32_t i = (int32_t)thread_index(); i < count; i += (int32_t)block_threads()) {
         const int32_t column = here.of[0].first + i % wide, row = here.of[1].first + i / wide;
@@ -8091,7 +8108,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
     }
 }
 
-/* What a sample with these statistics gives. */
+/* The contribution of a sample with these statistics. */
 struct EditTerm { int32_t information, noise; };
 GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_t s2, int32_t s12) {
     const uint8_t *table = (const uint8_t *)vif.log_table;
@@ -8102,14 +8119,14 @@ GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_
     return EditTerm{ edit_log(n2, table) - edit_log(n1, table), is_flat && s2 > 0 ? s2 : 0 };
 }
 
-/* The block of a map that has a sample of scale `shift`, and the first sample that it does not have. */
+/* The block of a map that contains a sample of scale `shift`, and the first sample after the block. */
 struct MapSpan { int32_t block, end; };
 GPU_FN MapSpan map_span(int32_t sample, int32_t size, int32_t count, int shift, int32_t samples) {
     const int32_t k = adm_lesser((sample << shift) / size, count - 1);
     return MapSpan{ k, k + 1 < count ? vmafgpu__divide_up((k + 1) * size, 1 << shift) : samples };
 }
 
-/* The sums of a block; NULL: it is not among those that are wanted. */
+/* Returns the sums of a block, or NULL if the block is not wanted. */
 GPU_FN int64_t *map_sums(const vmafgpu__map_blocks &map, int32_t column, int32_t row) {
     const int32_t index = row * map.across + column - map.first;
     return (uint32_t)index < (uint32_t)map.count ? map.sums + (int64_t)index * 2 * VMAFGPU__SLOPES : nullptr;
@@ -8120,8 +8137,8 @@ GPU_FN void map_add(int64_t *to, int64_t v) {
         atomic_add(to, v);
 }
 
-/* Adds a tile's samples to the sums of blocks: those of the picture, then the reference's against itself. A thread has a part of a
- * row. */
+/* Adds the samples of a tile to the sums of blocks: those of the picture, and those of the reference against itself. A
+ * thread has a part of a row. */
 template <int SCALE>
 GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows, int32_t wide,
                     const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
@@ -8184,7 +8201,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
         }
         picture = edit_picture(batch, index, e, changed, SCALE, base.data, base.pitch, batch.vif, batch.vif_pitch);
     }
-    /* As in edit_adm. */
+    /* See `nothing` in edit_adm(). */
     const int32_t nothing = (int32_t)again(0u), more = LANES == 64 ? nothing : 0;
     const int32_t x = (seen.of[0].first & ~3) + (int32_t)block_x() * launch.tile_width + more;
     const int32_t y = (seen.of[1].first & ~1) + (int32_t)block_y() * launch.tile_height;
@@ -8210,7 +8227,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
 
     const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)y * vif.width + x;
     int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
-    /* The samples are not needed any more: here go variances and covariances. */
+    /* The samples are no longer needed; variances and covariances replace them. */
     const int32_t wide = ((columns + EDIT_RUN - 1) / EDIT_RUN * EDIT_RUN) | 1;
     int32_t *s2_of = (int32_t *)edit_samples(tile), *s12_of = s2_of + filled * wide, *s1_of = s12_of + filled * wide;
 #pragma unroll 1
@@ -8305,7 +8322,7 @@ EDIT_VIF_KERNEL(3, 3, 2)
 
 /* ---- ADM ---- */
 
-/* Instead of sums over columns each cube is stored. */
+/* Stores each cube instead of sums over columns. */
 template <class Base> struct StoreKind : Base {};
 template <class Base> struct AdmSums<StoreKind<Base>, false> {
     uint64_t denominator[VMAFGPU__BANDS];
@@ -8328,17 +8345,17 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<
     sums.out++;
 }
 
-/* Instead of sums over columns those of a map's blocks. */
+/* Adds to the sums of a map's blocks instead of sums over columns. */
 template <class Base> struct MapKind : Base {};
 template <class Base> struct AdmSums<MapKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     const vmafgpu__map_blocks *map;
-    int32_t column, last, end;         /* the next column; the one after the block's last, after the tile's last */
-    int32_t row, which;                /* of blocks; sums of the picture, or of the reference against itself */
+    int32_t column, last, end;         /* the next column; end of the block, and of the tile */
+    int32_t row, which;                /* row of blocks; 0: sums of the picture, 1: of the reference against itself */
     bool is_own;                       /* the lane's row counts */
 };
 
-/* From that column on. */
+/* Starts the sums of the block at the next column. */
 template <class Base>
 GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
     const vmafgpu__map_blocks &map = *sums.map;
@@ -8373,7 +8390,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Ba
     map_adm_turn(launch, sums);
 }
 
-/* A lane's row of a tile, which ends before column `end`. */
+/* Starts a lane's row of a tile that ends before column `end`. */
 template <class Base>
 GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums, int32_t column, int32_t,
                            int32_t row, bool is_own) {
@@ -8395,7 +8412,7 @@ GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKi
     map_adm_turn(launch.adm, sums);
 }
 
-/* A warp has a tile of the base; of the reference against itself in the second layer of blocks. */
+/* A warp has a tile of the base. The second layer of blocks compares the reference with itself. */
 template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launch) {
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
@@ -8434,8 +8451,8 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
         adm_step<Kind, true, true>(adm, walk, row, k);
 }
 
-/* Instead of sums over columns: what changes of them. Some lanes, a power of two of at least eight, have an edit, and the rows
- * of their tile lie behind those of the lanes before. */
+/* Sums changes over columns instead of values. An edit has a group of lanes, a power of two of at least eight. The rows
+ * of its tile follow those of the previous group. */
 template <class Base> struct EditKind : Base {
     static constexpr bool DIVIDED = true;
     static constexpr int ODD = (LANES + LANES / VMAFGPU__EDIT_ADM_LANES) * Base::STRIDE, PLANE = 2 * ODD, TILE_WORDS = 2 * PLANE;
@@ -8443,7 +8460,8 @@ template <class Base> struct EditKind : Base {
 };
 template <class Base> struct AdmSums<EditKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    const uint64_t *base;              /* what the next column gives to the base's sums; [2][VMAFGPU__BANDS] planes */
+    const uint64_t *base;              /* contributions of the next column to the base's sums; [2][VMAFGPU__BANDS]
+                                          planes */
     int64_t plane;
 };
 
@@ -8459,10 +8477,11 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<B
     sums.base++;
 }
 
-/* The lanes that have an edit, and this one's place among them. */
+/* The number of lanes that an edit has, and the place of this lane among them. */
 struct EditLanes { int32_t count, own; };
 
-/* Rows of samples of a plane of a tile from band position (x, y) on, `words` of each; where the frame ends as adm_load_tile. */
+/* Loads rows of samples of both planes of a tile, from band position (x, y) on, with `words` words each. Samples beyond
+ * the frame are those of adm_load_tile(). */
 template <class Kind>
 GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2], const int32_t (&pitch)[2],
                           int32_t width, int32_t height, int32_t x, int32_t y, int32_t words, int32_t rows) {
@@ -8502,7 +8521,7 @@ GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditP
     }
 }
 
-/* As adm_mirror_columns. */
+/* Like adm_mirror_columns(). */
 template <class Kind, class Sample>
 GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t width, int32_t x, int32_t rows) {
     const int32_t first_column = 2 * x - 4;
@@ -8518,7 +8537,7 @@ GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t widt
     }
 }
 
-/* Writes what changes of the low-pass band in a lane's row of the tile to the edit's scratch. */
+/* Writes the part of the low-pass band that changes, in a lane's row of the tile, to the scratch memory of the edit. */
 template <class Kind>
 GPU_FN void edit_adm_write_low(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &bands,
                                const uint32_t *tile, int32_t x, int32_t row) {
@@ -8541,7 +8560,8 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const EditLanes lanes = { launch.lanes, (int32_t)lane_index() & (launch.lanes - 1) };
     const uint32_t unit = (block_x() * block_threads() + thread_index()) / (uint32_t)launch.lanes;
     const uint32_t index = unit / (uint32_t)launch.strips;
-    /* Added to what all warps have in common, so that not all of it is kept in few scalar registers. */
+    /* Always 0. It is added to values that all warps have in common, so that the compiler does not keep all of them in
+     * the few scalar registers. */
     const int32_t nothing = LANES == 64 ? (int32_t)(unit >> 31) : 0;
     const bool is_there = index < (uint32_t)batch.count;
     const vmafgpu__gpu_edit e = edit_load(batch, is_there ? index : 0);
@@ -8565,7 +8585,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
     const int32_t y = around.of[1].first + (int32_t)(unit % (uint32_t)launch.strips) * (lanes.count - 2);
     const int32_t end = is_there && y < around.of[1].end ? around.of[0].end : 0;
-    /* Half a tile's rows, the even ones or the odd ones, begin here. */
+    /* `own_tile` is the first even row of the group's tile; the odd rows begin at the same place of the other half. */
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
     uint32_t *own_tile = tile + (int32_t)lane_index() / lanes.count * (lanes.count + 1) * Kind::STRIDE;
     const int32_t own_row = y - 1 + lanes.own, rows = 2 * adm_lesser(lanes.count, around.of[1].end - y + 2) + 2;
@@ -8576,10 +8596,10 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     AdmWalk<Kind> walk = {};
     walk.tile = tile;
     walk.sums.plane = (int64_t)g.w * g.h;
-    /* From an even column on; that before the first that changes gives what it gave. */
+    /* Begins at an even column. A column before the first that changes contributes what it contributed to the base. */
 #pragma unroll 1
     for (int32_t x = around.of[0].first & ~1; any_lane(x < end); x += Kind::WIDTH) {
-        /* The last column is summed with the one behind it. */
+        /* The last column is summed together with the one after it. */
         const int32_t steps = x < end ? adm_lesser((end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS) : 0;
         const int32_t words = steps * (Kind::BYTES == 4 ? 2 : 1);
         walk.x = x;
@@ -8669,7 +8689,7 @@ GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
 
 GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) { map_finalise(launch); }
 
-/* One block. A thread has a vector at a time, then an input of the model, then one of the sums. */
+/* Runs as one block. A thread processes a vector at a time, then an input of the model, then one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
@@ -8704,7 +8724,7 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
 
 GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) { map_slopes(launch); }
 
-/* A thread has a block. */
+/* A thread has a block of the map. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     if (index >= launch.map.count)

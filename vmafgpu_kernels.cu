@@ -63,8 +63,8 @@
  *                           must be inside the surface
  * store(p, v)               writes global memory; later launches read the value. Kernels write global memory with
  *                           store(), take() and atomics only
- * peek(p)                   reads a uint32_t; unlike load(), it also sees what the thread itself stored in this launch,
- *                           or what another thread of the block stored before a barrier
+ * peek(p)                   reads a uint32_t; unlike load(), it also returns values that the thread itself stored in
+ *                           this launch, or that another thread of the block stored before a barrier
  * take(p)                   reads an int64_t from an earlier launch and sets it to 0; only one thread of the launch may
  *                           do so
  * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or: uint32_t) of global memory, from any
@@ -934,10 +934,10 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * Works like the matrix form of VIF, which see. In the vertical pass, k < 16 are rows of the earlier frame and k >= 16
- * are rows of the present frame with negative taps, so the product is the blurred difference. Rows 0..7 of operand a
- * have the high digits of the taps, rows 8..15 the low digits, with signs. Adding 65536 makes the results unsigned,
- * with three digits, for the horizontal pass. A warp computes 8 rows of results.
+ * This works like the matrix form of VIF; see its description. In the vertical pass, k < 16 are rows of the earlier
+ * frame and k >= 16 are rows of the present frame with negative taps, so the product is the blurred difference. Rows
+ * 0..7 of operand a have the high digits of the taps, rows 8..15 the low digits, with signs. Adding 65536 makes the
+ * results unsigned, with three digits, for the horizontal pass. A warp computes 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -2185,8 +2185,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS * LANES, 1) {                              \
         VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch);                                                           \
     }
-VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX)   /* machine code has more warps, see fit() in
-                                                              test/codegen/compilers.sh */
+VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX)   /* more in machine code, see fit() in test/codegen/compilers.sh */
 VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
 VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS_1)
@@ -2234,9 +2233,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         int32_t x, y;
         int32_t right, below;            /* number of columns and rows that are summed */
         bool rows_inside;                /* all rows that are read are inside the image */
-        const uint8_t *source[2];        /* at x, the row that is lowest in memory; `above` is the offset of the
-                                            first row. */
-        int32_t pitch[2], above[2];      /* An address is then a base that all lanes share, plus a word */
+        const uint8_t *source[2];        /* at x, the row that is lowest in memory; `above` is the offset of the */
+        int32_t pitch[2], above[2];      /* first row: an address is a base that all lanes share, plus a word */
     };
     /* The samples that a lane reads of 16 columns: one column, RESULTS rows of each half of k. */
     struct Samples {
@@ -2334,7 +2332,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Sets what sums of N digits start from, with weights 256^0 .. 256^N: the rounding, and the constant for signed
+    /* Sets the start values of sums of N digits, with weights 256^0 .. 256^N: the rounding, and the constant for signed
      * bytes. */
     template <int N> GPU_FN void start(int32_t rounding, MatrixSums (&sum)[N + 1]) {
         constexpr uint32_t bias = !MATRIX_IS_SIGNED ? 0 : N == 1 ? 0x8000 : 0x80808080u >> (4 - N) * 8;
@@ -2504,8 +2502,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
 #pragma unroll
         for (int i = 0; i < RESULTS / 2; i++)
-            v[i] = again((uint32_t)part[1][i] + bias +   /* again(): keeps the products out of the branch of the
-                                                            lanes that write */
+            v[i] = again((uint32_t)part[1][i] + bias +   /* keeps the products out of the branch in write() */
                          (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) + 32768) >> 16));
         write(again(launch), strip, 16 * (n - 1), v);
     }
@@ -2621,9 +2618,9 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  * For rare pixels, it also calls the general functions, out of line.
  */
 
-/* What one pixel contributes to the numerators ([0], the restored part of the reference) and to the impairment ([1],
- * what is added to it). The threshold of either is computed from the sides and centres of the other. Sums are modulo
- * 2^32. */
+/* Contributions of one pixel to the numerators ([0], the restored part of the reference) and to the impairment ([1],
+ * the part that is added to it). The threshold of either is computed from the sides and centres of the other. Sums are
+ * modulo 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
@@ -2638,8 +2635,7 @@ struct AdmColumn {
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
-    static constexpr bool DIVIDED = false;                        /* true if the lanes of a warp have tiles of their
-                                                                     own */
+    static constexpr bool DIVIDED = false;                        /* true: a warp has several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES;                /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
@@ -3007,7 +3003,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const uint32_t u = magnitude[band];
-        if (Kind::SCALE == 0) {   /* o| < 22931: the square fits 32 bits, and nothing is shifted */
+        if (Kind::SCALE == 0) {   /* u < 22931: the square fits 32 bits, and nothing is shifted */
             sums.open_denominator[band] += (uint64_t)(u * u) * u;
         } else {
             const uint32_t z =
@@ -3104,7 +3100,7 @@ GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wa
 }
 
 /* Computes everything but the low-pass band of band column x from the four input columns a, b, c, d. With CHECKED, x
- * may be outside of the tile or of the region of the sums; otherwise x and x - 1 are inside both. */
+ * may be outside the tile or the region of the sums; otherwise x and x - 1 are inside both. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmColumn &a,
                            const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
@@ -3493,9 +3489,9 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  * ================================================================================================
  * The section of this name in vmafgpu.h has the definitions. `prepare` makes a picture 10 bits deep, marks the samples
  * where it is flat, and also makes scale 0; `shrink` makes the other scales. For each marked sample, `count` determines
- * how often values near its own occur in the window around it. If the c-values above 0 are not more than the number
- * that counts, their sum is the result. If there are more, `select` subtracts the smallest from the sum, or `order`
- * adds in the order of the reference if that order matters; otherwise both kernels end at once.
+ * how often values near its own occur in the window around it. If there are no more c-values above 0 than the score
+ * averages, their sum is the result. If there are more, `select` subtracts the smallest from the sum, or `order` adds
+ * in the order of the reference if that order matters; otherwise both kernels end at once.
  *
  * Marked samples have the highest bit set. A pair of columns takes 32 bits and is aligned to 32 bits.
  */
@@ -3543,7 +3539,7 @@ template <int BYTES> struct CambiPrepare {
     };
     static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
     struct Tile {
-        uint16_t *image;                 /* [ROWS + 1][COLUMNS] and a few more */
+        uint16_t *image;                 /* [ROWS + 1][COLUMNS] and some padding */
         uint8_t  *flat;                  /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
         uint32_t *digits;                /* [FLAT_ROWS][WORDS][3] of the sums along rows */
         uint32_t *mask;                  /* [HEIGHT][WORDS] */
@@ -4045,8 +4041,7 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
  * once. */
 struct CambiScan {
     int32_t  row, first_y, height;       /* the row where the thread begins; rows of the block */
-    uint32_t at;                         /* byte offset of the samples in their row, or all ones if outside the
-                                            picture */
+    uint32_t at;                         /* byte offset of the samples in a row; all ones: outside */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
@@ -4471,12 +4466,12 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
     bool is_last = false;
     block_barrier();
     while (!is_last) {
-        const bool is_left = first[0] == end[0];   /* the side that needs more values to swap: it has none left */
+        const bool is_left = first[0] == end[0];   /* the side to search: it has no values left to swap */
         if (i == k && is_left && first[1] == end[1])
             break;
-        is_last = i == k;   /* the values that wait at one side meet those on the other side's way */
+        is_last = i == k;   /* all have been examined; one side now continues into the part of the other */
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
-        if (is_last)   /* before the last time, the other side may have none left, and its list may be full */
+        if (is_last)   /* before that, the other side may have none left, and its list may be full */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
         const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
         if (is_left) {
@@ -4858,8 +4853,7 @@ template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows that are loaded at once; scalar registers are
-                                                             scarce */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows loaded at once; scalar registers are scarce */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -5143,8 +5137,8 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
  *
  * There is one block for every distance of two places, and one for the samples themselves. Sums are in double
  * precision; the products are exact. A thread sums down a column, for each window that differs by rows. Then a thread
- * per such window sums along the columns, for each window that differs by columns. What all windows have in common is
- * summed once. */
+ * per such window sums along the columns, for each window that differs by columns. The part that all windows have in
+ * common is summed once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
@@ -5590,7 +5584,7 @@ static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MA
 
 struct SpeedSolver {
     float *from, *to;                  /* z, and q beside it */
-    float *column, *next;              /* that the reflection clears; of the next reflection */
+    float *column, *next;              /* the column that the reflection clears; that of the next reflection */
     float *matrix;
     float *vector;                     /* of the reflection; each warp has its own */
     uint32_t *is_singular;
@@ -5746,9 +5740,9 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
     return (LogTable)table;
 }
 
-/* A thread block processes 64 blocks of the plane with five threads each. These five share what is not sequential:
- * lines of the solution, and eigenvalues. The code runs only once and has to be loaded from memory, so it is kept
- * short. The lines of the matrices and the column of the solution end in zeros, which add nothing. */
+/* A thread block processes 64 blocks of the plane with five threads each. These five share the work that is not
+ * sequential: lines of the solution, and eigenvalues. The code runs only once and has to be loaded from memory, so it
+ * is kept short. The lines of the matrices and the column of the solution end in zeros, which add nothing. */
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
 static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
@@ -6191,7 +6185,7 @@ struct DoubleSum {
 template <class Whole> GPU_FN Whole lesser(Whole a, Whole b) { return a < b ? a : b; }
 template <class Whole> GPU_FN Whole greater(Whole a, Whole b) { return a > b ? a : b; }
 
-/* What some terms add to a sum, in units in the last place: to an even sum, and to an odd one. With terms of both
+/* Effect of some terms on a sum, in units in the last place: on an even sum, and on an odd one. With terms of both
  * signs, also how far the sum moves down and up on the way. This is the same for all sums from a power of two to the
  * next, because a sum is rounded to the nearest number, and to an even one if two are equally near. 2 * ROOM stands for
  * everything that is too far. */
@@ -6827,8 +6821,8 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
     band[3] = vmafgpu__float_wavelet(0, low[0], low[1], low[2], low[3]);
 }
 
-/* Returns what is left of the detail o in t, before the gain limit. `reciprocals` is a table of the processor's
- * estimates of reciprocals, which are refined once; without it, a division is used. */
+/* Returns the part of the detail o that is left in t, before the gain limit. `reciprocals` is a table of the
+ * processor's estimates of reciprocals, which are refined once; without it, a division is used. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;
@@ -7035,8 +7029,7 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
 
 enum {
     HALVE_TAPS = 9, HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS, HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
-    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* a row has the even columns first, then
-                                                                            the odd ones */
+    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* even columns of a row, then odd ones */
     HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2, HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
     HALVE_THREADS_DOWN = VMAFGPU__SSIM_THREADS / HALVE_COLUMNS,
     HALVE_DOWN = HALVE_ROWS / HALVE_THREADS_DOWN   /* pixels of a thread, one below the other */
@@ -7143,7 +7136,7 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
 enum {
     SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS, SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES,   /* floats of shared memory */
     SSIM_ACROSS = 2, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
-    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns and lines of these */
+    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns, lines of these */
     SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* index of the last thread in a column of threads */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
@@ -7205,8 +7198,8 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
 /* Computes the windows of the block at (x0, y0). A thread leaves the means of a, b, a a, b b, a b of its windows, plane
  * by plane, where its rows began, and returns the address of the first ones. BYTES of a sample; 0: as in the scale. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
-    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from the first one of the last
-                                                                              thread on */
+    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from the last thread's first one
+                                                                              on */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
@@ -7479,7 +7472,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
 }
 
 /* Block x is a scale. If libvmaf's sum is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52),
- * and each term adds its value rounded to such a multiple. Only for a tie the sum decides between two adjacent
+ * and each term adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent
  * multiples. So the sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the
  * range of the sum before the row shows whether it stays between these powers. In the few rows where it may not, each
  * addition rounds by at most half a unit in the last place, and each term has been rounded by half a multiple. Two more
@@ -7613,8 +7606,7 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
     int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients of the thread, THREADS apart */
-    const float *mask = launch.mask + (launch.step >> 30);   /* + 0 keeps the compiler from holding all of it in
-                                                                registers and spilling */
+    const float *mask = launch.mask + (launch.step >> 30);   /* + 0 keeps it out of registers, which would spill */
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -8460,8 +8452,7 @@ template <class Base> struct EditKind : Base {
 };
 template <class Base> struct AdmSums<EditKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    const uint64_t *base;              /* contributions of the next column to the base's sums; [2][VMAFGPU__BANDS]
-                                          planes */
+    const uint64_t *base;              /* the base's cubes of the next column; [2][VMAFGPU__BANDS] planes */
     int64_t plane;
 };
 

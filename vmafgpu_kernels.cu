@@ -1,11 +1,11 @@
-/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one text for NVIDIA (this file alone) and AMD
+/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one source for NVIDIA (this file alone) and AMD
  * (vmafgpu_kernels.hip includes it)
  *
  * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the result at run time.
  *
- * A kernel's product is integers (struct vmafgpu__sums), equal to the CPU's in every bit. Reductions are integer, so
- * their order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the
- * device's: 32 or 64.
+ * The kernels produce integers (struct vmafgpu__sums) that are bit-identical to those of the CPU. Reductions add
+ * integers, so their order does not matter, and 64-bit values are exchanged between lanes as a whole. LANES is the
+ * number of lanes of a warp (AMD: wave) of the device, 32 or 64.
  *
  * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
@@ -14,93 +14,108 @@
 /* ================================================================================================
  * >>primitives                                   what every target brings, and nothing else may differ
  * ================================================================================================
- * Three targets do: NVIDIA's below, AMD's in vmafgpu_kernels.hip, the simulated GPU's in test/simulated/primitives.h. This
- * is what kernels may count on. "Of all lanes": every lane of the warp comes to it, with the operands said to be the same;
- * else anything may happen. Numbers are modulo 2^32 or 2^64 unless they are floating.
+ * Each of three targets implements these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
+ * test/simulated/primitives.h. Kernels may rely on this contract only. "All lanes" marks a function that every lane of
+ * the warp must call together, with equal values for the operands that are marked as equal; otherwise the behaviour is
+ * undefined. Integer arithmetic is modulo 2^32 or 2^64.
  *
- * GPU_FN, GPU_FAR           a function, inline; one for rare work, kept out of the loops that call it where that is cheap
- * GPU_TABLE                 constant data
+ * GPU_FN, GPU_FAR           declare a function: inline, or, for rare cases, kept out of the calling loop where a call
+ *                           is cheap
+ * GPU_TABLE                 declares constant data
  * GPU_KERNEL(name, Launch, threads, blocks)
- *                           a kernel of one argument, `launch`; threads of a block, and blocks that a multiprocessor shall
- *                           hold, which targets may ignore. Blocks have one dimension and are whole warps
- * GPU_KERNEL_UP_TO(...)     the same of so many threads, or fewer
- * LANES                     of a warp: 32 or 64
- * GPU_SURFACES              defined where the functions marked (surfaces) are there
- * GPU_MATRIX                defined where the functions marked (matrix) are there; LANES is 32 then
- * GPU_MATRIX_16             defined where those marked (matrix 16) are there
+ *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
+ *                           block, `blocks` the number of blocks that must fit on a multiprocessor; targets may ignore
+ *                           `blocks`. Blocks have one dimension and consist of whole warps
+ * GPU_KERNEL_UP_TO(...)     the same for blocks of at most `threads` threads
+ * LANES                     lanes of a warp: 32 or 64
+ * GPU_SURFACES              defined if the functions marked (surfaces) exist
+ * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
+ * GPU_MATRIX_16             defined if the functions marked (matrix 16) exist
  *
- * Where a thread is
- * thread_index, block_threads     in the block, and how many it has
- * block_x, block_y, block_z, grid_x   the block in the grid, and how many blocks there are along x
+ * Position of a thread
+ * thread_index, block_threads     index in the block, and number of threads of the block
+ * block_x, block_y, block_z, grid_x   position of the block in the grid, and number of blocks along x
  *
- * Meeting
- * block_barrier()           of all threads of the block: what they wrote to shared memory before, and to global memory for
- *                           peek(), is seen after it
- * warp_barrier()            of all lanes: the same for the warp and shared memory
- * shared_memory()           the launch's, at a multiple of 16; undefined at first
+ * Synchronisation
+ * block_barrier()           all threads of the block must call it. Earlier writes to shared memory become visible to
+ *                           the block, and earlier writes to global memory become visible to peek()
+ * warp_barrier()            all lanes. Earlier writes to shared memory become visible to the warp
+ * shared_memory()           returns the shared memory of the launch, aligned to 16 bytes, with undefined contents
  *
- * Exchange: of all lanes
- * shuffle_word(v, lane)     v of that lane, below LANES; it may be another one for each
- * shuffle_xor_word(v, mask) v of the own lane's number ^ mask; mask below LANES, the same for all
+ * Exchange: all lanes
+ * shuffle_word(v, lane)     returns v of `lane`, which must be below LANES and may differ between lanes
+ * shuffle_xor_word(v, mask) returns v of lane (own lane ^ mask); mask must be below LANES and equal in all lanes
  * shuffle_up_word(v, by), shuffle_down_word(v, by)
- *                           v of the lane `by` below or above, at the ends the own v; by below LANES, the same for all
- * any_lane(v), all_lanes(v) whether one says so, or all do
- * first_lanes(v)            bit i: lane i says so, of the first 32
- * again(launch), again(v)   the kernel's argument, to be read again, and v, a uint32_t, to be compared again: registers need
- *                           not keep what is made of them
- * uniform(v)                v, a uint32_t that is the same in all lanes: registers may be saved by it
+ *                           return v of the lane `by` below or above, or the lane's own v if there is no such lane;
+ *                           `by` must be below LANES and equal in all lanes
+ * any_lane(v), all_lanes(v) return whether v is true in any lane, or in all lanes
+ * first_lanes(v)            returns a mask of the first 32 lanes: bit i is v of lane i
+ * again(launch), again(v)   return their argument, but make the compiler read the kernel's argument again, or recompute
+ *                           what depends on v (a uint32_t), so that registers need not hold derived values
+ * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
  *
- * Memory. Addresses are multiples of what is read or written.
- * load(p)                   of a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global memory that
- *                           nobody writes during the launch: planes, tables, what earlier launches left. The only way to
- *                           read it but peek, take and copies
+ * Memory: addresses must be multiples of the size of the access
+ * load(p)                   reads a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global
+ *                           memory that nothing writes during the launch: planes, tables, results of earlier launches.
+ *                           Kernels read global memory with load(), peek(), take() and copies only
  * surface_byte(s, x, y), surface_word(s, x, y), surface_words(s, x, y) (surfaces)
- *                           1, 4 or 16 bytes of row y of a surface from byte x on, a multiple of as many, inside of it
- * store(p, v)               the only way to write global memory but take and atomics; seen by later launches
- * peek(p)                   also sees what the thread itself has stored in this launch, or another one of the block before a
- *                           barrier
- * take(p)                   reads an int64_t that an earlier launch left, and sets it to zero; of one thread of the launch
- * atomic_add(p, v), atomic_or(p, v)   to an int64_t or uint32_t (or: uint32_t) of global memory, by any threads; seen by
- *                           later launches
- * atomic_claim(p)           one more in a word of global memory, by any threads: what was there before, another one for each
- * shared_add(p, v)          to a word of shared memory, by any threads of the block; seen after a barrier
+ *                           read 1, 4 or 16 bytes of row y of a surface at byte x, a multiple of that size; all bytes
+ *                           must be inside the surface
+ * store(p, v)               writes global memory; later launches read the value. Kernels write global memory with
+ *                           store(), take() and atomics only
+ * peek(p)                   reads a uint32_t; unlike load(), it also returns values that the thread itself stored in
+ *                           this launch, or that another thread of the block stored before a barrier
+ * take(p)                   reads an int64_t from an earlier launch and sets it to 0; only one thread of the launch may
+ *                           do so
+ * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or: uint32_t) of global memory, from any
+ *                           thread; later launches read the value
+ * atomic_claim(p)           increments a word of global memory, from any thread, and returns the old value, which is
+ *                           different for each caller
+ * shared_add(p, v)          adds to a word of shared memory, from any thread of the block; visible after a barrier
  * copy_4, copy_8, copy_16 (matrix) (shared, global)
- *                           so many bytes, which nobody writes during the launch, to shared memory: undefined there until
- *                           the thread has waited, and for others until a barrier after that
- * copy_commit()             ends a group of the thread's copies
- * copy_wait<n>()            until at most the n latest groups are under way
+ *                           copy that many bytes, which nothing writes during the launch, to shared memory. The target
+ *                           is undefined until the thread has waited for the copy; other threads also need a barrier
+ *                           after that
+ * copy_commit()             ends a group of copies of the thread
+ * copy_wait<n>()            waits until at most the latest n groups are incomplete
  * load_shared(v, p) (matrix, matrix 16), store_shared(p, v) (matrix)
- *                           of 2 or 4 words, and of one: done where they are written, not kept in registers
+ *                           read 2 or 4 words, or write one. The access happens at this place; the compiler does not
+ *                           keep the values in registers instead
  *
  * Arithmetic
- * leading_zeros(v)          32 for 0
- * permute_bytes(a, b, s)    byte i is byte (s >> 4 * i) & 7 of b:a, whose bytes 0..3 are a's; undefined where a digit of s,
- *                           of the lower four, is above 7. A constant s costs nothing
+ * leading_zeros(v)          returns 32 for 0
+ * permute_bytes(a, b, s)    byte i of the result is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3. Undefined if
+ *                           one of the four low digits of s is above 7. Free of extra cost if s is constant
  * dot_low(a, b, c), dot_high(a, b, c)
- *                           c plus the signed 16-bit halves of a times the low, the high two unsigned bytes of b
- * small(v)                  v, an int32_t or uint32_t of at most 24 bits: for products, which take a quarter of the time where
- *                           there are instructions for such factors
- * float_bits, double_bits, bits_of   the number of these bits, and back
- * fused(a, b, c)            a * b + c rounded once; everything not written so is rounded twice, contraction is off
- * reciprocal(v)             a float within 1 ulp, v normal, a denormal result 0; a double within 2^-20, v normal as a float
- * reciprocal_root(v)        1 / sqrt(v) within 4 ulp, v normal and above 0
- * quotient(a, b), square_root(v)     rounded to nearest, denormals and all
- * whole(v)                  the double
- * truncate(v)               a double toward zero, 0 <= v < 2^32; beyond that anything
- * float_down(v)             a word as a float, toward zero
- * magnitude(v), smaller(a, b)        -0 is less than 0; of a number and a NaN the number
- * opaque(v)                 v; the compiler does not know it
- * add_where(sum, v, where)  sum += v where it is said to
- * add_distance(sum, a, b) (matrix)   sum += |a - b|, numbers without sign
- * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both with c as well
- *                           of all lanes: d += a * b, or d = c + a * b, with 16 x 32 unsigned (signed) bytes of a and 32 x 8
- *                           unsigned ones of b, spread over the lanes as in PTX's m16n8k32
+ *                           return c plus the two signed 16-bit halves of a times the two low (high) unsigned bytes of
+ *                           b
+ * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, as a factor: products of such factors
+ *                           take a quarter of the time if the device has instructions for them
+ * float_bits, double_bits, bits_of   convert bits to a floating-point number, and back
+ * fused(a, b, c)            returns a * b + c rounded once. All other products and sums are rounded separately:
+ *                           contraction is off
+ * reciprocal(v)             float: error within 1 ulp, v normal, a denormal result becomes 0. double: relative error
+ *                           within 2^-20, v in the range of normal floats
+ * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp, for normal v above 0
+ * quotient(a, b), square_root(v)     are rounded to nearest and handle denormals
+ * whole(v)                  converts to double
+ * truncate(v)               rounds a double toward zero, 0 <= v < 2^32; undefined outside of that range
+ * float_down(v)             converts a word to float, rounding toward zero
+ * magnitude(v), smaller(a, b)        -0 is smaller than 0; if one operand is NaN, smaller() returns the other one
+ * opaque(v)                 returns v and hides its value from the optimiser
+ * add_where(sum, v, where)  adds v to sum if `where` is true
+ * add_distance(sum, a, b) (matrix)   adds |a - b| to sum; a and b are unsigned
+ * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both also with c
+ *                           all lanes: d += a * b, or d = c + a * b. a has 16 x 32 unsigned (signed) bytes, b 32 x 8
+ *                           unsigned bytes, distributed over the lanes as in m16n8k32 of PTX
  * multiply_add_16(x, y, sums) (matrix 16)
- *                           of all lanes: sums + x * y, with 16 x 32 bytes of x and 32 x 16 of y, signed ones where
- *                           MATRIX_IS_SIGNED. Lane 16 * g + i has 128 / LANES words of row i of x and of column i of y, of
- *                           the same k, whichever these are; and of column i of a MatrixSums the 256 / LANES rows from
- *                           256 / LANES * g on. matrix_sums(v): all are v
- * in_order() (matrix 16)    the compiler does not mix what comes before with what comes after, which would take registers
+ *                           all lanes: returns sums + x * y. x has 16 x 32 bytes, y 32 x 16 bytes, signed if
+ *                           MATRIX_IS_SIGNED. Lane 16 * g + i holds 128 / LANES words of row i of x and of column i of
+ *                           y. The kernel can choose their k, but must use the same k for both. In a MatrixSums, the
+ *                           lane holds 256 / LANES rows of column i, from row 256 / LANES * g on. matrix_sums(v) sets
+ *                           all elements to v
+ * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, which would
+ *                           take registers
  */
 
 /* ================================================================================================
@@ -325,11 +340,11 @@ template <class T> GPU_FN const T &again(const T &launch) {
     return launch;
 }
 GPU_FN uint32_t again(uint32_t v) { return v; }
-/* In a register pair: as a literal it costs an addition of its zero half at each use. */
+/* Keeps v in a register pair: as a literal it costs an addition of its zero half at each use. */
 GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
-/* A factor stays one, and its product one operation. */
+/* Keeps a factor from being split, so that its product stays one operation. */
 GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
-/* One operation. */
+/* A single predicated operation. */
 GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p add.u32 %0, %0, %1; }" : "+r"(sum) : "r"(v), "r"((uint32_t)where));
 }
@@ -361,7 +376,7 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* With c and d the same registers, c would be copied before each product that starts from it. */
+/* If c and d were the same registers, the compiler would copy c before each product that starts from it. */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
@@ -381,7 +396,7 @@ GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_
         : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
-/* The compiler would rather keep operands of the matrix products in registers. */
+/* By default, the compiler tends to keep operands of the matrix products in registers. */
 GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -423,7 +438,7 @@ GPU_FN double fetch(const double *p) { return double_bits(load((const uint64_t *
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
-/* No block has a warp with lanes missing: whoever exchanges values counts on all of them. */
+/* Every block consists of whole warps, because functions that exchange values need all lanes. */
 static_assert(VMAFGPU__IMPORT_THREADS % LANES == 0 && VMAFGPU__MOTION_THREADS % LANES == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % LANES == 0 && VMAFGPU__ADM_THREADS % LANES == 0 &&
                   VMAFGPU__ADM_ROW_THREADS % LANES == 0 && VMAFGPU__CAMBI_PREPARE_THREADS % LANES == 0 &&
@@ -438,8 +453,8 @@ GPU_FN int32_t shuffle(int32_t v, uint32_t lane) { return (int32_t)shuffle_word(
 GPU_FN int32_t shuffle_up(int32_t v, uint32_t by) { return (int32_t)shuffle_up_word((uint32_t)v, by); }
 GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) { return (int32_t)shuffle_down_word((uint32_t)v, by); }
 
-/* The sum over so many neighbouring lanes, a power of two, in each of them. Both halves of a value travel before anything is
- * added: carries are kept. */
+/* Returns, in each lane, the sum over `count` neighbouring lanes, a power of two. Both halves of a value are exchanged
+ * before the addition, so carries are kept. */
 GPU_FN int64_t lanes_sum(int64_t v, uint32_t count) {
     for (uint32_t mask = count / 2; mask; mask /= 2) {
         const uint32_t low = shuffle_xor_word((uint32_t)v, mask),
@@ -463,17 +478,16 @@ GPU_FN uint32_t warp_or(uint32_t v) {
 /* ================================================================================================
  * >>import                                       planes as they come to planes as the kernels read them
  * ================================================================================================
- * Canonical planes hold a byte per sample at 8 bits, else 16-bit words with the sample in the low bits; rows start at
- * multiples of 16 bytes. A thread takes 16 bytes of a target row.
+ * Packed planes hold one byte per sample at 8 bits, otherwise 16-bit words with the sample in the low bits. Rows start
+ * at multiples of 16 bytes. A thread writes 16 bytes of a target row at a time.
  */
 
-/* A sample where neither the plane nor its pitch need be aligned. */
+/* Loads a sample; neither the plane nor its pitch needs to be aligned. */
 GPU_FN uint32_t load_sample(const uint8_t *row, uint32_t x, int bytes) {
     return bytes == 1 ? load(row + x) : load(row + 2 * x) | (uint32_t)load(row + 2 * x + 1) << 8;
 }
 
-/* `words` consecutive samples of two bytes in place: the words are moved down, and what must not be there is
- * collected. */
+/* Shifts two 16-bit samples down to the low bits, and collects in *illegal the bits that must be 0 but are not. */
 GPU_FN uint32_t import_word(uint32_t pair_of_samples, int shift, uint32_t legal, uint32_t *illegal) {
     const uint32_t both = 0x10001u;
     *illegal |= pair_of_samples & (0xffffu ^ (legal << shift)) * both;
@@ -529,14 +543,14 @@ GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) {
 /* ================================================================================================
  * >>pixels                                       frames in RGB to planes
  * ================================================================================================
- * A source is linear memory, at any address, or a surface.
+ * A source is linear memory at any address, or a surface.
  */
 typedef vmafgpu__pixels_launch PixelsLaunch;
 typedef vmafgpu__pixels_item PixelsItem;
 
 struct LinearPixels {
     const uint8_t *row;
-    bool is_aligned;   /* to words */
+    bool is_aligned;   /* to 4 bytes */
 };
 
 GPU_FN void open_row(LinearPixels &p, const PixelsItem &item, uint32_t y) {
@@ -548,7 +562,7 @@ GPU_FN uint32_t load_word(const LinearPixels &p, uint32_t x) {
 }
 GPU_FN bool has_words(const LinearPixels &p, uint32_t x) { return ((uint64_t)p.row + x) % 16 == 0; }
 GPU_FN Words4 load_words(const LinearPixels &p, uint32_t x) { return load((const Words4 *)(p.row + x)); }
-/* The three bytes of a pixel, which need not be in a word. */
+/* Loads the three bytes of a pixel, which may cross a word boundary. */
 GPU_FN uint32_t load_three(const LinearPixels &p, uint32_t x) {
     return load(p.row + x) | (uint32_t)load(p.row + x + 1) << 8 | (uint32_t)load(p.row + x + 2) << 16;
 }
@@ -566,10 +580,10 @@ GPU_FN void open_row(SurfacePixels &p, const PixelsItem &item, uint32_t y) {
 GPU_FN uint32_t load_word(const SurfacePixels &p, uint32_t x) { return surface_word(p.surface, x, p.y); }
 GPU_FN bool has_words(const SurfacePixels &, uint32_t) { return true; }
 GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) { return surface_words(p.surface, x, p.y); }
-GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) { return 0; }   /* there are no such surfaces */
+GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) { return 0; }   /* no surface has such pixels */
 #endif
 
-/* The components of a pixel: fields of a word, or halves in two. */
+/* The components of a pixel: bit fields of one word, or half-precision numbers in two words. */
 struct Codes { uint32_t code[3]; };
 
 GPU_FN Codes codes_of(const PixelsLaunch &launch, uint32_t word) {
@@ -597,7 +611,7 @@ GPU_FN uint32_t luma_of_word(const PixelsLaunch &launch, uint32_t word) {
     return vmafgpu__luma_sample(&launch.parts, codes.code[0], codes.code[1], codes.code[2]);
 }
 
-/* Four samples. The target's rows are whole words, and so is what lies behind them. */
+/* Stores four samples. Target rows are padded to whole words, so samples beyond the width may be written. */
 GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y, const uint32_t (&sample)[4]) {
     uint8_t *target = (uint8_t *)item.luma + (uint64_t)y * (uint32_t)launch.luma_pitch + x * (uint32_t)launch.luma_bytes;
     if (launch.luma_bytes == 1) {
@@ -608,7 +622,7 @@ GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint3
     }
 }
 
-/* Four pixels of any kind. */
+/* Converts four pixels of any format. */
 template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     const uint32_t width = (uint32_t)launch.width;
     uint32_t sample[4];
@@ -627,7 +641,7 @@ template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const
     store_luma(launch, item, x, y, sample);
 }
 
-/* Four pixels of a word each in some rows, which are all on their way before the first one is worked on. */
+/* Converts four pixels of one word each in several rows. All loads are issued before the first pixel is converted. */
 template <class SOURCE> GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     Words4 words[VMAFGPU__PIXELS_ROWS];
 #pragma unroll
@@ -701,7 +715,8 @@ GPU_KERNEL(vmafgpu_pixels_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pi
 GPU_KERNEL(vmafgpu_pixels_surface, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_luma<SurfacePixels>(launch); }
 GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_chroma<SurfacePixels>(launch); }
 
-/* Planes of YUV, 16 bytes of a row at once; the target's rows have room for the last of them. */
+/* Loads the bytes of a row from x up to `end`, at most 16, and fills up with zeros. YUV planes are copied in units of
+ * 16 bytes; target rows have space for a complete last unit. */
 GPU_FN Words4 surface_tail(uint64_t surface, uint32_t x, uint32_t y, uint32_t end) {
     uint32_t words[4] = { 0, 0, 0, 0 };
 #pragma unroll
@@ -736,25 +751,27 @@ GPU_FN void copy_surfaces(const vmafgpu__surfaces_launch &launch) {
 GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 1) { copy_surfaces(launch); }
 #endif
 
-/* Tells the host that this file and its header agree on the launch structs. */
+/* The host looks for a kernel of this name, which shows that the kernel file has the same launch structs as the
+ * header. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) { (void)launch; }
 
 /* ================================================================================================
  * >>motion                                       the sum of absolute values of the blurred difference of two frames
  * ================================================================================================
- * Block z works on one frame and one of those before it: vertical pass of a tile into shared memory, horizontal pass
- * out of it.
+ * Block z processes one frame and one of the frames before it. The vertical pass of a tile writes to shared memory, the
+ * horizontal pass reads from there.
  */
 
-/* What a block works on. */
+/* The pair that a block processes, and which of the earlier frames. */
 GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) { return launch.both ? block_z() / 2 : block_z(); }
 GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() % 2 : (uint32_t)launch.only;
 }
 
-/* A row or column that the border rule gives for k; any other inside the frame where no result depends on it. */
+/* Returns the row or column that the border rule gives for k. If no result depends on k, it may be any index inside the
+ * frame. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
-    const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away, i = away < back ? away : back;   /* vmafgpu__reflect without a choice */
+    const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away, i = away < back ? away : back;   /* vmafgpu__reflect() by minimum */
     return i < 0 ? 0 : i;
 }
 
@@ -767,7 +784,7 @@ GPU_FN int32_t motion_tap_sum(int32_t a, int32_t b, int32_t c, int32_t d, int32_
            vmafgpu__motion_taps[2] * small(c);
 }
 
-/* A tap sum that is rounded and shifted; its whole would not fit 32 bits. */
+/* Returns a rounded and shifted tap sum. It is computed in two parts, because the whole sum would not fit 32 bits. */
 GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     const int32_t high =
         motion_tap_sum(v[0] >> 8, v[stride] >> 8, v[2 * stride] >> 8, v[3 * stride] >> 8, v[4 * stride] >> 8);
@@ -776,8 +793,8 @@ GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     return vmafgpu__motion_round(high, low, shift);
 }
 
-/* The sum over the block of at most 28 absolute values per thread, each at most 65535: 32 bits do. `words`: shared
- * memory, one word for each warp. */
+/* Adds the sums of all threads of the block to the motion of the pair. `sum` has at most 28 absolute values, each at
+ * most 65535, so 32 bits are enough. `words` is shared memory with one word per warp. */
 GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, uint32_t before, uint32_t sum,
                           uint32_t *words) {
     sum = warp_sum_word(sum);
@@ -794,7 +811,7 @@ GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, u
 
 /* ---- plain form ---- */
 
-/* Differences of four columns, x a multiple of four, and eight rows. */
+/* Loads the differences of four columns and eight rows; x is a multiple of four. */
 template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair,
                                                    uint32_t before, int32_t x, int32_t y, int32_t (&difference)[8][4]) {
     const uint8_t *earlier = (const uint8_t *)pair.before[before], *now = (const uint8_t *)pair.reference;
@@ -802,7 +819,7 @@ template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch 
     const int32_t width = launch.batch.width, height = launch.batch.height;
     if (x < 0 || x + 4 > width || y < 0 || y + 8 > height) {
 #pragma unroll 1
-        for (int k = 0; k < 8; k++) {   /* rows move up, since registers cannot be indexed: slow, but short */
+        for (int k = 0; k < 8; k++) {   /* shift the rows up, since registers cannot be indexed: slow, but short */
             const int64_t row = mirror(y + k, height);
 #pragma unroll
             for (int i = 0; i < 28; i++)
@@ -835,7 +852,7 @@ template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch 
     }
 }
 
-/* Vertical pass of four columns by four rows. */
+/* Runs the vertical pass for four columns and four rows. */
 template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch,
                                                        const vmafgpu__gpu_pair &pair, uint32_t before, int32_t x,
                                                        int32_t y, int32_t *out) {
@@ -847,7 +864,7 @@ template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_lau
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int32_t *d = &difference[k][i];
-            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth)   /* at 8 bits the sum fits */
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth)   /* 8-bit sums fit 32 bits */
                                          : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
         }
         *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
@@ -899,7 +916,7 @@ template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &laun
 GPU_KERNEL(vmafgpu_motion_plain_8, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<1>(launch); }
 GPU_KERNEL(vmafgpu_motion_plain_16, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<2>(launch); }
 
-/* Bytes of four words, transposed: out[i] has byte i of each. */
+/* Transposes the bytes of four words: out[i] receives byte i of each word. */
 template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *out) {
     const uint32_t ab = permute_bytes(a, b, 0x5140), cd = permute_bytes(c, d, 0x5140);
     out[0] = permute_bytes(ab, cd, 0x5410);
@@ -917,10 +934,10 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * As in VIF's matrix form, see there. Vertical: k < 16 are rows of the earlier frame, k >= 16 of the present one with
- * negative taps, so that the product is the blurred difference; rows 0..7 of operand a have the high digits of the
- * taps, 8..15 the low ones, with signs. With 65536 added the results have three digits without sign for the horizontal
- * pass. A warp has 8 rows of results.
+ * This works like the matrix form of VIF; see its description. In the vertical pass, k < 16 are rows of the earlier
+ * frame and k >= 16 are rows of the present frame with negative taps, so the product is the blurred difference. Rows
+ * 0..7 of operand a have the high digits of the taps, rows 8..15 the low digits, with signs. Adding 65536 makes the
+ * results unsigned, with three digits, for the horizontal pass. A warp computes 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -939,7 +956,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         int32_t x, y;
     };
 
-    /* Copies a tile and what is around it: columns from x - 8 on, rows from y - 2 on. */
+    /* Copies a tile and its surroundings: columns from x - 8 on, rows from y - 2 on. */
     GPU_FN void fill(const vmafgpu__motion_launch &launch, const Tile &tile, uint8_t *to) {
         const int32_t width = launch.batch.width, height = launch.batch.height;
         const bool columns_inside = tile.x >= 8 && tile.x - 8 + COLUMNS <= width;
@@ -983,7 +1000,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         copy_wait<0>();
     }
 
-    /* Digits of rows g, columns 4 * t .. 4 * t + 3 of a block of 16 columns, to one half of each operand b. */
+    /* Computes the digits of row g, columns 4 * t .. 4 * t + 3 of a block of 16 columns, as one half of each operand
+     * b. */
     GPU_FN void vertical(const uint8_t *input, const uint32_t (&taps)[4], int bit_depth, int half,
                          uint32_t (&b)[DIGITS][2]) {
         uint32_t bytes[2][2 * BYTES], blurred[2][2], digit[4];
@@ -1009,10 +1027,10 @@ template <int BYTES, int WARPS> struct MotionMatrix {
                     multiply_add_signed(sum[j], taps, bytes[0][column * BYTES + j], bytes[1][column * BYTES + j]);
 #pragma unroll
             for (int i = 0; i < 2; i++) {
-                if (BYTES == 1) {   /* the bias keeps what is shifted from being negative */
+                if (BYTES == 1) {   /* the bias keeps the shifted sum from being negative */
                     blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)sum[0][i + 2] >> 8);
                 } else {
-                    /* Unsigned, because illegal samples wrap it. */
+                    /* Unsigned, because illegal samples make the sum wrap around. */
                     const uint32_t middle = (uint32_t)(sum[0][i] + sum[1][i + 2]);
                     const uint32_t whole_sum = (uint32_t)sum[0][i + 2] + middle * 256 + (uint32_t)sum[1][i] * 65536 +
                                                (1u << (bit_depth - 1));
@@ -1026,13 +1044,13 @@ template <int BYTES, int WARPS> struct MotionMatrix {
             b[j][half] = digit[j];
     }
 
-    /* Adds columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, as far as they are inside. */
+    /* Adds columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, if they are inside the image. */
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
         const uint32_t rounding[4] = { 32768, 32768, 32768, 32768 };
         int32_t part[DIGITS + 1][4] = {};
-        uint32_t v[4];   /* with BIAS */
+        uint32_t v[4];   /* includes BIAS */
 #pragma unroll
         for (int j = 0; j < DIGITS; j++) {
             if (j == 0)
@@ -1082,7 +1100,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         const int bit_depth = launch.batch.bit_depth;
         uint32_t sum = 0, b[DIGITS][2];
         if (below > 0) {
-            /* Block k of input and the one before it make results k - 1. */
+            /* Input blocks k - 1 and k produce result block k - 1. */
             vertical(input, matrix[4], bit_depth, 0, b);
 #pragma unroll 1
             for (int32_t k = 1; k <= last; k += 2) {
@@ -1110,35 +1128,36 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
 /* ================================================================================================
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
- * Both forms take a tile from the two images of a scale to its four sums and to its part of the next scale's images,
- * with nothing in between in global memory: vertical pass (means, squares, product, and the next scale's filter),
- * horizontal pass, statistics.
+ * Both forms read a tile of the two images of a scale and compute its four sums and its part of the images of the next
+ * scale, without intermediate results in global memory. The vertical pass computes means, squares, product and the
+ * filter of the next scale. Then follow the horizontal pass and the statistics.
  */
 
 /* ---- statistics ---- */
 
-/* Of a thread. A logarithm with its bias is below 2^19, a numerator's term below 2^15: 32 bits do for VIF_MOST samples. */
+/* Sums of one thread. A biased logarithm is below 2^19 and a numerator term below 2^15, so 32 bits are enough for
+ * VIF_MOST samples. */
 struct VifSums {
     uint64_t flat_noise;
-    uint32_t denominator;      /* with VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE too much for each of `logs` */
-    uint32_t logs;             /* samples above the noise */
+    uint32_t denominator;      /* too large by VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE for each of `logs` */
+    uint32_t logs;             /* number of samples that are not below the noise */
     uint32_t numerator;        /* signed */
 };
 enum { VIF_MOST = 8192 };
 
-enum { VIF_LOG_BIAS = 260096 };   /* 2048 * 127, the bias of a float's exponent */
+enum { VIF_LOG_BIAS = 260096 };   /* 2048 * 127, the exponent bias of a float */
 
-/* 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. Rounded toward zero to a float, v has its exponent and the fifteen
- * bits that the table wants side by side. The table holds what the logarithm is above the straight line through its
- * powers of two. */
+/* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. In v as a float, rounded toward zero, the exponent and the 15
+ * bits that index the table are adjacent. The table holds the difference between the logarithm and the straight line
+ * through the powers of two. */
 GPU_FN int32_t vif_log(uint32_t v, const uint8_t *table) {
     const uint32_t bits = bits_of(float_down(v));
     return (int32_t)(bits >> 12) + table[bits >> 8 & 0x7fff];
 }
 
-/* a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until it is
- * within a rounding of its value; then one correction of the quotient by its exact remainder rounds it as division
- * does (Markstein). */
+/* Returns a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until its
+ * error is below one rounding. Then one correction of the quotient by its exact remainder rounds it as a division does
+ * (Markstein). */
 GPU_FN double divide(double a, double b) {
     double r = reciprocal(b);
     double e = fused(-b, r, 1.0);
@@ -1149,28 +1168,30 @@ GPU_FN double divide(double a, double b) {
     return fused(fused(-b, q, a), r, q);
 }
 
-/* The numerator's term is log(n2 / n1). Here by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. */
+/* The numerator term is log(n2 / n1). This computes n1 and n2 exactly as vmafgpu__vif_channel and
+ * vmafgpu__vif_information define them. */
 GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, uint32_t *n1, uint32_t *n2) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON);
     const double limited = gain < gain_limit ? gain : gain_limit, rest = whole((uint32_t)s2) - gain * x12;
-    const bool is_negative = (int64_t)bits_of(rest) < 0;   /* cheaper than to compare */
+    const bool is_negative = (int64_t)bits_of(rest) < 0;   /* cheaper than a comparison */
     *n1 = (is_negative ? 0 : truncate(rest)) + VMAFGPU__VIF_NOISE;
     *n2 = *n1 + truncate(limited * limited * x1);
 }
 
-/* The same with less work; false where that is not sure to be the same. For s1 >= noise, s12 >= 0.
+/* vif_likely_levels() computes the same as vif_levels() with less work, for s1 >= noise and s12 >= 0. It returns false
+ * if its result may be wrong.
  *
- * Let q + m / s1 be the exact s12^2 / s1, and c the next integer that is not below it. The definition's gain is a
- * hair too small, by its epsilon, so that it truncates s2 - gain * s12 to s2 - c and gain^2 * s1 to c - 1: always
- * when m = 0, else unless m / s1 is within some 2^-16 * q / s1 of zero, which is left to vif_levels (about one
- * sample in 40000).
+ * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and c the smallest integer that is not below it. The gain
+ * of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain * s12 to
+ * s2 - c, and gain^2 * s1 to c - 1. This always holds if m = 0. Otherwise it holds unless m / s1 is within some
+ * 2^-16 * q / s1 of zero; such samples (about one in 40000) are left to vif_levels().
  *
- * A limited gain is limit^2 * s1 in the place of c - 1, of which it never is the larger one: the lesser of both is right,
- * whatever side of the limit the gain is on. */
+ * If the gain is limited, limit^2 * s1 takes the place of c - 1. It is then never the larger of the two, so their
+ * minimum is right on both sides of the limit. */
 
-/* The integer nearest to s12^2 / s1, less one. A half and a bit beside it is enough, because what it leaves is exact modulo 2^32,
- * and tells by its sign which of two integers is c. */
+/* Returns the integer nearest to s12^2 / s1, minus one. An error of slightly more than one half is acceptable: the
+ * remainder is exact modulo 2^32, and its sign tells which of two integers is c. */
 GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
@@ -1178,8 +1199,8 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0));   /* 3 * 2^51 - 1 */
 }
 
-/* Without doubles: the first quotient is too small by 2^-19 of itself or less, in spite of all roundings; its remainder gives the
- * rest of it, of which bits that are left out make 2^-7. */
+/* The same without doubles. In spite of all roundings the first quotient is too small, by at most 2^-19 of itself. Its
+ * remainder gives the rest of the quotient; the bits that are dropped from the remainder contribute less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE), u12 = (uint32_t)(s12 > 0 ? s12 : 0);
     const float x12 = (float)u12, r = reciprocal((float)u1);
@@ -1188,7 +1209,7 @@ GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     return q + (bits_of(fused((float)(uint32_t)(rest >> 10), 1024.0f * r, 12582911.0f)) - 0x4b400000u);   /* 3 * 2^22 - 1 */
 }
 
-/* Gains that may reach a limit other than 1 are left to vif_levels. */
+/* Also returns false for gains that may reach a limit other than 1. */
 template <bool DOUBLES> GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain,
                                                       uint32_t two, uint32_t *n1, uint32_t *n2) {
     const uint32_t below = DOUBLES ? vif_double_quotient(s1, s12) : vif_float_quotient(s1, s12);
@@ -1202,7 +1223,8 @@ template <bool DOUBLES> GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, in
     return left + unsure >= unsure && s12 >> gain.shift < s1;
 }
 
-/* How many logarithms, N at most, of numbers from 2 * VMAFGPU__VIF_NOISE on a sum is of: it tells by itself. */
+/* Returns how many logarithms (at most N) of numbers >= 2 * VMAFGPU__VIF_NOISE a sum consists of. The ranges of sums
+ * with different counts do not overlap. */
 template <int N> GPU_FN uint32_t vif_log_count(uint32_t sum) {
     constexpr uint32_t LEAST = 18 * 2048 + VIF_LOG_BIAS, MOST = 32 * 2048 + VIF_LOG_BIAS;
     static_assert(2 * VMAFGPU__VIF_NOISE == 1 << 18 && N * MOST < (N + 1) * LEAST, "sums of so many lie apart");
@@ -1215,7 +1237,7 @@ GPU_FN uint32_t vif_term(uint32_t n1, uint32_t n2, const uint8_t *table) {
 
 GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) { return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0; }
 
-/* Replaces what is not sure to be right by what vif_levels makes. */
+/* Replaces the terms that may be wrong by those of vif_levels(). */
 template <bool DOUBLES, int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two,
                                          const int32_t *s1, const int32_t *s2, const int32_t *s12, VifSums *sums) {
     int32_t a1[N], a2[N], a12[N];
@@ -1236,10 +1258,10 @@ template <bool DOUBLES, int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &
     }
 }
 
-/* Adds N samples of each lane of a warp. Samples outside the image have all three zero. */
+/* Adds N samples of each lane of a warp. s1, s2 and s12 must be 0 for samples outside the image. */
 template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
                                                           const int32_t *s2, const int32_t *s12, VifSums *sums) {
-    const uint32_t two = opaque(2u);   /* as a literal it would cost an addition */
+    const uint32_t two = opaque(2u);   /* a literal would cost an addition */
     uint32_t logs = 0;
     bool uncertainty = false, flat = true;
 #pragma unroll
@@ -1265,8 +1287,8 @@ template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gai
         vif_correct<DOUBLES, N>(gain, table, two, s1, s2, s12, sums);
 }
 
-/* Lane i of the first four gets the i-th sum of a warp as it is delivered. `samples`: how many of the warp's were inside the
- * image. */
+/* Returns the sums of a warp in their final form, the i-th in lane i for the first four lanes. `samples` is the number
+ * of samples of the warp that are inside the image. */
 GPU_FN int64_t vif_warp_total(const VifSums &sums, uint32_t samples) {
     const uint32_t logs = warp_sum_word(sums.logs);
     const int64_t numerator = warp_sum((int32_t)sums.numerator), denominator = warp_sum(sums.denominator),
@@ -1279,7 +1301,7 @@ GPU_FN int64_t vif_warp_total(const VifSums &sums, uint32_t samples) {
     }
 }
 
-/* Adds one of the four, by number. */
+/* Adds one of the four sums, selected by `which`, to the results. */
 GPU_FN void vif_deliver(const vmafgpu__vif_launch &launch, uint32_t pair, uint32_t which, int64_t v) {
     vmafgpu__vif_sums *out = &launch.batch.sums[pair].vif[launch.scale];
     if (which == 0)
@@ -1309,18 +1331,18 @@ GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int
 
 /* ---- plain form ----
  *
- * A block takes a tile of 64 x 32 samples. Vertical: a thread reads a column of 8 + 2 * reach samples of both images
- * and makes 8 results of each kind, by taps folded about their centre, in 32 bits: squares are split into high and low
- * parts where their sum would not fit. Horizontal: a thread makes 8 neighbouring samples of a row. A warp's lanes lie
- * in different rows, whose distance in shared memory is four times an odd number of words: 16-byte accesses do not
- * conflict. Last, the logarithms' table takes the tile's place.
+ * A block processes a tile of 64 x 32 samples. In the vertical pass, a thread reads a column of 8 + 2 * reach samples
+ * of both images and computes 8 results of each kind in 32 bits, with taps folded about their centre. Squares are split
+ * into high and low parts if their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring samples
+ * of a row. The lanes of a warp process different rows, whose distance in shared memory is four times an odd number of
+ * words, so 16-byte accesses have no bank conflicts. Finally the table of logarithms replaces the tile.
  */
 enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
 static_assert((4 * VIF_PLANE + VIF_PLANE / 2) * 4 == VMAFGPU__VIF_PLAIN_SHARED &&
                   VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_PLAIN_THREADS / 32 * 32 <= VMAFGPU__VIF_PLAIN_SHARED,
               "shared memory: the tile, then the logarithms and 32 bytes of each warp");
 
-/* Sum of the taps of a scale over 2 * reach + 1 values below 2^16. */
+/* Returns the sum of 2 * reach + 1 values below 2^16, weighted with the taps of a scale. */
 template <int SCALE> GPU_FN uint32_t vif_tap_sum(const uint32_t *v) {
     constexpr int reach = 8 >> SCALE;
     uint32_t sum = vmafgpu__vif_taps[SCALE][reach] * small(v[reach]);
@@ -1330,7 +1352,7 @@ template <int SCALE> GPU_FN uint32_t vif_tap_sum(const uint32_t *v) {
     return sum;
 }
 
-/* The samples of a column, above and below the image as the border rule wants them; returns the OR of all. */
+/* Loads the samples of a column, by the border rule above and below the image. Returns the OR of all samples. */
 template <int BYTES, int COUNT>
 GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int32_t height, uint32_t (&v)[COUNT]) {
     uint32_t seen = 0;
@@ -1352,7 +1374,7 @@ GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int
     return seen;
 }
 
-/* One square plane of a column: taps over a[k] * b[k], rounded. */
+/* Computes one column of squares: taps over a[k] * b[k], rounded. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[COUNT], int shift, uint32_t *out) {
     uint32_t low[COUNT], high[COUNT];
@@ -1407,7 +1429,7 @@ template <int SCALE, int BYTES> GPU_FN void vif_plain_vertical(const vmafgpu__vi
     }
 }
 
-/* Values of a row of shared memory, from a multiple of four on. */
+/* Loads values of a row of shared memory, from a multiple of four on. */
 template <int COUNT> GPU_FN void vif_load_row(const uint32_t *row, uint32_t (&v)[COUNT]) {
     static_assert(COUNT % 4 == 0, "");
 #pragma unroll
@@ -1417,7 +1439,7 @@ template <int COUNT> GPU_FN void vif_load_row(const uint32_t *row, uint32_t (&v)
     }
 }
 
-/* Four samples of a row of the next scale. */
+/* Computes four samples of a row of the next scale. */
 template <int SCALE> GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x,
                                                   int32_t y, const uint32_t *tile) {
     enum { ROWS = VMAFGPU__VIF_TILE_HEIGHT / 2, GROUPS = VMAFGPU__VIF_TILE_WIDTH / 8 };
@@ -1438,10 +1460,10 @@ template <int SCALE> GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &lau
     for (int i = 0; i < 4; i++)
         four |= (uint64_t)((vif_tap_sum<NEXT>(v + SKIP + 2 * i) + 32768) >> 16) << 16 * i;
     uint8_t *row_out = vif_output(launch, pair, frame) + (int64_t)out_y * launch.output_pitch;
-    store((uint64_t *)(row_out + 2 * out_x), four);   /* rows are padded to more than that */
+    store((uint64_t *)(row_out + 2 * out_x), four);   /* rows are padded, so this stays inside the row */
 }
 
-/* Variances of eight neighbouring samples of a row. */
+/* Computes the variances of eight neighbouring samples of a row, and their covariance. */
 template <int SCALE> GPU_FN void vif_plain_horizontal(const uint32_t *row, int32_t (&s1)[VIF_RUN],
                                                       int32_t (&s2)[VIF_RUN], int32_t (&s12)[VIF_RUN]) {
     constexpr int COUNT = (VIF_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
@@ -1479,7 +1501,7 @@ template <int SCALE> GPU_FN void vif_plain_horizontal(const uint32_t *row, int32
     }
 }
 
-/* Those of all threads of the block. `words`: shared memory, 4 words for each warp. */
+/* Adds the sums of all threads of the block to the results. `words` is shared memory with 4 words per warp. */
 GPU_FN void vif_plain_finish(const vmafgpu__vif_launch &launch, uint32_t pair, const VifSums &sums, uint32_t samples,
                              int64_t *words) {
     const int64_t of_warp = vif_warp_total(sums, warp_sum_word(samples));
@@ -1548,44 +1570,46 @@ VIF_PLAIN_KERNELS(3, 3, 2)
 
 /* ---- matrix form ----
  *
- * Filters as products of small matrices of bytes, exact in 32 bits. A tap is two digits of 8 bits, a sample one or two,
- * a square two to four; digit i of the taps times digit j of the data has weight 256^(i + j), and products of equal
- * weight share an accumulator. The matrix of the taps is the left operand: row r has them shifted by r, so that a
- * product takes 32 values to 16 results.
+ * Filters are products of small byte matrices, exact in 32 bits. A tap has two digits of 8 bits, a sample one or two, a
+ * square two to four. Digit i of the taps times digit j of the data has the weight 256^(i + j); products of equal
+ * weight share an accumulator. The matrix of the taps is the left operand. Its row r has the taps shifted by r, so a
+ * product maps 32 values to 16 results.
  *
- * A warp walks along a strip of 16 rows, 16 columns a step, by itself: warps meet nowhere. In a step
- * 1. the copy of the next step's input is started: 32 rows of 16 columns of both images;
- * 2. vertical: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two products
- *    make the columns 2 * n and 2 * n + 1. So the lane gets, of rows g and g + 8, the columns 4 * t .. 4 * t + 3:
- * 3. a digit of these four, packed to a word, is just what the lane has to bring as operand b of the horizontal
- *    product, where k is the column and n the row. Nothing has to cross lanes; the words wait in shared memory for
- * 4. horizontal: k = 32 are the 16 columns of the step before and those of this one. A word is used twice, as the later
- *    half of k and then as the earlier one; instead of moving it, the halves of the taps' matrix are exchanged in every
- *    other step.
- * 5. The variances' statistics wait for the next step's vertical pass to be done: they depend on nothing that is new then.
- *    Those without doubles do not, as they need more registers.
- *    (Loops of more than some 32 KB of code leave the instruction cache, once warps are at different places of it.)
+ * Each warp processes a strip of 16 rows in steps of 16 columns. Warps do not synchronise with each other. In a step:
+ * 1. The copy of the input of the next step is started: 32 rows of 16 columns of both images.
+ * 2. Vertical pass: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two
+ *    products compute the columns 2 * n and 2 * n + 1. So the lane receives columns 4 * t .. 4 * t + 3 of rows g and
+ *    g + 8.
+ * 3. One digit of these four columns, packed into a word, is exactly what the lane has to supply as operand b of the
+ *    horizontal product, where k is the column and n the row. No value crosses lanes. The words are stored in shared
+ *    memory.
+ * 4. Horizontal pass: the 32 values of k are the 16 columns of the previous step and the 16 of this one. A word is used
+ *    twice, first as the later half of k, then as the earlier half. The words are not moved for this; the halves of the
+ *    tap matrix are exchanged in every other step instead.
+ * 5. Statistics of the variances follow the vertical pass of the next step, which they do not depend on. Statistics
+ *    without doubles need more registers and are not delayed. (Loops of more than some 32 KB of code exceed the
+ *    instruction cache, once warps are at different places of the loop.)
  *
- * All steps of all rows and pairs lie in one line, of which warps claim pieces: whatever the picture's size, all end together.
- * A piece that goes on in the next row is two strips.
+ * All steps of all rows and pairs form one line, of which warps claim pieces, so that all warps end at about the same
+ * time for any size of picture. A piece that continues in the next row is two strips.
  *
- * The next scale's image: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows
- * 8..15 the low ones.
+ * Image of the next scale: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows
+ * 8..15 the low digits.
  *
- * Digit words lie in pairs, of even and odd steps, so that one read of 8 bytes makes both registers of operand b. So
- * that writes of 4 bytes at that distance do not conflict, lanes with t >= 2 have the pair exchanged, which the taps'
- * matrices take into account.
+ * Digit words are stored in pairs, of even and odd steps, so that one read of 8 bytes fetches both registers of operand
+ * b. Lanes with t >= 2 exchange the words of a pair; otherwise writes of 4 bytes at that distance would have bank
+ * conflicts. The tap matrices take the exchange into account.
  */
 enum {
     VIF_PASS = 3 * 512,        /* bytes of a pass: low digits, high digits, next scale; 16 bytes of each lane */
     VIF_DIGIT = 256,                     /* bytes of a digit of 8 rows by 32 columns: a pair of words of each lane */
     VIF_HALF = 16 * VIF_DIGIT,           /* digits of 8 rows: 2 of each mean, 4 of each square */
-    VIF_SQUARES = 4 * VIF_DIGIT,         /* where those of the squares begin */
-    VIF_FEW = 24,                        /* steps of a warp that are not worth to be cut in pieces */
+    VIF_SQUARES = 4 * VIF_DIGIT,         /* offset of the digits of the squares */
+    VIF_FEW = 24,                        /* a warp with fewer steps gets them in one piece */
     VIF_NEXT = 2 * VIF_HALF              /* digits of the next scale's 8 rows: 2 of each image */
 };
 
-/* Lane's parts of shared memory. */
+/* The parts of shared memory that a lane uses. */
 struct VifWarp {
     const uint8_t *table;                /* logarithms */
     const uint8_t *matrices;
@@ -1595,14 +1619,15 @@ struct VifWarp {
 
 template <int SOURCES> struct VifStrip {
     const uint8_t *source[SOURCES];      /* where the lane starts to copy, if rows and columns are inside */
-    uint8_t *output;                     /* the next scale's reference, where the lane starts to write */
+    uint8_t *output;                     /* where the lane starts to write the reference of the next scale */
     uint32_t pair;
     int32_t x, y;
-    bool rows_inside;                    /* all that are read */
-    bool at_edge;                        /* not all results are inside the image and wanted */
+    bool rows_inside;                    /* all rows that are read are inside the image */
+    bool at_edge;                        /* some results are outside the image or not wanted */
 };
 
-/* Products of the four bytes of two words: low digits, high digits. Two products fit one word. */
+/* Multiplies the four bytes of two words; out[0] receives the low digits, out[1] the high digits. Two products fit one
+ * word. */
 GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
     const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442); /* byte 2, in place of byte 0 */
     const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434); /* byte 3, in place of byte 1 */
@@ -1612,9 +1637,9 @@ GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
     out[1] = permute_bytes(first, second, 0x7531);
 }
 
-/* Operand b for the squares or products of two columns: digits of four products, of rows that k wants in one
- * register. `sample`: words of four rows, with two columns of 16 bits each; `bytes`: the same of 8 bits, of one
- * column. */
+/* Computes one register of operand b for the squares or products of a column: the digits of four products, of the rows
+ * that k has in one register. a, b: words of four rows, with two columns of 16 bits each. a_bytes, b_bytes: four rows
+ * of the column, with 8 bits each. */
 template <int BYTES, int DIGITS> GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4],
                                                                 uint32_t a_bytes, uint32_t b_bytes, int column,
                                                                 uint32_t (&out)[DIGITS]) {
@@ -1629,7 +1654,7 @@ template <int BYTES, int DIGITS> GPU_FN void vif_product_digits(const uint32_t (
     }
 }
 
-/* Whether one of eight words, of two samples each, has a bit that must not be there. */
+/* Returns whether one of eight words, with two samples each, has a bit that must be 0. */
 GPU_FN uint32_t vif_illegal(const vmafgpu__vif_launch &launch, const uint32_t (&words)[2][4]) {
     uint32_t seen = 0;
 #pragma unroll
@@ -1643,9 +1668,9 @@ struct VifPiece {
     uint32_t at, end;
 };
 
-/* By its number. Where there are few steps, each warp has one piece. Else there are as many of one length as warps; each
- * such round takes 3/4 of what was left, so that pieces get short towards the end, but not so short that their beginnings
- * count. Empty at the end of the line. */
+/* Returns a piece by its number. If there are few steps, each warp has one piece. Otherwise there are rounds with as
+ * many pieces of equal length as warps. Each round takes 3/4 of the remaining steps, so that pieces get short towards
+ * the end, but not so short that the cost of starting them matters. The piece is empty at the end of the line. */
 GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
     uint32_t from = 0;
@@ -1661,7 +1686,8 @@ GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     }
 }
 
-/* A warp's work: pieces that it has by its number, then those that it claims. Form::walk takes steps of 16 columns. */
+/* Processes the pieces of a warp: first the one with its own number, then those that it claims. Form::walk takes steps
+ * of 16 columns. */
 template <class Form, bool DOUBLES, class Warp> GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
     const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
     const uint32_t line = columns * rows * (uint32_t)launch.batch.pairs, warps = grid_x() * (block_threads() / LANES);
@@ -1697,8 +1723,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN, FRAME = VMAFGPU__VIF_INPUT_ROWS / 2 * ROW, STAGE = 2 * FRAME,
         UNITS = 2 * BYTES,               /* copies of 8 bytes in a row */
         UNIT_SAMPLES = 8 / BYTES,
-        COPY_ROWS = LANES / UNITS,       /* that a warp copies at a time */
-        FIRST_ROW = SCALE ? 4 : 0,       /* of 32; rows that only meet taps of zero are not copied */
+        COPY_ROWS = LANES / UNITS,       /* rows that a warp copies at a time */
+        FIRST_ROW = SCALE ? 4 : 0,       /* of 32; rows that only meet zero taps are not copied */
         END_ROW = 32 - FIRST_ROW,
         WARP_BYTES = VMAFGPU__VIF_DIGITS + 2 * STAGE
     };
@@ -1706,12 +1732,12 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                       (int)WARP_BYTES == (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
     static constexpr bool HAS_NEXT = SCALE < 3;
-    /* Statistics without a jump around them: of zeros at first. The compiler then mixes them with the vertical pass, which pays
-     * where there are few warps. */
+    /* Computes statistics unconditionally, of zeros at first. Without a branch the compiler interleaves them with the
+     * vertical pass, which is faster if there are few warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
-    typedef VifStrip<SCALE ? 1 : 2> Strip;   /* beyond scale 0 both images lie at a fixed distance */
+    typedef VifStrip<SCALE ? 1 : 2> Strip;   /* above scale 0, both images are at a fixed distance */
 
-    /* Samples at and across the image's borders. */
+    /* Copies samples at and beyond the borders of the image. */
     GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
         const int32_t width = launch.width;
         const int32_t unit = (int32_t)lane_index() % UNITS, row = (int32_t)lane_index() / UNITS;
@@ -1760,7 +1786,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Sums of two digits of taps times N digits of data, of weights 256^0 .. 256^N. */
+    /* Computes sums of two digits of taps times N digits of data, with weights 256^0 .. 256^N. */
     template <int N>
     GPU_FN void multiply(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[N][2],
                          const uint32_t (&rounding)[4], int32_t (&sum)[N + 1][4]) {
@@ -1783,7 +1809,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Writes the digits of four columns: element i and i + 1 of both of a product's columns. */
+    /* Writes the digits of four columns: elements i and i + 1 of both columns of a product. */
     template <int N, int M> GPU_FN void put(uint8_t *out, const uint32_t (&v)[2][M], int i) {
         uint32_t digit[N];
         transpose_bytes<N>(v[0][i], v[1][i], v[0][i + 1], v[1][i + 1], digit);
@@ -1792,8 +1818,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             store_shared(out + j * VIF_DIGIT, digit[j]);
     }
 
-    /* What a lane brings to the vertical pass: rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1.
-     * What it gets are rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
+    /* A lane supplies rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1 to the vertical pass. It
+     * receives rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
     struct Samples {
         uint32_t row[2][2][4];               /* [frame][half of k]: words of two columns */
     };
@@ -1824,8 +1850,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* What rounds the means and the squares, in four registers each as a product takes it. Where it is no constant
-     * it comes from shared memory: four copies of a register would be made anew for each product. */
+    /* Rounding terms of the means and squares, in four registers each as a product takes them. Terms that are not
+     * constant come from shared memory; the compiler would otherwise copy one register four times for each product. */
     struct Rounding {
         uint32_t mean[4], square[4];
     };
@@ -1843,7 +1869,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* One column of the means of an image. */
+    /* Computes one column of the means of an image. */
     GPU_FN void mean_column(const vmafgpu__vif_launch &launch, const uint32_t (&low)[4], const uint32_t (&high)[4],
                             const Rounding &rounding, const uint32_t (&bytes)[BYTES][2], uint32_t (&mean)[4]) {
         int32_t sum[BYTES + 1][4];
@@ -1855,8 +1881,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                                    : (uint32_t)sum[BYTES][i] + (weigh(sum[0][i], sum[1][i], 0) >> 16);
     }
 
-    /* The same for the next scale: high digits of the taps give elements 0 and 1, low digits 2 and 3 of the same
-     * rows. */
+    /* Computes one column of the next scale: high digits of the taps yield elements 0 and 1, low digits elements 2 and
+     * 3 of the same rows. */
     GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4],
                             const uint32_t (&bytes)[BYTES][2], uint32_t (&shrunk)[2]) {
         const uint32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : (uint32_t)launch.mean_half;
@@ -1874,7 +1900,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* One column of the squares of an image, or of the product of both. */
+    /* Computes one column of the squares of an image, or of the product of both images. */
     GPU_FN void square_column(const vmafgpu__vif_launch &launch, const uint32_t (&low)[4], const uint32_t (&high)[4],
                               const Rounding &rounding, const Samples &samples, const Bytes &bytes, int plane,
                               int column, uint32_t (&square)[4]) {
@@ -1904,7 +1930,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Vertical pass of a step, to digits in shared memory. */
+    /* Runs the vertical pass of a step and stores its digits in shared memory. */
     GPU_FN void vertical(const vmafgpu__vif_launch &launch, const VifWarp &warp, int32_t step, uint32_t *illegal) {
         uint8_t *const out = warp.digits + ((step & 1) ^ (lane_index() % 4 / 2)) * 4;
         uint32_t low[4], high[4], next[4];
@@ -1934,7 +1960,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             if (HAS_NEXT)
                 put<2>(out + VIF_NEXT + 2 * f * VIF_DIGIT, shrunk, 0);
         }
-        if (BYTES == 2)   /* again, rather than keep them in registers meanwhile */
+        if (BYTES == 2)   /* reload, rather than keep them in registers meanwhile */
             take(warp.input + (step & 1) * STAGE, &samples);
 #pragma unroll
         for (int plane = 0; plane < 3; plane++) {
@@ -1947,7 +1973,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* The next scale's samples of column g, rows 2 * t and 2 * t + 1, of both images. */
+    /* Computes the samples of the next scale in column g, rows 2 * t and 2 * t + 1, of both images. */
     GPU_FN void shrink(const VifWarp &warp, int32_t step, uint32_t (&sample)[2][2]) {
         uint32_t next[4];
         load_shared(next, warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS + 1024);
@@ -1986,8 +2012,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* [s1, s2, s12] of columns g and g + 8 of the 16 before this step's, rows 2 * t and 2 * t + 1 of each half: elements 4 *
-     * half + 2 * column + row. */
+    /* [s1, s2, s12] of columns g and g + 8 of the previous 16 columns, rows 2 * t and 2 * t + 1 of each half. The index
+     * of an element is 4 * half + 2 * column + row. */
     typedef int32_t Variances[3][8];
 
     GPU_FN void horizontal_half(const VifWarp &warp, const uint32_t (&low)[4], const uint32_t (&high)[4], int half,
@@ -2088,7 +2114,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
     }
 
-    /* Half of the samples at a time, which takes less code and more time; afterwards the variances are lost. */
+    /* Processes half of the samples at a time, which takes less code and more time. Destroys the variances. */
     template <bool DOUBLES> GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance,
                                                VifSums *sums) {
 #pragma unroll 1
@@ -2173,21 +2199,22 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 /* ---- matrix form with products of 16 x 16 ----
  *
- * The same products, where a lane has more of them and both operands are spread alike: lane 16 * g + i has row or column i.
- * Vertical: samples are the left operand, so that a row of the product is a column of the picture, and taps the right one. Lane
- * 16 * g + i then gets MATRIX_RESULTS columns of row i side by side, and their digits are half of the words that it has to bring
- * as right operand of the horizontal product: k = 0..15 are those of the 16 columns before, k = 16..31 of these. They wait in
- * registers: nothing crosses lanes, and of shared memory there is the logarithms' table only.
+ * These are the same products, but a lane has more of the results, and both operands are distributed alike: lane
+ * 16 * g + i has row or column i. In the vertical pass, samples are the left operand, so a row of the product is a
+ * column of the picture, and taps are the right operand. Lane 16 * g + i receives RESULTS adjacent columns of row i.
+ * Their digits are half of the words that the lane has to supply as right operand of the horizontal product: k = 0..15
+ * are the previous 16 columns, k = 16..31 the current 16. The words stay in registers. No value crosses lanes, and
+ * shared memory holds tables only.
  *
- * Signed bytes: samples are those less 128, which adds 128 times the taps' sum, a constant; taps are digits with signs. Where
- * one is too large for two of these, the rest of its high digit has a product of its own.
+ * Signed bytes: 128 is subtracted from samples, so 128 times the sum of the taps, a constant, is added. Taps are digits
+ * with signs. If a tap is too large for two such digits, the rest of its high digit has a product of its own.
  *
- * The next scale's image: rows 0..7 of the results are the reference's, 8..15 the distorted image's. Across, a lane gets high and
- * low digits of the same results. */
+ * Image of the next scale: rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image. In the
+ * horizontal pass, a lane receives high and low digits of the same results. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     enum {
-        RESULTS = 256 / LANES, WORDS = 128 / LANES,   /* of a lane: of a product, and what it brings */
-        BLOCK_WORDS = WORDS / 2,         /* of 16 columns or rows */
+        RESULTS = 256 / LANES, WORDS = 128 / LANES,   /* per lane: results of a product, words of an operand */
+        BLOCK_WORDS = WORDS / 2,         /* words of 16 columns or rows */
         FLIP = MATRIX_IS_SIGNED ? 0x80 : 0
     };
     static constexpr bool HAS_NEXT = SCALE < 3;
@@ -2198,18 +2225,18 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     };
     struct Warp {
         const uint8_t *table;            /* logarithms */
-        const uint8_t *next;             /* the lane's words of the next scale's matrices */
+        const uint8_t *next;             /* the lane's words of the matrices of the next scale */
         Taps taps;
     };
     struct Strip {
         uint32_t pair;
         int32_t x, y;
-        int32_t right, below;            /* columns and rows from there on that are summed */
-        bool rows_inside;                /* all that are read */
-        const uint8_t *source[2];        /* at x the one that is lowest in memory, and how far the first row is from there: */
-        int32_t pitch[2], above[2];      /* then addresses are a word beyond one that all lanes share */
+        int32_t right, below;            /* number of columns and rows that are summed */
+        bool rows_inside;                /* all rows that are read are inside the image */
+        const uint8_t *source[2];        /* at x, the row that is lowest in memory; `above` is the offset of the */
+        int32_t pitch[2], above[2];      /* first row: an address is a base that all lanes share, plus a word */
     };
-    /* What a lane reads of 16 columns: one of them, RESULTS rows of each half of k. */
+    /* The samples that a lane reads of 16 columns: one column, RESULTS rows of each half of k. */
     struct Samples {
         uint32_t row[2][WORDS][4];       /* [frame] */
     };
@@ -2264,7 +2291,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return strip;
     }
 
-    /* Of block n at and across the image's borders. */
+    /* Loads the samples of block n at and beyond the borders of the image. */
     GPU_FN void take_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t x = strip.x - 8 + 16 * n + (int32_t)lane_index() % 16, base = strip.y < 24 ? 0 : strip.y - 24;
         const int32_t y = strip.y - 8 + (int32_t)lane_index() / 16 * RESULTS;
@@ -2279,10 +2306,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
-        in_order();   /* else the compiler makes one of both functions' loads, with addresses in registers */
+        in_order();   /* otherwise the compiler merges the loads of both functions, with addresses in registers */
     }
 
-    /* Of block n; its results lie 8 columns further. */
+    /* Loads the samples of block n; its results are 8 columns further right. */
     GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t first = 16 * n - 8;
         if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
@@ -2305,7 +2332,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* What N digits' sums start from, of weights 256^0 .. 256^N. */
+    /* Sets the start values of sums of N digits, with weights 256^0 .. 256^N: the rounding, and the constant for signed
+     * bytes. */
     template <int N> GPU_FN void start(int32_t rounding, MatrixSums (&sum)[N + 1]) {
         constexpr uint32_t bias = !MATRIX_IS_SIGNED ? 0 : N == 1 ? 0x8000 : 0x80808080u >> (4 - N) * 8;
 #pragma unroll
@@ -2313,7 +2341,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
             sum[j] = matrix_sums(j == 0 ? rounding : j == (N < 2 ? N : 2) ? (int32_t)bias : 0);
     }
 
-    /* Adds taps times N digits of data, whose words of 16 before and of these are apart. */
+    /* vertical() and horizontal() add taps times N digits of data. horizontal() takes the words of the previous and the
+     * current 16 columns separately, and join() puts them together. */
     template <int N> GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
 #pragma unroll
         for (int j = 0; j < N; j++) {
@@ -2341,7 +2370,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Digits of results, of four neighbours a word. */
+    /* Splits results into digits; a word has one digit of four neighbours. */
     template <int N> GPU_FN void put(const uint32_t (&v)[RESULTS], uint32_t (&digits)[N][BLOCK_WORDS]) {
 #pragma unroll
         for (int i = 0; i < BLOCK_WORDS; i++) {
@@ -2353,7 +2382,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Means of columns, rounded. */
+    /* Computes rounded means of columns. */
     GPU_FN void means_of(const vmafgpu__vif_launch &launch, const MatrixSums (&sum)[BYTES + 1], uint32_t (&mean)[RESULTS]) {
 #pragma unroll
         for (int i = 0; i < RESULTS; i++)
@@ -2393,7 +2422,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* [s1, s2, s12] of the 16 columns before a block; digits are then those of the block. */
+    /* Computes [s1, s2, s12] of the 16 columns before a block. Afterwards `digits` has the digits of the block. */
     GPU_FN void filter(const vmafgpu__vif_launch &launch, const Warp &warp, const Samples &samples,
                        const uint32_t (&bytes)[2][BYTES][WORDS], Digits &digits, Variances &variance) {
         const int32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : launch.mean_half;
@@ -2438,7 +2467,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* The next scale's samples of the 16 columns before block n. */
+    /* Computes the samples of the next scale from the 16 columns before block n. */
     GPU_FN void shrink(const vmafgpu__vif_launch &launch, const Warp &warp, const Strip &strip,
                        const uint32_t (&bytes)[2][BYTES][WORDS], int32_t n, Digits &digits) {
         constexpr uint32_t bias = MATRIX_IS_SIGNED ? 0x8080 : 0;
@@ -2473,7 +2502,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
 #pragma unroll
         for (int i = 0; i < RESULTS / 2; i++)
-            v[i] = again((uint32_t)part[1][i] + bias +   /* again: the products are not left to those lanes that write */
+            v[i] = again((uint32_t)part[1][i] + bias +   /* keeps the products out of the branch in write() */
                          (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) + 32768) >> 16));
         write(again(launch), strip, 16 * (n - 1), v);
     }
@@ -2486,7 +2515,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         uint32_t *out = (uint32_t *)(vif_output(launch, strip.pair, 0) + (frame ? launch.output[1] - launch.output[0] : 0) +
                                      (int64_t)row * launch.output_pitch + 2 * column);
 #pragma unroll
-        for (int i = 0; i < RESULTS / 4; i++)   /* rows are padded to more than that */
+        for (int i = 0; i < RESULTS / 4; i++)   /* rows are padded, so this stays inside the row */
             store(out + i, v[2 * i] | v[2 * i + 1] << 16);
     }
 
@@ -2516,7 +2545,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 shrink(launch, warp, strip, bytes, step, digits);
             if (!launch.images_only)
                 filter(launch, warp, samples, bytes, digits, variance);
-            take(launch, strip, step + 1, &samples);   /* comes while the statistics are made */
+            take(launch, strip, step + 1, &samples);   /* completes while the statistics are computed */
             if (launch.images_only)
                 continue;
             const int32_t column = 16 * (step - 1);
@@ -2569,28 +2598,29 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
 /* ================================================================================================
  * >>adm                                          wavelet, decoupling, contrast masking
  * ================================================================================================
- * One kernel per scale does everything from its input (luma, or the low-pass band of the scale before) to sums per
- * row. A warp has a tile of its own and needs no other: LANE = BAND ROW, and the warp walks along the columns. So a
- * row's sums stay in one lane's registers, what the horizontal filters and the 3x3 neighbourhood need of other
- * columns is what the last few steps left in registers, and the neighbour rows are one shuffle away. Of a tile's rows
- * the first and the last are only there as neighbours.
+ * One kernel per scale does everything from its input (luma, or the low-pass band of the previous scale) to sums per
+ * row. A warp has a tile of its own and is independent of other warps. A LANE IS A BAND ROW, and the warp walks along
+ * the columns. So the sums of a row stay in the registers of one lane. The horizontal filters and the 3x3 neighbourhood
+ * find other columns in registers that the last few steps have filled, and neighbouring rows one shuffle away. The
+ * first and the last row of a tile only serve as neighbours.
  *
- *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd ones; the odd row stride
- *                   puts the words that the lanes read together, one of each row, in different banks. Low-pass
+ *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd rows. The row stride is odd,
+ *                   which puts the words that the lanes read together, one of each row, in different banks. Low-pass
  *                   samples replace words that all lanes have read, and are copied out together at the end.
- *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then makes the
- *                   band columns that they complete: coefficients, the pixel's signals and its shares of the
- *                   threshold (an AdmPixel), and with those the masked cubes of the column before.
- *   tiles           that touch the region of the sums come first; the others only make the low-pass band.
- *   rounding        is by whole rows, so tiles add into row sums, which vmafgpu_adm_rows rounds, adds up and clears.
+ *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then computes the
+ *                   band columns that are complete: coefficients, signals of the pixel and its shares of the threshold
+ *                   (an AdmPixel), and with these the masked cubes of the previous column.
+ *   tiles           that touch the region of the sums come first; the others only compute the low-pass band.
+ *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds, adds up and clears these.
  *
- * A pixel comes in two forms. The GENERAL form is >>arithmetic's functions to the letter, for any option. The FAST
- * form gives the same numbers in fewer and cheaper operations; the host decides where it is valid
- * (vmafgpu__adm_form_of), and rare pixels take the literal functions there too, out of line.
+ * There are two forms of a pixel. The GENERAL form calls the functions of >>arithmetic, for any option. The FAST form
+ * computes the same numbers in fewer and cheaper operations; the host decides where it is valid (vmafgpu__adm_form_of).
+ * For rare pixels, it also calls the general functions, out of line.
  */
 
-/* What one pixel gives to the numerators ([0], what is restored of the reference) and the impairment ([1], what is
- * added to it). The threshold for one is made of the sides and centres of the other. Sums modulo 2^32. */
+/* Contributions of one pixel to the numerators ([0], the restored part of the reference) and to the impairment ([1],
+ * the part that is added to it). The threshold of either is computed from the sides and centres of the other. Sums are
+ * modulo 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
@@ -2601,26 +2631,27 @@ struct AdmColumn {
     int32_t low[2], high[2];
 };
 
-/* Scale, bytes per input sample, band columns of a tile, form. */
+/* Parameters of a kernel: scale, bytes per input sample, band columns of a tile, form. */
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
-    static constexpr bool DIVIDED = false;                        /* the lanes of a warp have tiles of their own */
+    static constexpr bool DIVIDED = false;                        /* true: a warp has several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES;                /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
-    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns of a step */
-    /* Two steps at a time: what one leaves to the next is not moved. At scales 1 to 3 other instructions take the moves' place. */
+    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns per step */
+    /* Runs two steps per iteration, which saves moves from one step to the next. At scales 1 to 3, other instructions
+     * would take their place. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
     static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS);   /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
-    /* Unshifted 64-bit sums hold the cubes of twelve columns: z * x < 1.4e18 at scale 0 (|product| < 22931 * 49417),
-     * <= 2^60 later on; the denominator's z * |o| is below 1.61e18 (|o| < 1.511e9 at scale 1), and of two neighbours,
-     * who share two columns with taps of unlike signs, one stays a tenth below that. */
+    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x < 1.4e18 at scale 0 (|product| <
+     * 22931 * 49417), and <= 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale
+     * 1). Two neighbours share two columns with taps of unlike signs, so one of them stays a tenth below that bound. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -2631,14 +2662,14 @@ GPU_FN int32_t adm_lesser(int32_t a, int32_t b) { return a < b ? a : b; }
 
 enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* vmafgpu__dwt_low, as literals */
 
-/* Modulo 2^32; where the true sum fits 32 bits that is the sum. */
+/* Return the sum modulo 2^32, which is the sum itself if it fits 32 bits. */
 GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_0 * a + (uint32_t)ADM_LOW_1 * b + (uint32_t)ADM_LOW_2 * c + (uint32_t)ADM_LOW_3 * d + add;
 }
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* 64-bit sums chain through multiply-add-wide, as cheap as the 32-bit kind. */
+/* 64-bit sums are chains of multiply-add-wide, which is as cheap as the 32-bit instruction. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
            ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
@@ -2648,17 +2679,17 @@ GPU_FN int64_t adm_high64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t ad
            ((int64_t)-ADM_LOW_2 * b + ((int64_t)ADM_LOW_1 * c + ((int64_t)-ADM_LOW_0 * d + add)));
 }
 
-/* The horizontal sums of scale 0 need half a unit, 2^15, and 2^31 to make them unsigned. Added to the columns they
- * cost nothing: the taps of odd columns, the first and the third, sum to 23171 in both filters, and times this that
- * is the constant wanted. */
+/* The horizontal sums of scale 0 need 2^15 for rounding, and 2^31 to make them unsigned. It costs nothing to add this
+ * to the columns: in both filters, the taps of the odd columns, the first and the third, sum to 23171, and
+ * ADM_ODD_COLUMN times 23171 is the required constant. */
 #define ADM_ODD_COLUMN 0xa2158000u
 static_assert(ADM_ODD_COLUMN * 23171u == 0x80008000u, "2^31 + 2^15, modulo 2^32");
 static_assert(ADM_LOW_0 + ADM_LOW_2 == 23171 && ADM_LOW_3 + ADM_LOW_1 == 23171, "low and high filter");
 
-/* A coefficient of scale 0 from its shifted sum. */
+/* Returns a coefficient of scale 0 from its shifted sum. */
 GPU_FN int32_t adm_value(uint32_t sum) { return (int32_t)(sum ^ 0x80000000u) >> 16; }
 
-/* Low and high band of four columns: coefficients, but shifted sums at scale 0. */
+/* Return the low and the high band of four columns: coefficients, or shifted sums at scale 0. */
 template <int SCALE> GPU_FN uint32_t adm_horizontal_low(int32_t a, int32_t b, int32_t c, int32_t d, int64_t half) {
     if (SCALE == 0)
         return adm_low32((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0);
@@ -2672,8 +2703,8 @@ template <int SCALE> GPU_FN uint32_t adm_horizontal_high(int32_t a, int32_t b, i
     return (uint32_t)(adm_high64(a, b, c, d, half) >> shift);
 }
 
-/* Vertical filters of one column of samples, given as four rows of each frame. The level of mid grey is taken off at
- * scale 0: the low taps sum to 46342, the high ones to 0. The high band is only made where it is needed. */
+/* Applies the vertical filters to one column of samples, given as four rows of each frame. At scale 0, mid grey is
+ * subtracted: the low taps sum to 46342, the high taps to 0. The high band is computed only if HIGH. */
 template <int SCALE, bool HIGH, bool ODD>
 GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sample)[2][4], AdmColumn &out) {
     const int bit_depth = launch.batch.bit_depth;
@@ -2699,8 +2730,8 @@ GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sam
     }
 }
 
-/* The same for the four columns of a word of 8-bit samples: rows are interleaved to pairs of bytes, whose products
- * with two taps are one operation. */
+/* The same for the four columns of a word of 8-bit samples. Rows are interleaved to pairs of bytes, and one operation
+ * multiplies a pair by two taps. */
 template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], int f, AdmColumn (&out)[4]) {
     const int32_t low_ab = ADM_LOW_1 * 65536 + ADM_LOW_0, low_cd = (int32_t)((uint32_t)ADM_LOW_3 << 16) + ADM_LOW_2;
     const int32_t high_ab = (int32_t)((uint32_t)-ADM_LOW_2 << 16 | (uint32_t)(ADM_LOW_3 & 0xffff));
@@ -2748,17 +2779,16 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
 }
 
 /* ---- a pixel of scale 0 in floats ----
- * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of) every value here is an integer below
- * 2^24, so float arithmetic is exact, and adding 2^23 rounds to the nearest integer:
- *   - restored: for |o| <= 16553 the definition's reciprocal, quotient and rounding come to min(|o|, |t|); all pairs
- *     were tried. With an integer gain limit the gain is a factor on |o|, since the gained value is cut at |t| as
- *     well;
- *   - weighted, c: one fused operation, a single rounding. Ties, which the definition rounds otherwise, are beyond
+ * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here is an integer below
+ * 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
+ *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|); all pairs
+ *     were tried. An integer gain limit is a factor on |o|, since the result is limited to |t| as well;
+ *   - weighted, c: one fused operation, so a single rounding. Ties, which the definition rounds differently, are beyond
  *     the limit;
- *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties go up: hence the next
+ *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, hence the next
  *     float above the quotient. All c < 15360 were tried;
  *   - |product|: the integer F * y from the bits of the float y + 2^23, modulo 2^32;
- *   - angle: the two sides of the comparison err by less than 2^-20 each. Within 2^-18 the literal function decides. */
+ *   - angle: each side of the comparison has an error of less than 2^-20. Within 2^-18 the general function decides. */
 GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double gain_limit, uint32_t o_h, uint32_t o_v,
                                 uint32_t o_d, uint32_t t_h, uint32_t t_v, uint32_t t_d) {
     const uint32_t factor[2] = { factor_hv, factor_d };
@@ -2770,18 +2800,18 @@ GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double ga
 #define ADM_TWO_23 8388608.0f
 #define ADM_TWO_23_BITS 0x4b000000u
 
-/* A coefficient from its shifted sum: the upper half becomes the fraction of a float, `upper` being 2^23 + 2^15. It
- * comes from the launch, so that the compiler keeps it in a register. */
+/* Returns a coefficient from its shifted sum. The upper half of the sum becomes the fraction of a float; `upper` is
+ * 2^23 + 2^15. `upper` comes from the launch, so that the compiler keeps it in a register. */
 GPU_FN float adm_upper_half(uint32_t sum, float upper) {
     return float_bits(permute_bytes(sum, bits_of(upper), 0x7632)) - upper;
 }
 
-/* Also gives |o| as integers, for the denominator. */
+/* Also returns |o| as integers, for the denominator. */
 GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32_t (&o_sum)[VMAFGPU__BANDS],
                                  const uint32_t (&t_sum)[VMAFGPU__BANDS], uint32_t (&o_magnitude)[VMAFGPU__BANDS]) {
     const vmafgpu__adm_fast &fast = launch.fast;
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
-    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f;   /* above 273 / 4096, 546 / 4096 */
+    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f;   /* next above 273 / 4096, 546 / 4096 */
     float o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -2799,11 +2829,11 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
     AdmPixel out;
     const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
-    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 };   /* sums of the floats' bits */
+    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 };   /* sums of the bits of floats */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int d = band == 2;
-        /* t with the sign of o taken off: below zero nothing is restored. */
+        /* t times the sign of o: nothing is restored if this is negative. */
         const float towards = float_bits(bits_of(t[band]) ^ (bits_of(o[band]) & 0x80000000u));
         float value[2];
         value[0] = -smaller(-smaller(gain * magnitude(o[band]), towards), 0.0f);
@@ -2827,8 +2857,8 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
 /* ---- a pixel of scales 1 to 3 in 32-bit integers ---- */
 
-/* floor(2^30 / q) for 512 <= q <= 32768. The estimate in float rounds to that or one more, by a reciprocal within a
- * few ulp. */
+/* Returns floor(2^30 / q) for 512 <= q <= 32768. With a reciprocal within a few ulp, the estimate in float rounds to
+ * the result or to one more. */
 GPU_FN uint32_t adm_reciprocal(uint32_t q) {
     const float f = float_bits(q | ADM_TWO_23_BITS) - ADM_TWO_23;
     const uint32_t estimate = bits_of(fused(reciprocal(f), 1073741824.0f, ADM_TWO_23)) - ADM_TWO_23_BITS;
@@ -2836,10 +2866,10 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
     return estimate + (uint32_t)(rest >> 31);
 }
 
-/* |restored| for |o| = u, |t| = v of the same sign, `negative` being -1 or 0: the definition on magnitudes, whose
- * floor of a negative value is one constant less. Up to 16384 it comes to min(u, v), as at scale 0, so the divisor q
- * is above 16384. The quotient is cut at 32768 anyway, which 2 * u reaches: v cut there keeps the product below
- * 2^48. */
+/* Returns |restored| for |o| = u and |t| = v of the same sign; `negative` is -1 or 0. This is the definition on
+ * magnitudes; its floor of a negative value is a constant that is smaller by one. For u up to 16384 the result is
+ * min(u, v), as at scale 0, so otherwise the divisor q is above 16384. The quotient is limited to 32768, which
+ * v = 2 * u reaches. So v is limited to 2 * u, which keeps the product below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -2853,7 +2883,7 @@ GPU_FAR bool adm_rare_angle(int32_t o_h, int32_t o_v, int32_t t_h, int32_t t_v) 
     return vmafgpu__adm_same_angle(o_h, o_v, t_h, t_v);
 }
 
-/* The comparison of vmafgpu__adm_same_angle in floats; where it is close the literal function decides. */
+/* Makes the comparison of vmafgpu__adm_same_angle() in floats; if it is close, the general function decides. */
 GPU_FN bool adm_same_angle(const int32_t (&o)[VMAFGPU__BANDS], const int32_t (&t)[VMAFGPU__BANDS]) {
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
     const float o_h = (float)o[0], o_v = (float)o[1], t_h = (float)t[0], t_v = (float)t[1];
@@ -2870,8 +2900,8 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
     const vmafgpu__adm_fast &fast = launch.fast;
     const bool same_angle = adm_same_angle(o, t);
     AdmPixel out;
-    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus one; the ones of three bands are taken off at
-     * once, and cancel in the centre. */
+    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus one. The ones of three bands are subtracted
+     * together here, and they cancel in the centre. */
     out.side[0] = out.side[1] = (uint32_t)-VMAFGPU__BANDS;
     out.centre[0] = out.centre[1] = 0;
 #pragma unroll
@@ -2884,7 +2914,7 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
         restored = !same_angle ? restored : gained < v ? gained : v;
         if ((o[band] ^ t[band]) < 0)
             restored = 0;
-        /* What is restored may exceed |t| by the quotient's rounding: the difference has a sign of its own. */
+        /* Rounding of the quotient may make the restored value exceed |t|, so the difference may have either sign. */
         int32_t value[2];
         value[0] = ((int32_t)restored ^ negative) - negative;
         value[1] = t[band] - value[0];
@@ -2905,21 +2935,23 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
 
 /* ---- the sums of a lane's row ---- */
 
-/* Numerator and impairment, denominator, modulo 2^64: absurd content with extreme options goes beyond. */
+/* Numerator and impairment, and denominator, modulo 2^64, which artificial content with extreme options can exceed. */
 template <class Kind, bool FAST> struct AdmSums {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
 };
-/* Fast form. sum((v + half) >> s) = (sum(v) + n * half - sum((v + half) & mask)) >> s, n values in all: what the
- * shifts drop is summed in 32 bits, and the 64-bit sum is part of the multiplication. */
+/* Sums of the fast form. For n values, sum((v + half) >> s) = (sum(v) + n * half - sum((v + half) & mask)) >> s. The
+ * bits that the shifts drop are summed in 32 bits, and the addition to the 64-bit sum is part of the multiplication. */
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS];   /* not shifted yet */
-    /* What the shifts drop, of [0] below, of [1] above: masks have 12 bits at most, and there are 12 columns. */
+    /* Sums of the dropped bits, of [0] in the low half and of [1] in the high half. Masks have at most 12 bits, and
+     * there are at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
 
-/* The masked cubes of a pixel: what is restored under the mask of what is added, and the other way round. */
+/* Returns or adds the masked cubes of a pixel. The restored part is masked by the threshold of the added part, and the
+ * other way round. */
 template <class Kind>
 GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2], int i,
                                int band) {
@@ -2956,7 +2988,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, true
     }
 }
 
-/* The cubes of the reference's coefficients, given as magnitudes. */
+/* Adds the cubes of the coefficients of the reference, given as magnitudes. */
 template <class Kind>
 GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums,
                                 const uint32_t (&magnitude)[VMAFGPU__BANDS]) {
@@ -2971,7 +3003,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const uint32_t u = magnitude[band];
-        if (Kind::SCALE == 0) {   /* |o| < 22931: the square fits 32 bits. Nothing is shifted */
+        if (Kind::SCALE == 0) {   /* u < 22931: the square fits 32 bits, and nothing is shifted */
             sums.open_denominator[band] += (uint64_t)(u * u) * u;
         } else {
             const uint32_t z =
@@ -2982,7 +3014,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
     }
 }
 
-/* Shifts what is open after `columns` columns. */
+/* Shifts the sums that are open after `columns` columns. */
 template <class Kind> GPU_FN void adm_flush(const vmafgpu__adm_launch &, AdmSums<Kind, false> &, uint32_t) {
 }
 template <class Kind>
@@ -3015,12 +3047,12 @@ GPU_FN void adm_flush(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &su
 
 template <class Kind> struct AdmWalk {
     uint32_t *tile;                    /* shared memory of the warp */
-    int32_t x, end;                    /* first band column of the tile; the one after its last that is summed */
+    int32_t x, end;                    /* first band column of the tile; end of the columns that are summed */
     uint32_t columns;                  /* masked columns since the last flush */
-    AdmColumn before[3];               /* the input columns that the next band column begins with */
-    AdmPixel pixel; /* of the band column before; its masked cubes wait for the next column's sides */
-    uint32_t side_before[2];           /* of the column before that */
-    uint32_t packed[2];                /* scale 0: low-pass samples that wait for their neighbour in a word */
+    AdmColumn before[3];               /* the first input columns of the next band column */
+    AdmPixel pixel; /* of the previous band column; its masked cubes need the sides of the next one */
+    uint32_t side_before[2];           /* of the column before that one */
+    uint32_t packed[2];                /* scale 0: low-pass samples that wait for the other half of a word */
     AdmSums<Kind, Kind::FAST> sums;
 };
 
@@ -3042,8 +3074,9 @@ GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&l
     }
 }
 
-/* Masked cubes of band column x, whose right neighbour is `next`. The left and right edges of the band are their own
- * neighbours' by the border rule; only bands of less than 15 columns have their edges inside the sums' region. */
+/* Adds the masked cubes of band column x, whose right neighbour is `next`. At the left and right edges of the band, the
+ * border rule supplies the missing neighbour. The edges are inside the region of the sums only if the band has less
+ * than 15 columns. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next,
                             bool is_summed) {
@@ -3066,8 +3099,8 @@ GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wa
     walk.columns++;
 }
 
-/* Everything but the low-pass band of band column x, from the four input columns a, b, c, d. CHECKED: x may lie
- * outside the tile or the region of the sums; otherwise it is known to be inside both, and so is x - 1. */
+/* Computes everything but the low-pass band of band column x from the four input columns a, b, c, d. With CHECKED, x
+ * may be outside the tile or the region of the sums; otherwise x and x - 1 are inside both. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmColumn &a,
                            const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
@@ -3107,7 +3140,7 @@ GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wal
     walk.pixel = next;
 }
 
-/* A band column of the tile, counted from the tile's first. HEAVY: with sums, not only the low-pass band. */
+/* Computes a band column of the tile, counted from its first one. HEAVY: with sums, not only the low-pass band. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t column, const AdmColumn &a,
                        const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
@@ -3123,7 +3156,8 @@ GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, i
         adm_sum_column<Kind, CHECKED>(launch, walk, walk.x + column, a, b, c, d);
 }
 
-/* One step: what word k of each row (word pair k at scales 2 and 3) completes. `row` is the lane's first input row. */
+/* Runs one step: computes the band columns that word k of each row (word pair k at scales 2 and 3) completes. `row` is
+ * the lane's first input row. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row, int32_t k) {
     constexpr int offset[4] = { 0, Kind::ODD, Kind::STRIDE, Kind::ODD + Kind::STRIDE };
@@ -3137,7 +3171,7 @@ GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, con
                 word[i] = row[f * Kind::PLANE + offset[i] + k];
             adm_vertical_bytes<HEAVY>(word, f, next);
         }
-        warp_barrier();   /* all lanes have read word k: earlier words may be replaced */
+        warp_barrier();   /* all lanes have read word k, so earlier words may be replaced */
         if (!CHECKED || k > 0) {
             adm_column<Kind, HEAVY, CHECKED>(launch, walk, 2 * k - 3, walk.before[0], walk.before[1], walk.before[2],
                                              next[0]);
@@ -3177,7 +3211,7 @@ GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, con
     }
 }
 
-/* All steps of a tile that only has a low-pass band. */
+/* Runs all steps of a tile that only has a low-pass band. */
 template <class Kind>
 GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
 #pragma unroll 2
@@ -3185,9 +3219,9 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* All steps of a tile with sums. The fast form has a second body for steps well inside, without any checks: the band
- * column before a step's first one, walk.x + PER_STEP * k - 3, must be in the tile and the region, and not the
- * band's first; its last one must be before walk.end. */
+/* Runs all steps of a tile with sums. The fast form has a second body without checks, for steps well inside. The band
+ * column before the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region, and
+ * must not be the first of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -3213,8 +3247,8 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
 
 /* ---- the tile ---- */
 
-/* Copies a lane's words of the tile: `in` is the word in row 0 of the input, `row` the input row of the first copy.
- * INSIDE: no row is beyond the frame. */
+/* Copies a lane's words of the tile. `in` is the word in row 0 of the input, `row` the input row of the first copy.
+ * INSIDE: all rows are inside the frame. */
 template <class Kind, int AT_ONCE, bool INSIDE>
 GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch, int32_t height, int32_t row,
                            int32_t first) {
@@ -3230,14 +3264,14 @@ GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch
             in += next;
             continue;
         }
-        /* The outermost rows of a tile may lie farther out than the border rule knows; nobody needs them. */
+        /* The outermost rows of a tile may be too far outside for the border rule; no result depends on them. */
         const int32_t source = adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
         copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in + (int64_t)source * pitch);
     }
 }
 
-/* Copies the input of the tile at band position (x, y) to shared memory. Rows beyond the frame are taken by the
- * border rule; columns beyond it are left to adm_mirror_columns. */
+/* Copies the input of the tile at band position (x, y) to shared memory. The border rule supplies rows beyond the
+ * frame; adm_mirror_columns() supplies columns beyond it. */
 template <class Kind>
 GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pitch, int32_t width, int32_t height,
                           int32_t x, int32_t y) {
@@ -3257,12 +3291,12 @@ GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pi
         adm_copy_words<Kind, AT_ONCE, false>(out, in, pitch, height, first_row + first, first);
 }
 
-/* What a tile's samples have. */
+/* The type of the samples of a tile. */
 template <int BYTES> struct AdmSample { using type = uint32_t; };
 template <> struct AdmSample<1> { using type = uint8_t; };
 template <> struct AdmSample<2> { using type = uint16_t; };
 
-/* Gives the columns -1, width and width + 1 of a tile at the frame's side their samples: by the border rule those of
+/* Fills columns -1, width and width + 1 of a tile at the side of the frame. By the border rule they are copies of
  * columns 1, width - 1 and width - 2. */
 template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
     using Sample = typename AdmSample<Kind::BYTES>::type;
@@ -3305,8 +3339,8 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     }
 }
 
-/* Column and row, in tiles, of the index-th tile: first the inner rectangle, then what is beside it, then above and
- * below. */
+/* Computes column and row, in tiles, of a tile: the inner rectangle comes first, then the tiles beside it, then those
+ * above and below it. */
 GPU_FN void adm_tile_position(const vmafgpu__adm_tiles &t, int32_t index, int32_t &column, int32_t &row) {
     const int32_t inner = t.inner_columns * t.inner_rows, outer_columns = t.columns - t.inner_columns;
     if (index < inner) {
@@ -3360,7 +3394,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
         warp_barrier();
     }
 
-    /* Lanes beyond the band take the rows that the border rule gives them. */
+    /* Lanes outside the band process the rows that the border rule gives them. */
     const int32_t own_row = y - 1 + (int32_t)lane_index();
     const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
     const uint32_t *first_row = walk.tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
@@ -3386,7 +3420,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
 
 /* ---- rows ---- */
 
-/* Block x, y: one of the nine row sums of a scale. */
+/* Adds up one of the nine row sums of a scale: block x is the sum, block y the scale. */
 GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     constexpr int AT_ONCE = 4;
     const uint32_t kind = block_x() / VMAFGPU__BANDS, band = block_x() % VMAFGPU__BANDS, scale = block_y();
@@ -3399,7 +3433,7 @@ GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     const int64_t half = vmafgpu__half(shift);
     int64_t total = 0;
     for (uint32_t first = thread_index(); first < rows; first += AT_ONCE * block_threads()) {
-        int64_t sum[AT_ONCE];   /* all under way before the first one is needed */
+        int64_t sum[AT_ONCE];   /* all loads are issued before the first value is needed */
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             const uint32_t y = first + (uint32_t)i * block_threads();
@@ -3430,7 +3464,8 @@ GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
 
 enum { ADM_WIDTH_0_8 = LANES == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : VMAFGPU__ADM_WIDTH_0_8 };
 
-/* `blocks`: how many of a multiprocessor the registers must do for. Then the AdmKind. */
+/* `blocks` is the number of blocks of a multiprocessor that the registers must suffice for. The other arguments are
+ * those of AdmKind. */
 #define ADM_KERNEL(name, blocks, ...) \
     GPU_KERNEL(vmafgpu_adm_##name, vmafgpu__adm_launch, VMAFGPU__ADM_THREADS, blocks) { \
         adm_tile<AdmKind<__VA_ARGS__>>(launch); \
@@ -3452,24 +3487,25 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ by little
  * ================================================================================================
- * The CPU's section of this name has the definitions. A picture becomes 10 bits deep, and its samples are marked where
- * it is flat (`prepare`, which also makes scale 0); then come the other scales (`shrink`). Each marked sample asks how
- * often values near its own occur in the window around it (`count`). The sum of the c-values above 0 is what is wanted
- * where they are no more than the number that counts. Where they are more, `select` takes the smallest off the sum, and
- * where the reference's order of adding matters, `order` does as the reference does; else both end at once.
+ * The section of this name in vmafgpu.h has the definitions. `prepare` makes a picture 10 bits deep, marks the samples
+ * where it is flat, and also makes scale 0; `shrink` makes the other scales. For each marked sample, `count` determines
+ * how often values near its own occur in the window around it. If there are no more c-values above 0 than the score
+ * averages, their sum is the result. If there are more, `select` subtracts the smallest from the sum, or `order` adds
+ * in the order of the reference if that order matters; otherwise both kernels end at once.
  *
- * Marked samples have the highest bit. A pair of columns takes 32 bits, and lies at multiples of them.
+ * Marked samples have the highest bit set. A pair of columns takes 32 bits and is aligned to 32 bits.
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
-/* What most of three values are; where they all differ, the least. Without a branch: lanes see different pictures. */
+/* Returns the value that most of three values have, or the least if all differ. Without branches, since lanes would
+ * diverge. */
 GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint32_t other = b == c ? b : least;
     return ((uint32_t)(a == b) | (uint32_t)(a == c)) ? a : other;
 }
 
-/* Whether the pair has the frame that is looked at. */
+/* Returns the plane to process, or NULL if the pair lacks the frame. */
 GPU_FN const void *cambi_source(const vmafgpu__cambi_launch &launch) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
     return !pair.distorted ? nullptr : launch.image ? pair.reference : pair.distorted;
@@ -3503,18 +3539,19 @@ template <int BYTES> struct CambiPrepare {
     };
     static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
     struct Tile {
-        uint16_t *image;                 /* [ROWS + 1][COLUMNS] and a few more */
+        uint16_t *image;                 /* [ROWS + 1][COLUMNS] and some padding */
         uint8_t  *flat;                  /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
         uint32_t *digits;                /* [FLAT_ROWS][WORDS][3] of the sums along rows */
         uint32_t *mask;                  /* [HEIGHT][WORDS] */
         int32_t   x, y;
     };
 
-    /* A thread has eight columns and RUN rows; it reads one more, and the next column, where averages are taken. */
+    /* A thread processes eight columns and RUN rows. If averages are taken, it also reads the next row and the next
+     * column. */
     enum { UNITS = COLUMNS / 8, RUN = 3, GROUPS = ROWS / RUN };
     static_assert(GROUPS * RUN == ROWS && GROUPS * UNITS <= VMAFGPU__CAMBI_PREPARE_THREADS, "threads share the tile");
 
-    /* Two samples, one in each half of a word, with 10 bits. */
+    /* Converts two samples, one in each half of a word, to 10 bits. */
     GPU_FN uint32_t ten_bits(const vmafgpu__cambi_launch &launch, uint32_t two) {
         const uint32_t half = (uint32_t)launch.half, low = ((two & 65535) << launch.up) + half,
                        high = ((two >> 16) << launch.up) + half;
@@ -3525,8 +3562,8 @@ template <int BYTES> struct CambiPrepare {
         return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
     }
 
-    /* Samples x..x + 7 of a row in pairs, and in the low half of a fifth word the next one where it is wanted. What lies
-     * outside the picture is as what lies at its border. */
+    /* Loads samples x..x + 7 of a row in pairs, and if averages are taken the next one in the low half of a fifth word.
+     * Outside the picture, its border is repeated. */
     GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
         two[4] = 0;
         if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
@@ -3569,8 +3606,8 @@ template <int BYTES> struct CambiPrepare {
         return image + row * pitch;
     }
 
-    /* The tile's samples and those around it. With those outside as they are, averages and comparisons at the right and
-     * at the bottom come out as they should. */
+    /* Loads the samples of the tile and its surroundings. Because the border is repeated outside the picture, averages
+     * and comparisons at the right and at the bottom are correct. */
     GPU_FN void fill(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch, const Tile &tile) {
         const int32_t column = (int32_t)(thread_index() % UNITS) * 8, row = (int32_t)(thread_index() / UNITS) * RUN;
         const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
@@ -3582,7 +3619,7 @@ template <int BYTES> struct CambiPrepare {
             fetch(launch, source_row(launch, image, pitch, y + k), x, two[k]);
         if (launch.softened) {
             fetch(launch, source_row(launch, image, pitch, y + RUN), x, two[RUN]);
-            /* The sums of four fit the halves. */
+            /* The sums of four samples fit the halves of a word. */
 #pragma unroll
             for (int k = 0; k <= RUN; k++)
 #pragma unroll
@@ -3600,7 +3637,7 @@ template <int BYTES> struct CambiPrepare {
                 Words4{ two[k][0], two[k][1], two[k][2], two[k][3] };
     }
 
-    /* Which of eight samples equal their neighbours to the right and below. */
+    /* Returns which of eight samples equal their neighbours to the right and below. */
     GPU_FN uint32_t flat_byte(const Words4 &row, uint32_t next, const Words4 &below) {
         const uint32_t word[5] = { row.x, row.y, row.z, row.w, next }, under[4] = { below.x, below.y, below.z, below.w };
         uint32_t bits = 0;
@@ -3652,7 +3689,7 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Where more than `threshold` of 49 samples are flat. */
+    /* Returns the samples that have more than `threshold` flat samples among the 49 around them. */
     GPU_FN uint32_t mask_word(const uint32_t *digits, int threshold) {
         CambiDigits sum[3];
 #pragma unroll
@@ -3689,7 +3726,8 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Scale 0: every sample or every second, filtered. A thread makes pairs of samples, one below the other. */
+    /* Makes scale 0: every sample or every second one, filtered. A thread makes pairs of samples, one below the
+     * other. */
     GPU_FN void filter(const vmafgpu__cambi_launch &launch, const Tile &tile, unsigned char *out) {
         const vmafgpu__cambi_plane &plane = launch.scale[0];
         const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
@@ -3711,7 +3749,7 @@ template <int BYTES> struct CambiPrepare {
             for (int k = 0; k < 2; k++)
                 filtered[k] =
                     x + k > 0 && x + k < plane.width - 1 ? cambi_mode(v[k], v[k + 1], v[k + 2]) : v[k + 1];
-            const int32_t row = y + (int32_t)i - 2;   /* the one that is complete now */
+            const int32_t row = y + (int32_t)i - 2;   /* the row that is complete now */
             if (i >= 2 && row < plane.height) {
                 const uint32_t *mask = tile.mask + (first + i - 2) * step * WORDS;
                 uint32_t pair = 0;
@@ -3735,7 +3773,7 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* What the launches to come add to. */
+    /* Clears the memory that later launches add to. */
     GPU_FN void clear(const vmafgpu__cambi_launch &launch, unsigned char *out) {
         const uint32_t block = block_y() * launch.prepare_columns + block_x();
 #pragma unroll 1
@@ -3779,10 +3817,11 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* ---- shrink: scales 1 to 4 ----
  *
- * A block makes a square of scale 4 and of each scale above what lies over it and what that depends on. */
+ * A block makes a square of scale 4. Of each finer scale, it makes the area of that square and the samples that it
+ * depends on. */
 
-/* One scale: samples from `LOW` before the block's own on, `COUNT` of them either way, out of every STEP-th one of
- * `from`, which begins FROM_LOW before. OWN: side of the block's own square. */
+/* Makes one scale: COUNT x COUNT samples, which begin LOW before the block's own square, from every STEP-th sample of
+ * `from`, which begins FROM_LOW before it. OWN is the side of the block's own square. */
 template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
 GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
                                unsigned char *out) {
@@ -3851,25 +3890,25 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
 
 /* ---- count ----
  *
- * A block has a strip of columns and some rows of a scale. It goes from row to row where samples are to be looked at;
- * for each column the histogram of what the window covers of it is kept in shared memory, a byte per code. Columns
- * come in pairs, with a histogram of both and one of the first: so a window is a row of pairs and one column more, on
- * its right, or on its left, where that is the second of a pair: the difference of the two. A thread has a sample of
- * the row, and adds up the bytes around its code, four codes at a time; it also has a pair of columns, whose histograms
- * it keeps. These are of few codes, from the least one on that the block looks at: most blocks see no others. What lies
- * beyond is done in the same way after that.
+ * A block has a strip of columns and some rows of a scale. It visits the rows that have samples to evaluate. Shared
+ * memory holds for each column a histogram of the samples that the window covers, one byte per code. Columns come in
+ * pairs, with a histogram of both columns and one of the first. So a window is a row of pairs and one more column: the
+ * first of a pair on its right, or the second of a pair on its left, which is the difference of the two histograms. A
+ * thread evaluates a sample of the row and adds up the bytes around its code, four codes at a time; it also updates the
+ * histograms of a pair of columns. Histograms have few codes, starting from the lowest that the block evaluates, and
+ * most blocks have no others. Further codes are processed in the same way afterwards.
  */
 struct CambiStrip {
     const uint8_t *samples;              /* of the scale */
-    uint32_t *histogram;                 /* the thread's; that of the first column follows */
-    uint32_t  cell;                      /* words of each */
+    uint32_t *histogram;                 /* of the thread's columns; that of the first column follows */
+    uint32_t  cell;                      /* words of each histogram */
     uint32_t  height, pitch;
-    uint32_t  pair_at, own_at;           /* bytes to the thread's columns in their row, and to its sample */
+    uint32_t  pair_at, own_at;           /* byte offsets in a row: of the thread's columns, and of its sample */
     bool      has_pair, has_own;         /* whether they are in the picture */
-    uint32_t  zero, counted;             /* word of the first code that is counted, and how many are */
+    uint32_t  zero, counted;             /* word of the first code that is counted, and number of codes */
 };
 
-/* The samples of the thread's columns; unmarked ones outside. */
+/* Returns the samples of the thread's columns, or unmarked samples outside the picture. */
 GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t y) {
     return strip.has_pair && (uint32_t)y < strip.height
                ? load((const uint32_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.pair_at)))
@@ -3880,7 +3919,7 @@ GPU_FN uint32_t cambi_own(const CambiStrip &strip, int32_t y) {
     return strip.has_own ? load((const uint16_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.own_at))) : 0u;
 }
 
-/* Counts one of the two samples, up or down. */
+/* Adds `unit`, 1 or -1, to the count of one of the two samples. */
 GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t second, uint32_t unit) {
     const uint32_t code = (two >> 16 * second & 65535) - strip.zero;
     if (code >= strip.counted)
@@ -3890,8 +3929,9 @@ GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t s
         shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
 }
 
-/* The c-value of a sample with four contrasts. `cells`: of the pair with the window's first column, `odd` where that is
- * its second; `centre`: the code, counted from the first that is looked at; `weights`: of the contrasts, a byte each. */
+/* Returns the c-value of a sample with four contrasts, as bits of a float. `cells`: of the pair that has the first
+ * column of the window; `odd`: that column is the second of the pair; `centre`: the code, counted from the first that
+ * is evaluated; `weights`: of the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                     uint32_t centre, uint32_t weights) {
@@ -3900,7 +3940,7 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
     const uint8_t *last = at + (uint32_t)launch.reach * STEP + (odd ? 0 : CELL);
     const uint32_t minus = 0u - odd;
     uint32_t all[3], high[3], low[3], rest[3] = {};
-    /* The pairs in the middle are the same for both samples of a pair, which read the same words. */
+    /* The pairs in the middle are the same for both samples of a pair, so their threads read the same words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         all[i] = ((const uint32_t *)at)[i] - (((const uint32_t *)(at + CELL))[i] & minus) + ((const uint32_t *)last)[i];
@@ -3929,13 +3969,13 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Halves of words: the odd bytes' sums, and what they leave of the sums of words. */
+    /* Sums in halves of words: of the odd bytes, and of the even bytes, which are the rest of the sums of words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
         low[i] = all[i] + rest[i] - (high[i] << 8);
     }
-    /* The counts from four below on: those at even distances, then those at odd ones. */
+    /* The counts from four codes below on, first those at even distances, then those at odd distances. */
     const bool turned = centre & 1;
     const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
@@ -3963,7 +4003,7 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
     return bits_of(best);
 }
 
-/* One code's count in the window. */
+/* Returns the count of one code in the window. */
 GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                uint32_t code) {
     const uint32_t half = (uint32_t)launch.cell, step = 2 * half, pairs = (uint32_t)launch.reach;
@@ -3974,7 +4014,7 @@ GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_
     return sum;
 }
 
-/* The same as cambi_value_of_four() for any number of contrasts; `weights`: of the code. */
+/* The same as cambi_value_of_four() for any number of contrasts; `weights` are those of the code. */
 GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                    uint32_t centre, const uint8_t *weights) {
     const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
@@ -3991,20 +4031,21 @@ GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const ui
     return bits_of(best);
 }
 
-/* A c-value in units of 2^-24; what is not 0 is 0.5 or more and has 24 bits. (A kernel that is wrong may bring any others, and
- * the self-test then says which one.) */
+/* Returns a c-value in units of 2^-24. A c-value that is not 0 is at least 0.5 and has 24 bits. (A wrong kernel may
+ * produce any other value; the self-test then reports which kernel.) */
 GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << (((bits >> 23) - 126) & 63)) : 0;
 }
 
-/* Where the threads of a block look for codes: pairs of columns, so many rows at once. */
+/* The samples among which a thread looks for codes: a pair of columns. The threads of a block cover several rows at
+ * once. */
 struct CambiScan {
-    int32_t  row, first_y, height;       /* where the thread begins; rows of the block */
-    uint32_t at;                         /* bytes to the samples in their row, or all ones */
+    int32_t  row, first_y, height;       /* the row where the thread begins; rows of the block */
+    uint32_t at;                         /* byte offset of the samples in a row; all ones: outside */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
-/* Two samples in each of four rows, from `row` on; unmarked ones outside. */
+/* Loads two samples in each of four rows, from `row` on; outside the picture they are unmarked. */
 GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t row, uint32_t (&two)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -4015,7 +4056,8 @@ GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t r
     }
 }
 
-/* The least and the highest code from `from` on that the thread sees, counted from the word `mark` on. */
+/* Updates the least and the highest code from `from` on that the thread finds. Codes are counted from the word
+ * `mark`. */
 GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uint32_t mark, uint32_t centres,
                              uint32_t from, uint32_t &low, uint32_t &high) {
 #pragma unroll 1
@@ -4033,7 +4075,8 @@ GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uin
     }
 }
 
-/* The rows in which the thread sees one of `count` codes from the word `first` on; their highest bit is the first. */
+/* Returns the rows in which the thread finds one of `count` codes from the word `first` on. The highest bit is the
+ * first row. */
 GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, uint32_t first, uint32_t count) {
     uint32_t found = 0;
 #pragma unroll 1
@@ -4049,7 +4092,7 @@ GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, 
     return found;
 }
 
-/* The least of a block's words, in every thread. `words`: shared memory, one for each warp. */
+/* Returns the least word of a block in every thread. `words` is shared memory with one word per warp. */
 GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2) {
         const uint32_t other = shuffle_xor_word(v, mask);
@@ -4080,8 +4123,8 @@ GPU_FN void cambi_count_window(const CambiStrip &strip, int32_t y, int32_t reach
     }
 }
 
-/* Moves the window from row y down to row `next`. `come` and `gone`: samples that the first row further brings, and that
- * it leaves behind. */
+/* Moves the window from row y down to row `next`. `come` and `gone` are the samples that the first step adds to the
+ * window and removes from it. */
 GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next, int32_t reach, uint32_t come,
                               uint32_t gone) {
     for (;;) {
@@ -4101,7 +4144,7 @@ GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next,
     }
 }
 
-/* GROUP: pairs of columns whose counts fit a byte together; 0: any number of contrasts. */
+/* GROUP: number of pairs of columns whose total count fits a byte, or 0 for any number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
         WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS, HEAD = VMAFGPU__CAMBI_COUNT_HEAD
@@ -4214,16 +4257,16 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
 
 /* ---- select ----
  *
- * C-values are floats from 0.5 to 2^15, so the difference of their bits from those of 0.5 has 27 bits, of which three
- * passes find nine each: those of the value at the place up to which the sum goes. The last launch takes off the sum
- * what lies below.
+ * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Three passes
+ * find nine bits each of the value at the last rank that is summed. The last launch subtracts the values below it from
+ * the sum.
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* From 2^29 on, in these units, the reference rounds. */
+/* The reference rounds sums from 2^29 on, which is 2^53 in these units. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
-/* The sum of a scale, as earlier launches have left it; other blocks may be writing those of other scales. */
+/* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
 GPU_FN int64_t cambi_sum(const vmafgpu__cambi_launch &launch, uint32_t scale) {
     const uint32_t *at =
         (const uint32_t *)&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale];
@@ -4236,7 +4279,8 @@ GPU_FN bool cambi_has_value(const vmafgpu__cambi_launch &launch, uint32_t word) 
     return word - CAMBI_MARK - (uint32_t)launch.base - (uint32_t)launch.low < (uint32_t)launch.centres;
 }
 
-/* In which bin from the top the rank is reached, and which one it is within that bin; in every lane. */
+/* Returns, in every lane, the bin in which the rank is reached, counting from the top. *rank becomes the rank within
+ * that bin. */
 GPU_FN uint32_t cambi_find_bin(const uint32_t *bins, uint32_t *rank) {
     enum { RUN = VMAFGPU__CAMBI_SELECT_BINS / LANES };
     const uint32_t top = VMAFGPU__CAMBI_SELECT_BINS - 1 - lane_index() * RUN;
@@ -4275,7 +4319,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
     const int32_t first_y = ((int32_t)block_x() - plane.first_part) * VMAFGPU__CAMBI_SELECT_ROWS;
     const bool is_too_many = (int64_t)load((const uint64_t *)(scratch + launch.found) + scale) > plane.top;
-    /* Where there are c-values that nobody asked for; `order` wants all of them. */
+    /* Samples without a c-value then get 0, since `order` reads all of them. */
     const bool is_filled = pass == 0 && cambi_sum(launch, scale) >= CAMBI_EXACT;
     if (!is_too_many && !is_filled)
         return;
@@ -4285,7 +4329,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
     for (uint32_t i = 0; i < pass; i++)
         known = known << BITS | cambi_find_bin(bins + i * BINS, &rank);
     const uint32_t shift = pass < PASSES ? (PASSES - 1 - pass) * BITS : 0;
-    const uint32_t least = known + CAMBI_LEAST;   /* in the end */
+    const uint32_t least = known + CAMBI_LEAST;   /* after the last pass */
     for (uint32_t n = thread_index(); n < BINS; n += THREADS)
         histogram[n] = 0;
     block_barrier();
@@ -4298,7 +4342,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
             const uint64_t four = load((const uint64_t *)(samples + x));
             uint32_t bits[4];
-            /* At once, also what was not stored, which is dropped below; compute-sanitizer's initcheck reports that. */
+            /* Loads all at once, including words that were never stored; these are ignored below. (initcheck of
+             * compute-sanitizer reports them.) */
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 bits[i] = x + i < plane.width ? peek(values + x + i) : 0;
@@ -4337,10 +4382,10 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
 
 /* ---- order ----
  *
- * The reference moves the largest c-values to the front by Hoare's selection and adds them up, in double precision, in
- * the order in which that leaves them. A block does the same. In a round of the selection the values that are not
- * larger than the pivot, from the left, change places with those that are not smaller, from the right, until they meet:
- * which ones that are is known beforehand, and no swap depends on another.
+ * The reference moves the largest c-values to the front by Hoare's selection, and adds them in double precision in the
+ * resulting order. A block does the same. In a round of the selection, values from the left that are not larger than
+ * the pivot are swapped with values from the right that are not smaller, until both sides meet. The values to swap can
+ * be found beforehand, and no swap depends on another.
  */
 struct CambiOrder {
     enum {
@@ -4348,8 +4393,8 @@ struct CambiOrder {
         WARPS = THREADS / LANES, SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
-    /* Shared memory: words and sums of warps; then, in the same place, the distances of values that wait for a swap at
-     * the left and at the right, or values, or two sums of each thread. */
+    /* Shared memory: words and sums of warps, followed by one of these: the distances of values that wait for a swap at
+     * the left and at the right; values; two sums per thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
                       WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK &&
                       2 * 8 * THREADS <= CHUNK * 4,
@@ -4360,8 +4405,8 @@ struct CambiOrder {
     GPU_FN int64_t *sums() { return (int64_t *)part(); }
 };
 
-/* Of the next `count` values, from `first` on upwards or (side 1) downwards, the distances of those that must leave
- * their side, in order; their number. */
+/* Looks at the next `count` values, from `first` on upwards or (side 1) downwards. Lists the distances of those that
+ * must leave their side, in order, and returns their number. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -4410,23 +4455,23 @@ GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t f
     return total;
 }
 
-/* One round between *left and *right, and what it leaves of them. */
+/* Runs one round between *left and *right, and updates both. */
 GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int32_t *right) {
     enum { CHUNK = CambiOrder::CHUNK };
     const uint16_t *lefts = CambiOrder::list(0), *rights = CambiOrder::list(1);
     const uint32_t pivot = peek(values + top);
-    int32_t i = *left, k = *right + 1;   /* what lies between has not been looked at */
+    int32_t i = *left, k = *right + 1;   /* values between i and k have not been examined */
     int32_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
     uint32_t first[2] = {}, end[2] = {};
     bool is_last = false;
     block_barrier();
     while (!is_last) {
-        const bool is_left = first[0] == end[0];   /* of which side more are looked for: one has none left */
+        const bool is_left = first[0] == end[0];   /* the side to search: it has no values left to swap */
         if (i == k && is_left && first[1] == end[1])
             break;
-        is_last = i == k;   /* what waits at one side meets what lies on its way */
+        is_last = i == k;   /* all have been examined; one side now continues into the part of the other */
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
-        if (is_last)   /* else the other side may have none left, and its list may be full */
+        if (is_last)   /* before that, the other side may have none left, and its list may be full */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
         const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
         if (is_left) {
@@ -4441,7 +4486,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
             k -= is_last ? 0 : count;
         }
         uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
-        if (is_last) {   /* only as long as they have not passed each other */
+        if (is_last) {   /* only pairs that have not passed each other */
             uint32_t number = 0;
             if (thread_index() == 0)
                 CambiOrder::head()[0] = 0;
@@ -4474,7 +4519,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         i = last[0] + 1;
         k = last[1] - 1;
     } else {
-        /* Each side goes on to the next that it would swap, or to the last that came over. */
+        /* Each side goes on to the next value that it would swap, or to the last one that came from the other side. */
         i = last[1];
         k = last[0];
         if (first[0] < end[0] && base[0] + lefts[first[0]] < i)
@@ -4489,7 +4534,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         *right = k;
 }
 
-/* The rest of the rounds, by one thread in the values of `part`. */
+/* Runs the remaining rounds with one thread on the values in `part`. */
 GPU_FN void cambi_order_small(uint32_t *part, int32_t right, int32_t top) {
     int32_t left = 0;
     while (left < right) {
@@ -4528,7 +4573,7 @@ GPU_FN void cambi_gather_top(uint32_t *values, int32_t n, int32_t top) {
     block_barrier();
 }
 
-/* What a double of that size is a multiple of, in units of 2^-24. */
+/* cambi_unit_of() returns the unit in the last place of a double of that size, in units of 2^-24. */
 GPU_FN int cambi_bits_of(int64_t v) {
     const uint32_t high = (uint32_t)((uint64_t)v >> 32);
     return high ? 64 - leading_zeros(high) : 32 - leading_zeros((uint32_t)v);
@@ -4537,13 +4582,13 @@ GPU_FN int64_t cambi_unit_of(int64_t v) {
     const int bits = cambi_bits_of(v);
     return bits > 53 ? (int64_t)1 << (bits - 53) : 1;
 }
-/* To a multiple, to an even one where two are as near. */
+/* Rounds to a multiple of the unit; ties go to an even multiple. */
 GPU_FN int64_t cambi_rounded(int64_t v, int64_t unit) {
     const int64_t rest = v & (unit - 1), down = v - rest;
     return 2 * rest > unit || (2 * rest == unit && (down & unit)) ? down + unit : down;
 }
 
-/* The sum of a chunk of values that are all multiples of the unit; below 0 if they are not. */
+/* Returns the sum of a chunk of values if all are multiples of the unit, and otherwise a negative number. */
 GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     enum { RUN = CambiOrder::RUN };
     int64_t *of_warps = (int64_t *)CambiOrder::head();
@@ -4560,7 +4605,7 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
         sum += v;
         rest |= v & (unit - 1);
     }
-    /* Lower than all others can make up for, and not too low for as many warps as there are. */
+    /* So low that other warps cannot make the sum positive, and not so low that it overflows if all warps add it. */
     sum = any_lane(rest != 0) ? -((int64_t)1 << 58) : warp_sum(sum);
     if (lane_index() == 0)
         of_warps[warp_index()] = sum;
@@ -4573,8 +4618,8 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
     return sum;
 }
 
-/* How much a chunk of values adds to a sum that is an even multiple of the unit, and to one that is an odd one: nothing
- * else matters to the rounding, as long as the unit stays. In sums[0] and sums[1]. */
+/* Computes how much a chunk of values adds to a sum that is an even multiple of the unit, in sums[0], and to an odd
+ * multiple, in sums[1]. The rounding depends on nothing else as long as the unit does not change. */
 GPU_FN void cambi_add_rounded(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     const uint32_t from = first + thread_index() * CambiOrder::RUN;
     int64_t even = 0, odd = unit;
@@ -4617,7 +4662,7 @@ GPU_FN int64_t cambi_add_in_order(uint32_t *values, uint32_t top) {
             first = end;
             continue;
         }
-        /* The unit changes on the way: where? */
+        /* The unit changes within the chunk; find out where. */
         if (size > FEW) {
             size /= 8;
             continue;
@@ -4636,7 +4681,7 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
     if (!cambi_source(launch) || cambi_sum(launch, scale) < CAMBI_EXACT)
         return;
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
-    /* Bits of floats from 0 on, which are in the floats' order. */
+    /* Bits of floats that are not negative, which have the same order as the floats. */
     uint32_t *values = (uint32_t *)(cambi_scratch(launch) + plane.values);
     cambi_gather_top(values, plane.width * plane.height, (int32_t)plane.top);
     const int64_t sum = cambi_add_in_order(values, (uint32_t)plane.top);
@@ -4647,9 +4692,9 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 /* ================================================================================================
  * >>speed                                        entropy of the chroma planes, in float
  * ================================================================================================
- * Every sum has the order of the CPU's, so what is long and sequential sets the time: a block does little, and many run
- * side by side, for planes and pairs. Block y is a plane (u and v of the reference and of the distorted frame in
- * turn), block z a pair.
+ * Every sum has the same order as on the CPU, so long sequential sums determine the time. Therefore a block does little
+ * work, and many blocks run in parallel, for planes and pairs. Block y is a plane (u of the reference, u of the
+ * distorted frame, then v of both), block z a pair.
  */
 enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
@@ -4666,12 +4711,12 @@ GPU_FN float load_float(const float *p) { return float_bits(load((const uint32_t
 struct SpeedPlane {
     const uint8_t *data;
     int64_t pitch;
-    const uint8_t *before;   /* of what moves: what is taken from that */
+    const uint8_t *before;   /* for changes between frames: the plane to subtract */
     int64_t before_pitch;
-    bool is_even;            /* words lie at even addresses */
+    bool is_even;            /* words have even addresses */
 };
 
-/* Luma now and before. */
+/* Returns luma of a frame and of the frame before it. */
 GPU_FN SpeedPlane speed_changing_plane(const vmafgpu__speed_low_launch &launch) {
     const vmafgpu__gpu_chroma &luma = launch.chroma[block_z()];
     SpeedPlane plane;
@@ -4701,7 +4746,7 @@ GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedP
     return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
 }
 
-/* CHANGES: what a sample has changed by, as if it had 8 bits. */
+/* Returns a sample, scaled to 8 bits. CHANGES: returns the change of a sample. */
 template <bool CHANGES>
 GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     if constexpr (CHANGES) {
@@ -4717,12 +4762,12 @@ GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPl
 GPU_FN int32_t speed_index(uint64_t source) { return (int32_t)(uint32_t)source; }
 GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source >> 32)); }
 
-/* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
+/* Applies the taps to a column around row y, after a prescale that makes each sample from 2 x 2. */
 template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3;   /* scalar registers are short */
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3;   /* scalar registers are scarce */
     float sum = 0;
 #pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
@@ -4741,7 +4786,7 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
     return sum;
 }
 
-/* A sample after any prescale. */
+/* Returns a sample after any prescale. */
 template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int32_t AT_ONCE = CHANGES ? 1 : 2;
@@ -4760,7 +4805,7 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
     return launch.has_weights ? quotient(value, weights) : value;
 }
 
-/* The taps down a column around row y. */
+/* Applies the taps to a column around row y. */
 template <bool SCALED, bool CHANGES>
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
@@ -4780,7 +4825,7 @@ GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPl
     return sum;
 }
 
-/* Eight neighbouring samples of STEP bytes each, those of the other plane included where u and v are interleaved. */
+/* Eight neighbouring samples of STEP bytes each, including those of the other plane if u and v are interleaved. */
 template <int STEP> struct SpeedChunk { uint32_t word[2 * STEP]; };
 
 template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) {
@@ -4802,13 +4847,13 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
     return chunk;
 }
 
-/* The usual case, 9 taps and no prescale, by whole chunks: a low column takes the end of one and the beginning of the
- * next. Also looks for illegal words in all chunks of the rows, as the CPU does. */
+/* The usual case, 9 taps and no prescale, by whole chunks. A low column takes the end of one chunk and the beginning of
+ * the next. Also looks for illegal words in all chunks of the rows, as the CPU does. */
 template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows on their way; scalar registers are short */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows loaded at once; scalar registers are scarce */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -4821,7 +4866,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         const int32_t chunk = 2 * first - 1 + i;
         if (chunk < 0 || (i >= 2 * count && !launch.mask))
             continue;
-        if (chunk >= whole) {   /* the row ends in there: no column needs it */
+        if (chunk >= whole) {   /* the row ends in this chunk, and no column needs it */
 #pragma unroll 1
             for (int32_t t = -REACH; t <= REACH; t++)
 #pragma unroll 1
@@ -4829,7 +4874,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0;   /* of the chunk: the last four samples count, else the first five */
+        const bool is_end = i % 2 == 0;   /* the last four samples of the chunk count, otherwise the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -4861,7 +4906,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
             out[k] = sum[k];
         if (!is_end)
             out[REACH] = sum[REACH];
-        if (chunk == 0) {   /* left of the plane is its reflection */
+        if (chunk == 0) {   /* the plane is reflected at its left edge */
 #pragma unroll
             for (int k = 1; k <= REACH; k++)
                 out[-k] = sum[k];
@@ -4874,7 +4919,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Block x: columns of a row, and all their neighbours. STEP 0: after a prescale. CHANGES: of what moves. */
+/* Block x is some columns of a row. STEP is 0 after a prescale. CHANGES: of changes between frames. */
 template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
@@ -4908,15 +4953,15 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     }
 }
 
-/* By bytes from one sample to the next. The tables of the prescale have kernels of their own: where there is none, nvcc
- * reads from them nevertheless, ahead of the condition. */
+/* The number in a name is the distance of two samples in bytes. A prescale has kernels of its own, because nvcc reads
+ * its tables ahead of the condition, even if there are none. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0>(launch); }
 GPU_KERNEL(vmafgpu_speed_change, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0, true>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<1>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
 
-/* What is set in the words of a row, those of the other plane that may lie between them apart. */
+/* Returns the OR of the words of a row, without those of the other plane that may lie between them. */
 GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y) {
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *row = plane.data - aside + y * plane.pitch;
@@ -4935,7 +4980,7 @@ GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const
     return seen;
 }
 
-/* Looks for illegal words in the whole of the rows that row block_x() is made of, where low does not. */
+/* Looks for illegal words in the whole of the rows that row block_x() is made of, if the low kernel does not. */
 template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0] ||
@@ -4945,7 +4990,7 @@ template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &
 #pragma unroll 1
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
         const int32_t y = ((int32_t)block_x() << VMAFGPU__SPEED_SHIFT) + t;
-        if (y < 0 || y >= launch.scaled_height)   /* a row inside is taken instead, which is looked at anyway */
+        if (y < 0 || y >= launch.scaled_height)   /* a row inside replaces it, which is checked anyway */
             continue;
 #pragma unroll 1
         for (int32_t k = 0; k < (SCALED ? launch.sources : 1); k++) {
@@ -4971,22 +5016,22 @@ GPU_KERNEL(vmafgpu_speed_check_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED
 
 GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) { return !(launch.pairs >> block_z() & 1); }
 
-/* A part of the scratch: of this block's pair and some plane. */
+/* Returns a part of the scratch memory: of this block's pair and a plane. */
 GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__speed_part &part, uint32_t plane) {
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Positions of a block in the plane without its edge: across, down. */
+/* Returns how many positions a block has in the plane without its edge, across or down. */
 GPU_FN int32_t speed_positions(int32_t blocks) { return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1; }
 
-/* Where place p of the block at `start` lies. */
+/* Returns the address of place p of the block at `start`. */
 GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float *start, int32_t p) {
     return start + p / VMAFGPU__SPEED_BLOCK * launch.columns + p % VMAFGPU__SPEED_BLOCK;
 }
 
 /* ---- the local mean goes; means of the places in a block ---- */
 
-/* The local mean at x, y; REACH 0: by as many taps as the launch says. */
+/* Returns the local mean at x, y. REACH 0: with as many taps as the launch has. */
 template <int REACH>
 GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *low, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
@@ -5004,7 +5049,8 @@ GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *
     return sum;
 }
 
-/* Rows first .. end - 1 of the plane without its local mean, to memory and to `band`; by `count` threads. */
+/* Computes rows first .. end - 1 of the plane without its local mean, with `count` threads, and writes them to memory
+ * and to `band`. */
 GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
                           int32_t count) {
     const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, w = launch.columns;
@@ -5021,8 +5067,8 @@ GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int3
     }
 }
 
-/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. Reads some more, too. The
- * sum begins with 0 and is never -0, so that 0 may be added. */
+/* Adds `count` numbers to a sum in order, while the next ones are loaded. Reads some numbers beyond these. The sum
+ * starts from 0 and is never -0, so that 0 can be added. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
     float first[AT_ONCE], second[AT_ONCE];
@@ -5055,7 +5101,7 @@ GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     return sum;
 }
 
-/* The first warp sums a band of rows, a lane per place, while the others make the next one. */
+/* The first warp sums a band of rows, with a lane per place, while the other warps make the next band. */
 GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
     if (speed_is_skipped(launch))
@@ -5089,14 +5135,15 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 
 /* ---- covariance: sums of products of samples that lie some distance apart ----
  *
- * For every distance of two places one block, and one for the samples by themselves. In double precision; the products
- * are exact. A thread sums down a column, for each of the windows that differ by rows; then a thread per such window
- * sums along the columns, for each of those that differ by columns. What all windows have is summed once. */
+ * There is one block for every distance of two places, and one for the samples themselves. Sums are in double
+ * precision; the products are exact. A thread sums down a column, for each window that differs by rows. Then a thread
+ * per such window sums along the columns, for each window that differs by columns. The part that all windows have in
+ * common is summed once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
 struct SpeedDistance {
-    int32_t x, y, first, last;         /* columns where windows begin; 0 .. 4 - y are the rows */
+    int32_t x, y, first, last;         /* columns where windows begin; they begin in rows 0 .. 4 - y */
     bool    is_single;
 };
 
@@ -5111,13 +5158,13 @@ GPU_FN SpeedDistance speed_distance(int32_t index) {
     return d;
 }
 
-/* The product of a sample and the one a distance further. */
+/* Returns the product of a sample and the one at the distance, or the sample itself if is_single. */
 GPU_FN double speed_product(const float *at, const float *other, bool is_single) {
     const float factor = load_float(other);
     return (double)load_float(at) * (double)(is_single ? 1 : factor);
 }
 
-/* Sums down column x, of windows that begin at each row, to column[0], column[pitch], ... */
+/* Sums down column x, for windows that begin at each row; the sums go to column[0], column[pitch], ... */
 GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int32_t x, const SpeedDistance &d,
                              double *column, int32_t pitch) {
     const float *at = flat + x, *other = at + d.y * columns + d.x;
@@ -5165,7 +5212,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     }
 
     double *columns = (double *)shared_memory();
-    const double *row = columns + thread * chunk;   /* of threads that have a row */
+    const double *row = columns + thread * chunk;   /* valid in threads that have a row */
     double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
     for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
         const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
@@ -5205,14 +5252,15 @@ GPU_FN double load_double(const double *p) { return double_bits(load((const uint
 
 enum { SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES };
 
-/* Where the samples of two places are in the plane, and their means. */
+/* The samples of two places in the plane, and their means. */
 struct SpeedCovariance {
     const float *a, *b;
     double mean_a, mean_b;
 };
 
-/* As vmafgpu__speed_covariance_in_order(), by a warp. Each addition waits for the one before, all else is done beforehand: a lane
- * computes one of LANES terms, and all lanes add them. `terms` are LANES numbers of shared memory. */
+/* As vmafgpu__speed_covariance_in_order(), by a warp. Each addition waits for the previous one, so everything else is
+ * done beforehand: a lane computes one of LANES terms, and all lanes add them. `terms` is shared memory for LANES
+ * numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -5220,7 +5268,7 @@ GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, con
     double sum = 0;
     float next_a = 0, next_b = 0;
     for (int32_t from = -LANES; from < w * h; from += LANES) {
-        /* Nothing is added at first and behind the end: the sum is never -0. */
+        /* The first round and the terms beyond the end add 0, which is possible because the sum is never -0. */
         const bool is_term = from >= 0 && from + lane < w * h;
         terms[lane] = is_term ? ((double)next_a - c.mean_a) * ((double)next_b - c.mean_b) : 0;
         for (; x >= w; x -= w)
@@ -5238,7 +5286,8 @@ GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, con
     return sum;
 }
 
-/* Entry p <= q of the matrix, as vmafgpu__speed_covariance_of() computes it; NaN where the sum has to be computed in order. */
+/* Returns entry p <= q of the matrix as vmafgpu__speed_covariance_of() computes it, or NaN if the sum has to be
+ * computed in order. */
 GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q, SpeedCovariance &c) {
     constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
     const double *sums = (const double *)speed_part(launch, launch.layout.sums, block_y());
@@ -5261,7 +5310,8 @@ GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p,
     return low == high ? low : float_bits(0x7fffffff);
 }
 
-/* All of them, by the threads of a block. `terms`: VMAFGPU__SPEED_MATRIX_THREADS numbers of shared memory. */
+/* Computes all entries with the threads of a block. `terms` is shared memory for VMAFGPU__SPEED_MATRIX_THREADS
+ * numbers. */
 GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *matrix, double *terms) {
     SpeedCovariance c;
     for (int32_t i = (int32_t)thread_index(); i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
@@ -5279,15 +5329,15 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
             continue;
         speed_covariance_of(launch, p, q, c);
         const float found = (float)quotient(speed_covariance_in_order(launch, c, terms + warp * LANES), n);
-        matrix[i] = matrix[q * SPEED_SIDE + p] = found;   /* nobody else reads these before the barrier */
+        matrix[i] = matrix[q * SPEED_SIDE + p] = found;   /* no other thread reads these before the barrier */
     }
     block_barrier();
 }
 
 /* ---- eigenvalues, by one warp ---- */
 
-/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start y within 12 units;
- * all of them have been tried. */
+/* Returns 1 / sqrt(v) as rounding of the double gives it, for 1 <= v <= 2 or NaN. The start y must be within 12 units
+ * in the last place. All such v and y were tried. */
 GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
@@ -5321,8 +5371,8 @@ template <int COUNT> GPU_FN void load_line(const float *p, float (&v)[COUNT]) {
 
 struct SpeedEigen { float *column, *v, *x, *d, *e; };
 
-/* Lane r has row r: in step i its element of column i, and those right of it, moved to the left end of the line and
- * followed by zeros. So are the lines in shared memory that all read. */
+/* Lane r has row r: in step i its element of column i, and the elements right of it, which are moved to the left end of
+ * the line and followed by zeros. The lines in shared memory, which all lanes read, have the same layout. */
 GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     constexpr int32_t REST = SPEED_SIDE - 1;
     const int32_t r = (int32_t)lane_index();
@@ -5356,8 +5406,8 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
         }
         if (r == top)
             m.e[i] = own;
-        warp_barrier();   /* all have read the column, which the next step writes over */
-        if (tau != 0) {   /* a NaN, too */
+        warp_barrier();   /* all lanes have read the column, which the next step overwrites */
+        if (tau != 0) {   /* also if it is NaN */
             v = r == top ? 1 : is_inside ? v : 0;
             if (is_row)
                 m.v[place] = v;
@@ -5375,7 +5425,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
 #pragma unroll
             for (int32_t c = 0; c < REST; c++)
                 product += other[c] * line[c];
-            x += -0.5f * tau * product * v;   /* the product of three is exact but for its last rounding */
+            x += -0.5f * tau * product * v;   /* -0.5f * tau is exact */
             warp_barrier();
             if (is_row)
                 m.x[place] = x;
@@ -5400,14 +5450,14 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     warp_barrier();
 }
 
-/* Clears what is negligible beside the diagonal, a lane each; bits of those that are left, and not 0. */
+/* Clears negligible elements beside the diagonal, one per lane. Returns a bit for each element that is not 0. */
 GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     const int32_t i = (int32_t)lane_index();
     float beside = 0;
     if (i + 1 < SPEED_SIDE) {
         beside = m.e[i];
         const float around = magnitude(m.d[i]) + magnitude(m.d[i + 1]);
-        if (magnitude(beside) <= 1.1e-6f * around)   /* seldom; the doubles take long */
+        if (magnitude(beside) <= 1.1e-6f * around)   /* rare; doubles are slow */
             if ((double)magnitude(beside) < 1e-6 * (double)around)
                 m.e[i] = beside = 0;
     }
@@ -5422,15 +5472,15 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
                      : half < 0 ? corner + side * ratio
                                 : corner - magnitude(side);
     const float least = magnitude(d[0]) + magnitude(e[0]);
-    if (1.1e-6f * magnitude(mu) < least)   /* nearly always; the doubles take long */
+    if (1.1e-6f * magnitude(mu) < least)   /* nearly always; doubles are slow */
         return mu;
     return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
 
 struct SpeedTangent { float t, root; };
 
-/* t = a / b for |a| <= |b|, 0 where a is 0, and 1 / sqrt(1 + t * t). What is written out is how a division rounds
- * where nothing leaves the range of floats; the root starts from the quotient before that is refined. */
+/* Returns t = a / b for |a| <= |b|, which is 0 if a is 0, and 1 / sqrt(1 + t * t). The steps written out here round
+ * like a division if nothing leaves the range of floats. The root starts from the quotient before it is refined. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
     SpeedTangent out;
@@ -5441,14 +5491,14 @@ GPU_FN SpeedTangent speed_tangent(float a, float b) {
     out.t = fused(fused(-b, start, a), y, start);
     out.t = fused(fused(-b, out.t, a), y, out.t);
     if (bits_of(magnitude(a)) - least > range || bits_of(magnitude(b)) - least > range) {
-        out.t = a == 0 ? 0 : quotient(a, b);   /* 0 / 0 is none */
+        out.t = a == 0 ? 0 : quotient(a, b);   /* 0 / 0 would be NaN */
         root = reciprocal_root(1 + out.t * out.t);
     }
     out.root = speed_inverse_root(1 + out.t * out.t, root);
     return out;
 }
 
-/* One QR step on a block of m >= 2. */
+/* Runs one QR step on a block of m >= 2. */
 GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
     float x = d[0] - speed_shift(d, e, m), z = e[0];
     float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
@@ -5517,13 +5567,13 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 /* ---- the matrix that solves: a QR decomposition with whole matrices, by a block ----
  *
- * A thread has five rows of a column. A reflection leaves alone what lies above its first row, and the sums of products
- * may leave out what is zero there, as long as all is finite. */
+ * A thread has five rows of a column. A reflection does not change what is above its first row. Sums of products can
+ * leave out the zeros there, as long as all numbers are finite. */
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64, SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
     SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH,
-    SPEED_VECTOR = 8 * SPEED_GROUPS    /* a reflection's vector: five numbers and three that are nothing, and so on */
+    SPEED_VECTOR = 8 * SPEED_GROUPS    /* vector of a reflection: five numbers and three unused ones, and so on */
 };
 static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
 static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MATRIX_THREADS / 32 * SPEED_VECTOR +
@@ -5533,15 +5583,15 @@ static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MA
               "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
-    float *from, *to;                  /* z, then q beside it */
-    float *column, *next;              /* that the reflection clears; of the next one */
+    float *from, *to;                  /* z, and q beside it */
+    float *column, *next;              /* the column that the reflection clears; that of the next reflection */
     float *matrix;
-    float *vector;                     /* of the reflection; the warp's own */
+    float *vector;                     /* of the reflection; each warp has its own */
     uint32_t *is_singular;
 };
 
-/* sum += the rows' part of column j, a group of rows of which is v. `is_own`: the reflection's rows are those, so that
- * there is its diagonal. */
+/* Adds to `sum` the products of some rows of the reflection with a group of rows of column j, which begins at `from`.
+ * `is_own`: they are the same rows, so the diagonal of the reflection is among the factors. */
 GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
                                 const float *from, bool is_own) {
     float four[4], v[SPEED_ROWS];
@@ -5561,7 +5611,7 @@ GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[
     }
 }
 
-/* Step k of the decomposition. False if something is not finite. */
+/* Runs step k of the decomposition. Returns false if a number is not finite. */
 GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
     const int32_t thread = (int32_t)thread_index(), group = thread / 64, j = thread % 64, lane = (int32_t)lane_index();
     float line[SPEED_LINE];   /* zeros, then the column from row k on, then zeros */
@@ -5602,7 +5652,7 @@ GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
         for (int32_t r = 0; r < SPEED_ROWS; r++) {
             const int32_t row = group * SPEED_ROWS + r;
             float v = is_finite && row < k ? from[row * SPEED_PITCH] : sum[r];
-            if (j < SPEED_SIDE && (row == k || j == k))   /* the next step finds the identity there */
+            if (j < SPEED_SIDE && (row == k || j == k))   /* the next step relies on the identity there */
                 v = row == j ? 1 : 0;
             if (j == k + 1)
                 m.next[row] = row > k ? v : 0;
@@ -5629,7 +5679,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         m.from[row * SPEED_PITCH + column] = m.matrix[i];
         m.from[row * SPEED_PITCH + SPEED_SIDE + column] = row == column ? 1 : 0;
     }
-    if (thread < 2 * SPEED_LINE)   /* next lies behind it */
+    if (thread < 2 * SPEED_LINE)   /* `next` follows it */
         m.column[thread] = thread < SPEED_SIDE ? m.matrix[thread * SPEED_SIDE] : 0;
     if (thread == 0)
         *m.is_singular = 0;
@@ -5661,7 +5711,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         store((uint32_t *)q + SPEED_SQUARE, *m.is_singular);
 }
 
-/* Block x: the eigenvalues, or the solution. */
+/* Block x computes the eigenvalues, or the solution. */
 GPU_KERNEL(vmafgpu_speed_matrix, vmafgpu__speed_launch, VMAFGPU__SPEED_MATRIX_THREADS, 2) {
     if (speed_is_skipped(launch))
         return;
@@ -5681,7 +5731,7 @@ GPU_FN bool speed_is_singular(const vmafgpu__speed_launch &launch, uint32_t plan
 
 typedef const double (*LogTable)[3];
 
-/* The table of the logarithm comes to shared memory, where each lane may read another entry at once. */
+/* Copies the table of the logarithm to shared memory, where each lane can read a different entry at once. */
 template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed_launch &launch) {
     double *table = (double *)shared_memory();
     static_assert(VMAFGPU__LOG2_ENTRIES * 3 <= THREADS, "an entry for each thread");
@@ -5690,13 +5740,14 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
     return (LogTable)table;
 }
 
-/* 64 blocks of the plane, five threads each, which share what need not be one after another: lines of the solution and
- * eigenvalues. Code runs once and has to come from memory, so there is little of it. The matrices' lines end in zeros,
- * and so does the column of the solution: what they add is nothing. */
+/* A thread block processes 64 blocks of the plane with five threads each. These five share the work that is not
+ * sequential: lines of the solution, and eigenvalues. The code runs only once and has to be loaded from memory, so it
+ * is kept short. The lines of the matrices and the column of the solution end in zeros, which add nothing. */
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
 static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
-/* The block's shared memory, and what the thread has of it: block `i` of the plane's, of which it is the thread `group`. */
+/* Shared memory of the thread block, and the thread's place in it: it is thread `group` of block `block` of the
+ * plane. */
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
@@ -5704,7 +5755,7 @@ struct SpeedEntropy {
     float  *q, *r;                       /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
     float  *x;                           /* the solution: [SPEED_SOLUTION][BLOCKS], from the thread's block on */
     int32_t group, block;
-    bool    is_inside;                   /* whether there is such a block */
+    bool    is_inside;                   /* whether the block exists */
 };
 
 GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
@@ -5727,7 +5778,7 @@ GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
     return e;
 }
 
-/* Copies q and r, with zeros behind their lines. */
+/* Copies q and r, with zeros after their lines. */
 GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const SpeedEntropy &e) {
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
@@ -5740,7 +5791,7 @@ GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const Speed
     }
 }
 
-/* x = q times the block's samples: five lines of it. */
+/* Computes five lines of x = q times the samples of the block. */
 GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LINE]) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
     float sum[SHARE] = {};
@@ -5762,7 +5813,7 @@ GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LI
         e.x[n * BLOCKS] = 0;
 }
 
-/* Solves r times the new x = x, from the last line up; one thread of a block. */
+/* Solves r times the new x = x, from the last line up, with one thread per block. */
 GPU_FN void speed_substitute(const SpeedEntropy &e) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, AT_ONCE = 8 };
 #pragma unroll 1
@@ -5783,7 +5834,7 @@ GPU_FN void speed_substitute(const SpeedEntropy &e) {
     }
 }
 
-/* Information that the eigenvalues give, five of them; they are the plane's. */
+/* Computes the information of five of the plane's eigenvalues. */
 GPU_FN void speed_inform(const vmafgpu__speed_launch &launch, const SpeedEntropy &e, const float *eigenvalues,
                          float variance) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
@@ -5844,7 +5895,7 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
 
 GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 2) { speed_entropy(launch); }
 
-/* Block x: u or v. */
+/* Block x is u or v. */
 GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_SCORE_THREADS;
     if (speed_is_skipped(launch))
@@ -5896,7 +5947,7 @@ GPU_KERNEL(vmafgpu_speed_score, vmafgpu__speed_launch, VMAFGPU__SPEED_SCORE_THRE
  * >>squares                                      psnr, float_psnr, float_moment: sums of integers
  * ================================================================================================ */
 
-/* A square as a float, which has 24 bits. */
+/* Returns a square, rounded to the 24 bits of a float. */
 GPU_FN uint64_t rounded_square(int32_t v) { return (uint64_t)(float)(uint32_t)((uint32_t)v * (uint32_t)v); }
 
 template <int KIND> GPU_FN void add_squares(uint32_t a, uint32_t b, uint64_t (&sum)[VMAFGPU__SQUARES_SUMS]) {
@@ -5913,7 +5964,7 @@ template <int KIND> GPU_FN void add_squares(uint32_t a, uint32_t b, uint64_t (&s
     }
 }
 
-/* 16 bytes of samples. */
+/* Adds the squares of 16 bytes of samples. */
 template <int KIND>
 GPU_FN void add_squares_of_words(int bytes, uint32_t mask, const uint8_t *a, const uint8_t *b,
                                  uint64_t (&sum)[VMAFGPU__SQUARES_SUMS], uint32_t (&seen)[2]) {
@@ -5987,7 +6038,7 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
                                               : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
 }
 
-/* Zeros behind the last one, to the end of its group. */
+/* Writes terms, and zeros after the last one to the end of its group. */
 GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
     enum { GROUP = VMAFGPU__SEQUENCE_GROUP };
     const uint32_t z = block_z();
@@ -6012,7 +6063,7 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
 /* ================================================================================================
  * >>chains                                       sums of floats, one addition after the other
  * ================================================================================================
- * Rows from left to right, a lane for each; then their sums from top to bottom.
+ * Rows are summed from left to right, one lane per row, then their sums from top to bottom.
  */
 
 /* Block z is a pair, block x some rows of a plane. */
@@ -6042,7 +6093,7 @@ GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
         warp_barrier();
         terms += TILE;
 #pragma unroll
-        for (int k = 0; k < TILE; k++)   /* beyond the last column are zeros, which add nothing */
+        for (int k = 0; k < TILE; k++)   /* zeros beyond the last column add nothing */
             next[k] = row + k * AT_ONCE < plane.rows && x + TILE + column < plane.columns
                           ? load_float(terms + k * AT_ONCE * plane.pitch) : 0;
 #pragma unroll
@@ -6076,7 +6127,7 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
             const int32_t at = first + VMAFGPU__CHAIN_ROWS + k * LANES + lane;
             next[k] = at < plane.rows ? load_float(sums + at) : 0;
         }
-        /* Beyond the last one are zeros, which add nothing. What is added next is read before. */
+        /* Zeros beyond the last sum add nothing. The next values are read before these are added. */
         Words4 v[VMAFGPU__CHAIN_TILE / 4];
 #pragma unroll
         for (int i = 0; i < VMAFGPU__CHAIN_TILE / 4; i++)
@@ -6106,13 +6157,14 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
 
 /* ---- a single chain: it is known before how a sum is rounded ---- */
 
-/* Floating point numbers' bits as numbers count last bits, as long as the numbers stay between a power of two and the next. */
+/* Between a power of two and the next, the bits of floating-point numbers, taken as integers, count units in the last
+ * place. */
 struct FloatSum {
     typedef float Number;
     typedef uint32_t Bits;
     typedef int32_t Whole;
     static constexpr Bits SIGN = (Bits)1 << 31, EXPONENT = 0x7f800000;
-    static constexpr Whole ROOM = (Whole)1 << 23;   /* last bits between two powers of two */
+    static constexpr Whole ROOM = (Whole)1 << 23;   /* units in the last place between two powers of two */
     GPU_FN float number(Bits bits) { return float_bits(bits); }
     GPU_FN Whole up(Whole v, uint32_t by) { return shuffle_up(v, by); }
 };
@@ -6133,20 +6185,21 @@ struct DoubleSum {
 template <class Whole> GPU_FN Whole lesser(Whole a, Whole b) { return a < b ? a : b; }
 template <class Whole> GPU_FN Whole greater(Whole a, Whole b) { return a > b ? a : b; }
 
-/* What some terms add to a sum, in last bits: to an even one, to an odd one; and with terms of both signs how far it gets down
- * and up on the way. It is the same for all sums from a power of two to the next, for a sum is rounded to the nearest one, and to
- * an even one where there are two. Twice the room stands for all that is too far. */
+/* Effect of some terms on a sum, in units in the last place: on an even sum, and on an odd one. With terms of both
+ * signs, also how far the sum moves down and up on the way. This is the same for all sums from a power of two to the
+ * next, because a sum is rounded to the nearest number, and to an even one if two are equally near. 2 * ROOM stands for
+ * everything that is too far. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
 };
 
-/* Where a sum is, in last bits above a power of two, and where it has been. */
+/* The place of a sum, in units in the last place above a power of two, and its lowest and highest place so far. */
 template <class Sum> struct Place { typename Sum::Whole at, low, high; };
 
 template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
     typedef typename Sum::Whole Whole;
-    /* Values, not addresses, are chosen: what has an address is kept in memory. */
+    /* Selects values instead of addresses, because the compiler keeps addressed values in memory. */
     const Whole by[2] = { steps.by[0], steps.by[1] };
     const bool odd = (place.at & 1) != 0;
     if (SIGNED) {
@@ -6159,7 +6212,7 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
         place.high = place.at;
 }
 
-/* Both, one after the other. */
+/* Returns the effect of both, one after the other. */
 template <class Sum, bool SIGNED> GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first,
                                                                           const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
@@ -6182,7 +6235,8 @@ template <class Sum, bool SIGNED> GPU_FN Steps<Sum, SIGNED> steps_of_both(const 
 GPU_FN float load_term(const float *p) { return load_float(p); }
 GPU_FN double load_term(const double *p) { return load_double(p); }
 
-/* Of a group of terms, for sums from `floor` on, which is the bits of a power of two, or 0; `sign` may turn the terms round. */
+/* Returns the effect of a group of terms on sums from `floor` on, which is the bits of a power of two, or 0. `sign` can
+ * negate the terms. */
 template <class Sum, bool SIGNED, class Term> GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch,
                                                                                  typename Sum::Bits floor, Term sign) {
     typedef typename Sum::Number Number;
@@ -6214,8 +6268,9 @@ template <class Sum, bool SIGNED, class Term> GPU_FN Steps<Sum, SIGNED> steps_of
     return out;
 }
 
-/* Terms one after another, group by group. As long as the sum stays between a power of two and the next, threads find out for a
- * group each what it adds, and where the sum gets to after each of them. The group that it leaves with is added term by term. */
+/* Adds terms in order, group by group. As long as the sum stays between a power of two and the next, each thread
+ * determines what one group adds, and where the sum is after each group follows from that. The group with which the sum
+ * leaves this range is added term by term. */
 template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu__sequence_launch &launch) {
     enum { THREADS = VMAFGPU__SEQUENCE_THREADS, WARPS = THREADS / LANES };
     typedef typename Sum::Bits Bits;
@@ -6235,7 +6290,7 @@ template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu
     for (int32_t at = 0; at < plane.groups;) {
         const Bits sign = SIGNED ? sum & Sum::SIGN : 0, floor = sum & Sum::EXPONENT;
         const int32_t n = at + (int32_t)thread_index();
-        /* A sum hardly stays between two powers of two for longer than it took to get there. */
+        /* A sum rarely stays between two powers of two for longer than it took to get there. */
         Steps<Sum, SIGNED> own = { { 2 * Sum::ROOM, 2 * Sum::ROOM }, {}, {} };
 #pragma unroll
         for (int odd = 0; odd < 2; odd++)
@@ -6300,12 +6355,12 @@ GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THR
 /* ================================================================================================
  * >>float vif                                    information in floats; and what pictures are smoothed with
  * ================================================================================================
- * A thread takes a column of the block's output, or of what lies beside it, and sums its taps down for all rows, straight from
- * the picture; then threads sum along the rows, which lie in shared memory, four columns at a time. Each sum starts with its
- * first tap.
+ * A thread has a column of the block's output, or of its margin, and sums the taps down for all rows, directly from the
+ * picture. Then threads sum along the rows, which are in shared memory, four columns at a time. Each sum starts with
+ * its first tap.
  */
 
-/* A sample as features in floats take it. */
+/* Returns a sample in the form that float features use. */
 GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
     if (bytes == 4)
         return load_float((const float *)row + x);
@@ -6313,7 +6368,7 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
     return (float)(int32_t)v * unit - 128.0f;
 }
 
-/* A sample that is made of others, to the words whose bits are set in `seen`. */
+/* Returns a sample that is made of others, and sets the bits of their words in `seen`. */
 GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
                            uint32_t &seen) {
     float value = 0, weights = 0;
@@ -6352,7 +6407,7 @@ GPU_FN void float_planes(const vmafgpu__float_planes_launch &launch) {
 
 GPU_KERNEL(vmafgpu_float_planes, vmafgpu__float_planes_launch, VMAFGPU__PLANES_THREADS, 4) { float_planes(launch); }
 
-/* Where a picture's rows are. */
+/* The rows of a picture. */
 struct FloatPicture { const uint8_t *data; int64_t pitch; };
 
 GPU_FN FloatPicture float_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
@@ -6364,10 +6419,10 @@ GPU_FN FloatPicture float_picture(const vmafgpu__blur_launch &launch, uint32_t z
     return picture;
 }
 
-/* Tap k of a sum, or 0 where k is beside them. */
+/* Returns tap k of a sum, or 0 if k is outside of the taps. */
 GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) { return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k]; }
 
-/* Four sums along a line from its column x - reach on; x is a multiple of four. */
+/* Computes four sums along a line, from its column x - reach on; x is a multiple of four. */
 template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, const float *line, float (&sum)[4]) {
     if constexpr (REACH > 0) {
         float v[(2 * REACH + 4 + 3) / 4 * 4];
@@ -6398,7 +6453,7 @@ template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, 
     }
 }
 
-/* What a row of the picture adds to the sums down a column, of which it is the k-th for the first one. */
+/* Adds a row of the picture to the sums down a column. It is the k-th row for the first sum. */
 template <int REACH> GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
                                              float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
     const float aa = a * a, bb = b * b, ab = a * b;
@@ -6415,7 +6470,7 @@ template <int REACH> GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch,
     }
 }
 
-/* Sums down column x of both pictures, for rows from y0 on. BYTES: of a sample; 0: whatever it has. */
+/* Computes sums down column x of both pictures, for rows from y0 on. BYTES of a sample; 0: as in the launch. */
 template <int REACH, int BYTES>
 GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x, int32_t y0,
                      float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6479,12 +6534,13 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     }
 }
 
-/* Where warps have 64 lanes, AMD's scalar registers do not hold where all these rows are. */
+/* With warps of 64 lanes, AMD's scalar registers cannot hold the addresses of all these rows. */
 GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) { float_vif<LANES == 32 ? 8 : 0>(launch); }
 GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) { float_vif<4>(launch); }
 GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
 
-/* Sums down column x of a picture, of every other row from the one around y on, `line` floats apart: each sample is read once. */
+/* Computes sums down column x of a picture, for every other row from the one around y on, and writes them `line` floats
+ * apart. Each sample is read once. */
 template <int REACH, int BYTES>
 GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y, int32_t line, float *out) {
     enum { ROWS = VMAFGPU__SHRINK_ROWS / VMAFGPU__SHRINK_PARTS, SEEN = 2 * (ROWS - 1) + 2 * REACH + 1 };
@@ -6503,8 +6559,8 @@ GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &
         out[j * line] = sum[j];
 }
 
-/* The next scale's pictures: every other pixel of every other row, smoothed by the taps of that scale. Block z is a pair's
- * picture. REACH 0: any. */
+/* Makes the pictures of the next scale: every other pixel of every other row, smoothed by the taps of that scale. Block
+ * z is a picture of a pair. REACH 0: any. */
 template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
     enum { COLUMNS = VMAFGPU__SHRINK_COLUMNS, ROWS = VMAFGPU__SHRINK_ROWS, THREADS = VMAFGPU__SHRINK_THREADS, PARTS = VMAFGPU__SHRINK_PARTS };
     const uint32_t z = block_z() / 2;
@@ -6576,7 +6632,7 @@ GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 
  * >>float motion                                 what blurred references differ by
  * ================================================================================================ */
 
-/* The reference before (0) and this one (1). */
+/* Returns the previous reference (0) or this one (1). */
 GPU_FN FloatPicture motion_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     FloatPicture picture;
@@ -6630,7 +6686,7 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
 
 GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_motion(launch); }
 
-/* A blurred pixel: down the columns, then along the row. */
+/* Returns a blurred pixel: first down the columns, then along the row. */
 GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y) {
     enum { REACH = VMAFGPU__BLUR_MOTION_REACH };
     float sum = 0;
@@ -6647,7 +6703,7 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* The same of smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
+/* The same for smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()), y = (int32_t)block_y();
@@ -6693,7 +6749,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
         column[i] = vmafgpu__reflect_repeat(x - 2 + i, width);
 #pragma unroll
     for (int k = 0; k < ROWS + 4; k++) {
-        /* Below the last row's neighbours nobody looks. */
+        /* Rows further down than the neighbours of the last row are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(y0 - 2 + k, height);
         const int64_t y = beside < 0 ? 0 : beside;
         float r[5], d[5], along[3];
@@ -6738,10 +6794,10 @@ GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREA
 /* ================================================================================================
  * >>float adm                                    detail lost and added in floats
  * ================================================================================================
- * A block makes the bands of a tile and of a pixel around it; what masks goes by shared memory.
+ * A block computes the bands of a tile and of a border of one pixel. Masking values are exchanged in shared memory.
  */
 
-/* A pixel of both pictures' bands: h, v, d, low-pass. */
+/* Computes a pixel of all bands of a picture: h, v, d, low-pass. */
 GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
                             float (&band)[4]) {
     float low[4], high[4];
@@ -6765,8 +6821,8 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
     band[3] = vmafgpu__float_wavelet(0, low[0], low[1], low[2], low[3]);
 }
 
-/* What is left of the detail o in t, before the gain limit: by the machine's estimate of the reciprocal, made better once, or
- * by a division. */
+/* Returns the part of the detail o that is left in t, before the gain limit. `reciprocals` is a table of the
+ * processor's estimates of reciprocals, which are refined once; without it, a division is used. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;
@@ -6790,11 +6846,11 @@ template <bool CUBES> GPU_FN float float_adm_power(const vmafgpu__float_adm_laun
 
 enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
-/* A tile's magnitudes, weighted by contrast sensitivity, [original, lost, added][band][pixel], and how much those lost and added
- * mask beside them. */
+/* Magnitudes of a tile, weighted by contrast sensitivity, [original, lost, added][band][pixel], and how much those lost
+ * and added mask their neighbours. */
 struct FloatAdmTile { float size[3][3][FADM_TILE], side[2][3][FADM_TILE]; };
 
-/* A band of a pixel; the weighted magnitude of the original. */
+/* Decouples a band of a pixel, and returns the weighted magnitude of the original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
                                 float &lost, float &added) {
     const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
@@ -6806,7 +6862,7 @@ GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float f
     return magnitude(factor * o);
 }
 
-/* What is lost (0) or added masks at a pixel of the tile. */
+/* Returns how much lost (0) or added detail masks at a pixel of the tile. */
 GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at) {
     float threshold = 0;
 #pragma unroll
@@ -6840,7 +6896,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
         const int32_t column = i % VMAFGPU__FLOAT_ADM_COLUMNS, row = i / VMAFGPU__FLOAT_ADM_COLUMNS, x = x0 + column, y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 && row < VMAFGPU__FLOAT_ADM_ROWS - 1 &&
                               x < width && y < height;
-        /* Beside the picture lie the bands of pixels inside; further out nobody looks. */
+        /* Pixels outside the picture take the bands of pixels inside; those further out are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
         float band[2][4];
@@ -6880,7 +6936,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
             continue;
         float *out = terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
 #pragma unroll 1
-        for (int kind = 0; kind < 3; kind++) {   /* what is added masks what is lost, and the other way round */
+        for (int kind = 0; kind < 3; kind++) {   /* added detail masks lost detail, and the other way round */
             const float threshold = kind == 0 || launch.bypass ? 0 : float_adm_threshold(tile, kind == 1, i);
 #pragma unroll 1
             for (int b = 0; b < 3; b++, out += next_terms)
@@ -6895,12 +6951,12 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
 /* ================================================================================================
  * >>ssim                                         structural similarity
  * ================================================================================================
- * Products with taps are rounded to floats, their sums are doubles, from the first tap on. Of a picture blocks leave sums of
- * their own; where what these come to may not round to libvmaf's float, the sum is in doubt, and the host has it done again: all
- * terms, strip by strip, and their sum in libvmaf's order.
+ * Products with taps are rounded to floats and summed as doubles, from the first tap on. Each block of a picture stores
+ * sums of its own. If their total may round to another float than libvmaf's, the sum is uncertain, and the host
+ * requests a recomputation: all terms, strip by strip, and their sum in libvmaf's order.
  */
 
-/* Where the rows of a scale's picture are. */
+/* Returns the picture of a scale. */
 GPU_FN FloatPicture ssim_picture(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z, int f) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     const bool is_ours = scale.bytes == 4;
@@ -6919,16 +6975,16 @@ GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
 
 GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
 
-/* Floats that are not negative as doubles, by one multiplication and addition of integers: conversions go at a quarter of the rate
- * of sums of doubles and hold SSIM up. 0 becomes 2^-127. */
+/* Converts floats that are not negative to doubles by one multiplication and addition of integers, because conversions
+ * run at a quarter of the rate of double additions and would limit SSIM. 0 becomes 2^-127. */
 struct Widening { uint32_t factor; uint64_t addend; };
 GPU_FN Widening widening() { return { opaque((uint32_t)0x20000000), opaque((uint64_t)0x38000000 << 32) }; }
 GPU_FN double widened(float v, const Widening &how) {
     return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
 
-/* How products become doubles. POSITIVE ones are of luma, 0 or at least 2^-60, or of samples from SSIM_POSITIVE on: 2^-127 for 0 is lost
- * in any sum of these, and one that is nothing else is 0. */
+/* How products become doubles. POSITIVE products are those of luma, which are 0 or at least 2^-60, or of samples from
+ * SSIM_POSITIVE on. The 2^-127 that replaces 0 is lost in any sum of these, and a sum of nothing else is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
@@ -6939,7 +6995,7 @@ template <Products KIND> GPU_FN float ssim_narrowed(double sum) {
     return KIND == Products::POSITIVE && v < SSIM_NOTHING ? 0 : v;
 }
 
-/* The mean of a square of luma, row by row. */
+/* Returns the mean of a square area of luma, summed row by row. */
 template <int BYTES>
 GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t y0, const vmafgpu__ssim_launch &launch) {
     const int32_t factor = launch.factor;
@@ -6956,7 +7012,7 @@ GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t
     return ssim_narrowed<Products::POSITIVE>(sum);
 }
 
-/* Scale 0 of float_ssim: means of squares of luma. */
+/* Makes scale 0 of float_ssim: means of square areas of luma. */
 GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &to = launch.scale[0];
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z() / 2];
@@ -6973,14 +7029,15 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
 
 enum {
     HALVE_TAPS = 9, HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS, HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
-    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* of a row the even columns, then the odd ones */
+    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* even columns of a row, then odd ones */
     HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2, HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
     HALVE_THREADS_DOWN = VMAFGPU__SSIM_THREADS / HALVE_COLUMNS,
     HALVE_DOWN = HALVE_ROWS / HALVE_THREADS_DOWN   /* pixels of a thread, one below the other */
 };
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED, "shared memory");
 
-/* A thread's pixels, each of 9 x 9, from `own` on. POSITIVE: so are the samples; products have the signs of taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples, from `own` on. POSITIVE: the samples are; the products have
+ * the signs of the taps. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -7008,7 +7065,8 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
-/* What a block's pixels from (x0, y0) on see. A thread asks for all of its samples before it looks at one. Returns the least. */
+/* Loads the samples that the pixels of a block from (x0, y0) on depend on, and returns the least. A thread issues all
+ * its loads before it uses the first sample. */
 template <int BYTES>
 GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit, float *tile) {
     enum { ACROSS = (HALVE_WIDE + HALVE_COLUMNS - 1) / HALVE_COLUMNS, DOWN = (HALVE_HIGH + HALVE_THREADS_DOWN - 1) / HALVE_THREADS_DOWN };
@@ -7016,7 +7074,7 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     float sample[ACROSS][DOWN], least = 1;
 #pragma unroll
     for (int i = 0; i < DOWN; i++) {
-        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height);   /* < 0: nobody looks */
+        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height);   /* < 0: not used */
         const uint8_t *line = picture.data + (row < 0 ? 0 : row) * picture.pitch;
 #pragma unroll
         for (int k = 0; k < ACROSS; k++) {
@@ -7040,7 +7098,8 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     return least;
 }
 
-/* The next scale of float_ms_ssim: every other pixel of every other row. A block has what its pixels see in shared memory. */
+/* Makes the next scale of float_ms_ssim: every other pixel of every other row. The samples that a block depends on are
+ * in shared memory. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const uint32_t z = block_z() / 2;
     if (!launch.batch.pair[z].distorted || (launch.again && !(launch.again >> z & 1)))
@@ -7077,13 +7136,13 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
 enum {
     SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS, SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES,   /* floats of shared memory */
     SSIM_ACROSS = 2, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
-    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns, lines for these */
-    SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* of the threads that are one below the other */
+    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns, lines of these */
+    SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* index of the last thread in a column of threads */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* What windows beside each other see of a row. BYTES: of a sample; 0: `bytes`. Columns beyond `last` are like that one; no window
- * has them. Returns the least. */
+/* Loads the samples of a row that adjacent windows use, and returns the least. BYTES of a sample; 0: `bytes`. Columns
+ * beyond `last` repeat that column; they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
     const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
@@ -7102,7 +7161,7 @@ GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes
     return least;
 }
 
-/* A row of windows beside each other, plane by plane: there are no registers for the sums of all. */
+/* Computes a row of adjacent windows, plane by plane, because the sums of all planes would not fit the registers. */
 template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], const float (&b)[SSIM_SEEN], float *out) {
     const Widening how = widening();
 #pragma unroll
@@ -7121,7 +7180,7 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
     }
 }
 
-/* One mean in windows one below the other. */
+/* Computes one mean of windows that are one below the other. */
 template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
@@ -7136,10 +7195,11 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
         mean[i] = ssim_narrowed<KIND>(sum[i]);
 }
 
-/* The block's windows at (x0, y0): a thread leaves its own means of a, b, a a, b b, a b, plane by plane, where its rows began;
- * returns where the first ones are. BYTES: of a sample; 0: whatever it has. */
+/* Computes the windows of the block at (x0, y0). A thread leaves the means of a, b, a a, b b, a b of its windows, plane
+ * by plane, where its rows began, and returns the address of the first ones. BYTES of a sample; 0: as in the scale. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
-    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from a last thread's first one on */
+    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from the last thread's first one
+                                                                              on */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
@@ -7171,7 +7231,7 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
             ssim_down<Products::POSITIVE>(line, mean);
         else
             ssim_down<Products::ANY>(line, mean);
-        block_barrier();   /* others have read these lines */
+        block_barrier();   /* other threads have read these lines */
 #pragma unroll
         for (int i = 0; i < SSIM_DOWN; i++)
             plane[i * SSIM_LINE] = mean[i];
@@ -7179,7 +7239,7 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
     return own;
 }
 
-/* A pixel's luminance, contrast and structure from the means in its window of a, b, a a, b b, a b. */
+/* Computes luminance, contrast and structure of a pixel from the means of a, b, a a, b b, a b in its window. */
 GPU_FN void ssim_terms(const float (&m)[VMAFGPU__SSIM_PLANES], double &l, double &c, float &s) {
     const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;
     const float a2 = m[0] * m[0], b2 = m[1] * m[1], over_a = m[2] - a2, over_b = m[3] - b2;
@@ -7196,7 +7256,8 @@ GPU_FN double shuffle_xor(double v, uint32_t mask) {
     return double_bits((uint64_t)high << 32 | low);
 }
 
-/* The block's sums, in the threads below SUMS one each. `totals`: shared memory, SUMS doubles for each warp. */
+/* Returns the sums of the block, one in each of the first SUMS threads. `totals` is shared memory with SUMS doubles per
+ * warp. */
 GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *totals) {
 #pragma unroll
     for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++) {
@@ -7218,12 +7279,12 @@ GPU_FN vmafgpu__ssim_row *ssim_rows(const vmafgpu__ssim_launch &launch, const vm
            (int64_t)kind * (scale.height - VMAFGPU__SSIM_TAPS + 1);
 }
 
-/* 2^n, of a double that is normal. */
+/* Returns 2^n, which must be a normal double. */
 GPU_FN double ssim_power(int32_t n) { return double_bits((uint64_t)(n + 1023) << 52); }
 
-/* A term to its row's sum: all lanes come here, of which some have no term, or no row. */
+/* Adds a term to the sum of its row. All lanes must call this, also those that have no term or no row. */
 GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
-    const double magic = 6755399441055744.0;   /* 2^52 + 2^51: beside it doubles are whole */
+    const double magic = 6755399441055744.0;   /* 2^52 + 2^51: doubles of this size are integers */
     const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)), moved = scaled + magic, off = scaled - (moved - magic);
     const bool is_known = term > -2 && term < 2, is_tie = off == 0.5 || off == -0.5;
     int64_t sum = is_term && is_known ? (int64_t)(bits_of(moved) - bits_of(magic)) : 0;
@@ -7244,7 +7305,7 @@ GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, 
 
 enum class Windows { SUMS, TERMS, ROUNDED };
 
-/* Blocks of windows: the sums of all, the terms of a strip, or those in doubt rounded. */
+/* Processes blocks of windows: sums of all terms, the terms of a strip, or rounded terms of uncertain sums. */
 template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
     enum { ROWS = VMAFGPU__SSIM_BLOCK_ROWS, GROUP = VMAFGPU__SEQUENCE_GROUP };
     constexpr bool IS_STRIP = WHAT == Windows::TERMS, IS_ROUNDED = WHAT == Windows::ROUNDED;
@@ -7302,11 +7363,11 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                       : launch.kind == VMAFGPU__SSIM_L ? l
                       : launch.kind == VMAFGPU__SSIM_C ? c
                                                        : wide);
-                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros behind the last one */
+                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros after the last one */
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
-        block_barrier();   /* the next block's lines, or the sums, come where these were */
+        block_barrier();   /* lines of the next block, or the sums, overwrite these */
         if (WHAT != Windows::SUMS)
             continue;
         const double total = ssim_block_sums(sum, (double *)shared_memory());
@@ -7316,24 +7377,26 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
     }
 }
 
-/* Half of what the last place of a sum of that size counts for: by how much an addition may round. */
+/* Returns half a unit in the last place of a sum of that size, which is the most that an addition rounds by. */
 GPU_FN double ssim_rounding(double size) {
     const uint64_t exponent = bits_of(size) & (uint64_t)0x7ff << 52, least = (uint64_t)54 << 52;
     return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
 }
 
-/* Whether what a sum may be makes more than one float, or none. */
+/* Returns whether the range of a sum leaves more than one float for the mean, or none. */
 GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
     const float a = (float)quotient(low, n), b = (float)quotient(high, n);
     return !(a == b);
 }
 
-/* Block x is a scale. Libvmaf's sum of terms x1, x2, ... is rounded with each of them, by at most half of its last place; and it
- * is hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So all its roundings
- * together are known to be less than those of as many sums as large as a band leaves them. Our own sum, of a few hundred steps
- * one after the other, may be off by 4,096 last places. What both make of the mean is in doubt unless it is one float.
+/* Block x is a scale. libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the
+ * last place. The sum is hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the
+ * picture. So all roundings in a band together are less than those of as many sums that are as large as the one at its
+ * end. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place.
+ * The mean is uncertain unless both errors leave only one float.
  *
- * Of a sum in doubt, rows get what it is about when it comes to them, by which `rounded` rounds their terms. */
+ * For an uncertain sum, each row gets the exponent that the sum has about there; `rounded` rounds the terms of the row
+ * accordingly. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -7341,7 +7404,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS;   /* of all, l, c, s; and whether these are in doubt */
+    double *totals = bands + BANDS * SUMS;   /* of all, l, c, s; then follow flags of uncertain ones */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -7375,7 +7438,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         for (int32_t band = 0; band < count; band++) {
             const int32_t high = (band + 1) * rows < height ? rows : height - band * rows;
             const double windows = (double)(high * width), sum = bands[band * SUMS + (int32_t)thread];
-            bands[band * SUMS + (int32_t)thread] = total;   /* before the band */
+            bands[band * SUMS + (int32_t)thread] = total;   /* from here on: the sum before the band */
             total += sum;
             size += thread == VMAFGPU__SSIM_ALL ? bands[band * SUMS + VMAFGPU__SSIM_ALL_SIZE]
                     : thread == VMAFGPU__SSIM_S ? bands[band * SUMS + VMAFGPU__SSIM_S_SIZE]
@@ -7400,7 +7463,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
             const double before = bands[band * SUMS + kind],
                          behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
             const double about = before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
-            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023;   /* a large one of a negative number */
+            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023;   /* large if the number is negative */
             store(&out[y].sum, (int64_t)0);
             store(&out[y].ties, (uint32_t)0);
             store(&out[y].exponent, exponent < 8 ? 8 : exponent > 40 ? 40 : exponent);
@@ -7408,13 +7471,14 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     }
 }
 
-/* Block x is a scale. Where libvmaf's sum is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52) and grows
- * by each term rounded to one; only where that is a tie the sum decides, between two multiples beside each other. So what it is
- * behind the row is known but for as many of them as there are ties. Terms are below 2: what the sum may be before the row says
- * whether it stays between these powers. In the few rows where it may not, each addition rounds by half of its last place at
- * most, and each term has been rounded by half a multiple. Two more multiples are for this arithmetic's own rounding: below
- * 2^(e + 1) each of two additions is off by half of one at most, and the product is exact from e = 16 on, since the row's sum,
- * below 2^15, is no more than 2^51 multiples. */
+/* Block x is a scale. If libvmaf's sum is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52),
+ * and each term adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent
+ * multiples. So the sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the
+ * range of the sum before the row shows whether it stays between these powers. In the few rows where it may not, each
+ * addition rounds by at most half a unit in the last place, and each term has been rounded by half a multiple. Two more
+ * multiples allow for the rounding of this arithmetic: below 2^(e + 1) each of two additions is off by at most half a
+ * multiple, and the product is exact from e = 16 on, since the sum of the row is below 2^15, which is at most 2^51
+ * multiples. */
 GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -7474,14 +7538,15 @@ GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREAD
 /* ================================================================================================
  * >>psnr_hvs                                     what the eye sees of 8x8 blocks
  * ================================================================================================
- * A thread has a block: 64 samples or coefficients in registers, first the reference's, then the distorted picture's.
+ * A thread has a block: 64 samples or coefficients in registers, first those of the reference, then those of the
+ * distorted picture.
  */
 
-/* a * k rounded, in units of 2^s. */
+/* Returns a * k in units of 2^s, rounded. */
 template <int k, int s> GPU_FN int32_t psnr_hvs_part(int32_t a) { return (a * k + (1 << (s - 1))) >> s; }
 GPU_FN int32_t psnr_hvs_half(int32_t a) { return a / 2; }
 
-/* Daala's transform of eight values that are STEP apart. */
+/* Applies Daala's transform to eight values that are STEP apart. */
 template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     const int32_t d07 = x[0] - x[7 * STEP], h07 = psnr_hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP], h16 = psnr_hvs_half(e1),
                   d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP], e2 = x[2 * STEP] - psnr_hvs_half(d25),
@@ -7510,7 +7575,7 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* How uneven a block is: the variances of its quadrants, as a part of its own. */
+/* Returns how uneven a block is: the variances of its quadrants, relative to its own. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
@@ -7540,8 +7605,8 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
     if (!launch.pair[z].plane[1] || n >= launch.blocks)
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
-    int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients, THREADS apart: nobody else's */
-    const float *mask = launch.mask + (launch.step >> 30);   /* + 0: so that not all of it is kept in registers, of which some spill */
+    int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients of the thread, THREADS apart */
+    const float *mask = launch.mask + (launch.step >> 30);   /* + 0 keeps it out of registers, which would spill */
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -7590,8 +7655,8 @@ GPU_KERNEL(vmafgpu_psnr_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_TH
 /* ================================================================================================
  * >>ciede                                        how far colours are apart
  * ================================================================================================
- * A thread has a pixel; equal ones are not apart. What is in doubt the host looks at: it is listed, and the host may
- * say what comes of it, and have everything done again.
+ * A thread has a pixel. Equal pixels have no difference. Uncertain pixels are listed for the host, which may supply
+ * their results and run everything again.
  */
 
 GPU_FN double ciede_channel(double c) {
@@ -7651,7 +7716,7 @@ GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float 
     return (float)square_root(vmafgpu__ciede_total(lq, cq, hq, bell, square_root((double)ratio), &uncertainty));
 }
 
-/* A sample of chroma of pixel x of row y, as the reference takes it. */
+/* Returns a chroma sample of pixel x of row y, as libvmaf reads it. */
 GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_t z, int f, int plane, int32_t x, int32_t y) {
     const uint8_t *data = (const uint8_t *)launch.chroma[z].plane[f][plane];
     int32_t column = x >> launch.column_shift, row = y >> launch.row_shift;
@@ -7664,7 +7729,8 @@ GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_
            launch.shift;
 }
 
-/* What becomes of a pixel in doubt, of which these are the samples: what the host has found, or what was found here. */
+/* Returns the result of an uncertain pixel with these samples: what the host has supplied, otherwise `found`. In the
+ * latter case the pixel is listed. */
 GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
     const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16, sample[0][2] | sample[1][2] << 16 };
     const uint32_t *list = (const uint32_t *)(words + VMAFGPU__CIEDE_LIST), known = peek((const uint32_t *)(words + VMAFGPU__CIEDE_KNOWN));
@@ -7723,12 +7789,13 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ci
 /* ================================================================================================
  * >>edits                                        what other samples in a rectangle change
  * ================================================================================================
- * A launch covers many edits of one base, each by itself. What of a scale changes is computed anew with the tiles of VIF and
- * ADM, and what the same samples give to the base's sums is taken off: the same code has stored it. What an edit changes
- * of the next scale's picture goes to its own scratch. >>edits in vmafgpu.h has the rules.
+ * A launch covers many independent edits of one base. The part of a scale that changes is recomputed with the tiles of
+ * VIF and ADM. The contributions of the same samples to the sums of the base, which the same code has stored, are
+ * subtracted. The part of the next scale's picture that an edit changes goes to the scratch memory of that edit.
+ * >>edits in vmafgpu.h has the rules.
  */
 
-/* The base's picture with an edit's samples in it. */
+/* The picture of the base with the samples of an edit in it. */
 struct EditPicture {
     const uint8_t *plane, *patch;
     int32_t pitch, patch_pitch;
@@ -7751,7 +7818,7 @@ GPU_FN vmafgpu__rect edit_rect(const vmafgpu__gpu_edit &e) {
     return vmafgpu__rect{ { { e.x, e.x + e.width }, { e.y, e.y + e.height } } };
 }
 
-/* Where the samples of an edit are at a scale of VIF or ADM; at scale 0, as they came. */
+/* Returns the picture with an edit at a scale of VIF or ADM. At scale 0, its samples are those that were imported. */
 GPU_FN EditPicture edit_picture(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__gpu_edit &e,
                                 const vmafgpu__rect &changed, int scale, const uint8_t *plane, int32_t pitch,
                                 const uint64_t *place, const int32_t *patch_pitch) {
@@ -7789,7 +7856,7 @@ GPU_FN void edit_import(const vmafgpu__edit_import_launch &launch) {
 
 GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPORT_THREADS, 4) { edit_import(launch); }
 
-/* A thread has some samples of the plane, and each the last edit that covers it. */
+/* A thread has some samples of the plane. Each sample gets the last edit that covers it. */
 GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
     constexpr int32_t SIDE = VMAFGPU__EDIT_PATCH_SIDE, ROWS = SIDE * SIDE / VMAFGPU__EDIT_PATCH_THREADS;
     const vmafgpu__edit_batch &batch = launch.edits;
@@ -7835,12 +7902,14 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
     return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
 }
 
-/* What a sample gives to the sums: what edits change of it, or the base's, which is stored, or summed by blocks. */
+/* Use of the contribution of a sample to the sums: the change by an edit, or the contribution of the base, which is
+ * stored or summed by blocks. */
 enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
 
-/* A tile in shared memory, rows `stride` words apart, 4 times an odd number of them: planes of means (the edited picture's above),
- * of the reference's squares if the base's are wanted, of squares, of products; for edits `images`, every second row of the edited
- * picture for the next scale; `samples`, whose place variances and covariances take. */
+/* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number. It has planes of means
+ * (those of the edited picture in the high halves), of squares of the reference if the base is wanted, of squares, and
+ * of products. For edits follow the `images`, every second row of the edited picture for the next scale. Last come the
+ * `samples`; variances and covariances replace them. */
 template <int SCALE_, EditUse USE_> struct EditTile {
     static constexpr EditUse USE = USE_;
     static constexpr bool OF_BASE = USE != EDIT_CHANGES, SHRINKS = SCALE_ < 3 && !OF_BASE;
@@ -7852,8 +7921,9 @@ template <int SCALE_, EditUse USE_> struct EditTile {
 template <class Tile> GPU_FN uint32_t *edit_images(const Tile &tile) { return tile.words + Tile::PLANES * tile.plane; }
 template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) { return edit_images(tile) + (Tile::OF_BASE ? 0 : tile.plane / 2); }
 
-/* Brings the samples of a tile to shared memory, from LEAD columns before it on: the reference's, and the edited ones above.
- * Four at a time; those of the edit come after, but where the frame ends. */
+/* Loads the samples of a tile into shared memory, from LEAD columns before it on: those of the reference, and the
+ * edited ones in the high halves. It loads four at a time, then writes the samples of the edit, then the columns beyond
+ * the frame. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x, int32_t y,
                            int32_t columns, int32_t rows) {
@@ -7888,7 +7958,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
         }
     }
     block_barrier();
-    /* Rows of the edit: if no row lies beyond the frame, those where it is. */
+    /* Samples of the edit. If no row of the tile is outside the frame, only the rows of the edit are visited. */
     const vmafgpu__range &own = picture.changed.of[1];
     const bool is_inside = top >= 0 && top + all <= vif.height;
     const int32_t first = is_inside ? adm_larger(own.first - top, 0) : 0, end = is_inside ? adm_lesser(own.end - top, all) : all;
@@ -7902,7 +7972,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
                 (uint16_t)load_sample<BYTES>(patch, left + column - picture.changed.of[0].first);
         }
     }
-    /* Columns beyond the frame, and the last ones of a frame whose width is no multiple of four. */
+    /* Columns outside the frame, and the last ones of a frame whose width is not a multiple of four. */
     const int32_t last = vif.width & ~3, beyond = adm_larger(left + 4 * quads - last, 0), before = adm_larger(-left, 0);
     const int32_t outside = before + beyond;
     if (outside == 0)
@@ -7916,13 +7986,13 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
     }
 }
 
-/* A plane of the tile down a column: means, squares or products of two samples in a word. */
+/* Computes a plane of the tile down a column: means, squares or products of two samples in a word. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b, int shift, uint32_t (&out)[VIF_RUN]) {
     uint32_t low[COUNT], high[COUNT];
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
-        /* a, b: by how much the word is shifted for a factor; 32: the factor is 1. */
+        /* a, b: shift of the word for each factor; 32 means that the factor is 1. */
         const uint32_t product = (word[k] >> a & 65535) * (b == 32 ? 1 : word[k] >> b & 65535);
         low[k] = BYTES == 1 ? product : product & ((1u << shift) - 1);
         high[k] = product >> shift;
@@ -7932,7 +8002,7 @@ GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b
         out[i] = ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift) + (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
 }
 
-/* As vif_plain_vertical, of as many columns and rows as are wanted. */
+/* Like vif_plain_vertical(), for the given columns and rows. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile &tile, int32_t columns, int32_t rows) {
     constexpr int SCALE = Tile::SCALE, REACH = Tile::REACH, COUNT = VIF_RUN + 2 * REACH;
@@ -7959,7 +8029,8 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
             for (int i = 0; i < VIF_RUN / 2; i++)
                 out[i * stride] = (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
-        /* Edited: its squares, the products, its means; the reference's squares, its means beside the others. */
+        /* The planes: squares of the edited picture, products, means of the edited picture, squares of the reference,
+         * and means of the reference in the same words as the other means. */
         uint32_t *means = tile.words + row * stride + column;
 #pragma unroll 1
         for (int plane = 0; plane < planes; plane++) {
@@ -7975,8 +8046,8 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
     }
 }
 
-/* Sums of neighbouring samples of a row, of one half of its words: as vif_plain_horizontal, but of four, which takes fewer
- * registers and keeps more threads busy where there are few columns. */
+/* Computes sums of neighbouring samples of a row, of one half of its words. Like vif_plain_horizontal(), but for four
+ * samples, which takes fewer registers and keeps more threads busy if there are few columns. */
 enum { EDIT_RUN = 4 };
 template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
     constexpr int COUNT = (EDIT_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
@@ -8000,7 +8071,7 @@ GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[EDIT_RUN
         out[i] = (int32_t)(high[i] + ((low[i] + 32768) >> 16) - vmafgpu__vif_mean_product(a[i], b[i]));
 }
 
-/* What changes of the next scale's picture and lies in the tile. */
+/* Computes the part of the next scale's picture that changes and is in the tile. */
 template <class Tile>
 GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t index, const vmafgpu__rect &changed, const Tile &tile,
                             int32_t x, int32_t y) {
@@ -8015,7 +8086,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
         here.of[i].first = adm_larger(next.of[i].first, from[i]);
         here.of[i].end = adm_lesser(next.of[i].end, from[i] + most[i]);
     }
-    const int32_t wide = edit_size(here.of[0]), count = wide > 0 ? wide * edit_size(here.of[1]) : 0;   /* or less */
+    const int32_t wide = edit_size(here.of[0]), count = wide > 0 ? wide * edit_size(here.of[1]) : 0;   /* may be negative */
     uint8_t *out = batch.scratch + index * batch.scratch_size + batch.vif[NEXT];
     for (int32_t i = (int32_t)thread_index(); i < count; i += (int32_t)block_threads()) {
         const int32_t column = here.of[0].first + i % wide, row = here.of[1].first + i / wide;
@@ -8029,7 +8100,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
     }
 }
 
-/* What a sample with these statistics gives. */
+/* The contribution of a sample with these statistics. */
 struct EditTerm { int32_t information, noise; };
 GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_t s2, int32_t s12) {
     const uint8_t *table = (const uint8_t *)vif.log_table;
@@ -8040,14 +8111,14 @@ GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_
     return EditTerm{ edit_log(n2, table) - edit_log(n1, table), is_flat && s2 > 0 ? s2 : 0 };
 }
 
-/* The block of a map that has a sample of scale `shift`, and the first sample that it does not have. */
+/* The block of a map that contains a sample of scale `shift`, and the first sample after the block. */
 struct MapSpan { int32_t block, end; };
 GPU_FN MapSpan map_span(int32_t sample, int32_t size, int32_t count, int shift, int32_t samples) {
     const int32_t k = adm_lesser((sample << shift) / size, count - 1);
     return MapSpan{ k, k + 1 < count ? vmafgpu__divide_up((k + 1) * size, 1 << shift) : samples };
 }
 
-/* The sums of a block; NULL: it is not among those that are wanted. */
+/* Returns the sums of a block, or NULL if the block is not wanted. */
 GPU_FN int64_t *map_sums(const vmafgpu__map_blocks &map, int32_t column, int32_t row) {
     const int32_t index = row * map.across + column - map.first;
     return (uint32_t)index < (uint32_t)map.count ? map.sums + (int64_t)index * 2 * VMAFGPU__SLOPES : nullptr;
@@ -8058,8 +8129,8 @@ GPU_FN void map_add(int64_t *to, int64_t v) {
         atomic_add(to, v);
 }
 
-/* Adds a tile's samples to the sums of blocks: those of the picture, then the reference's against itself. A thread has a part of a
- * row. */
+/* Adds the samples of a tile to the sums of blocks: those of the picture, and those of the reference against itself. A
+ * thread has a part of a row. */
 template <int SCALE>
 GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows, int32_t wide,
                     const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
@@ -8122,7 +8193,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
         }
         picture = edit_picture(batch, index, e, changed, SCALE, base.data, base.pitch, batch.vif, batch.vif_pitch);
     }
-    /* As in edit_adm. */
+    /* See `nothing` in edit_adm(). */
     const int32_t nothing = (int32_t)again(0u), more = LANES == 64 ? nothing : 0;
     const int32_t x = (seen.of[0].first & ~3) + (int32_t)block_x() * launch.tile_width + more;
     const int32_t y = (seen.of[1].first & ~1) + (int32_t)block_y() * launch.tile_height;
@@ -8148,7 +8219,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
 
     const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)y * vif.width + x;
     int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
-    /* The samples are not needed any more: here go variances and covariances. */
+    /* The samples are no longer needed; variances and covariances replace them. */
     const int32_t wide = ((columns + EDIT_RUN - 1) / EDIT_RUN * EDIT_RUN) | 1;
     int32_t *s2_of = (int32_t *)edit_samples(tile), *s12_of = s2_of + filled * wide, *s1_of = s12_of + filled * wide;
 #pragma unroll 1
@@ -8243,7 +8314,7 @@ EDIT_VIF_KERNEL(3, 3, 2)
 
 /* ---- ADM ---- */
 
-/* Instead of sums over columns each cube is stored. */
+/* Stores each cube instead of sums over columns. */
 template <class Base> struct StoreKind : Base {};
 template <class Base> struct AdmSums<StoreKind<Base>, false> {
     uint64_t denominator[VMAFGPU__BANDS];
@@ -8266,17 +8337,17 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<
     sums.out++;
 }
 
-/* Instead of sums over columns those of a map's blocks. */
+/* Adds to the sums of a map's blocks instead of sums over columns. */
 template <class Base> struct MapKind : Base {};
 template <class Base> struct AdmSums<MapKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     const vmafgpu__map_blocks *map;
-    int32_t column, last, end;         /* the next column; the one after the block's last, after the tile's last */
-    int32_t row, which;                /* of blocks; sums of the picture, or of the reference against itself */
+    int32_t column, last, end;         /* the next column; end of the block, and of the tile */
+    int32_t row, which;                /* row of blocks; 0: sums of the picture, 1: of the reference against itself */
     bool is_own;                       /* the lane's row counts */
 };
 
-/* From that column on. */
+/* Starts the sums of the block at the next column. */
 template <class Base>
 GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
     const vmafgpu__map_blocks &map = *sums.map;
@@ -8311,7 +8382,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Ba
     map_adm_turn(launch, sums);
 }
 
-/* A lane's row of a tile, which ends before column `end`. */
+/* Starts a lane's row of a tile that ends before column `end`. */
 template <class Base>
 GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums, int32_t column, int32_t,
                            int32_t row, bool is_own) {
@@ -8333,7 +8404,7 @@ GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKi
     map_adm_turn(launch.adm, sums);
 }
 
-/* A warp has a tile of the base; of the reference against itself in the second layer of blocks. */
+/* A warp has a tile of the base. The second layer of blocks compares the reference with itself. */
 template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launch) {
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
@@ -8372,8 +8443,8 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
         adm_step<Kind, true, true>(adm, walk, row, k);
 }
 
-/* Instead of sums over columns: what changes of them. Some lanes, a power of two of at least eight, have an edit, and the rows
- * of their tile lie behind those of the lanes before. */
+/* Sums changes over columns instead of values. An edit has a group of lanes, a power of two of at least eight. The rows
+ * of its tile follow those of the previous group. */
 template <class Base> struct EditKind : Base {
     static constexpr bool DIVIDED = true;
     static constexpr int ODD = (LANES + LANES / VMAFGPU__EDIT_ADM_LANES) * Base::STRIDE, PLANE = 2 * ODD, TILE_WORDS = 2 * PLANE;
@@ -8381,7 +8452,7 @@ template <class Base> struct EditKind : Base {
 };
 template <class Base> struct AdmSums<EditKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    const uint64_t *base;              /* what the next column gives to the base's sums; [2][VMAFGPU__BANDS] planes */
+    const uint64_t *base;              /* the base's cubes of the next column; [2][VMAFGPU__BANDS] planes */
     int64_t plane;
 };
 
@@ -8397,10 +8468,11 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<B
     sums.base++;
 }
 
-/* The lanes that have an edit, and this one's place among them. */
+/* The number of lanes that an edit has, and the place of this lane among them. */
 struct EditLanes { int32_t count, own; };
 
-/* Rows of samples of a plane of a tile from band position (x, y) on, `words` of each; where the frame ends as adm_load_tile. */
+/* Loads rows of samples of both planes of a tile, from band position (x, y) on, with `words` words each. Samples beyond
+ * the frame are those of adm_load_tile(). */
 template <class Kind>
 GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2], const int32_t (&pitch)[2],
                           int32_t width, int32_t height, int32_t x, int32_t y, int32_t words, int32_t rows) {
@@ -8440,7 +8512,7 @@ GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditP
     }
 }
 
-/* As adm_mirror_columns. */
+/* Like adm_mirror_columns(). */
 template <class Kind, class Sample>
 GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t width, int32_t x, int32_t rows) {
     const int32_t first_column = 2 * x - 4;
@@ -8456,7 +8528,7 @@ GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t widt
     }
 }
 
-/* Writes what changes of the low-pass band in a lane's row of the tile to the edit's scratch. */
+/* Writes the part of the low-pass band that changes, in a lane's row of the tile, to the scratch memory of the edit. */
 template <class Kind>
 GPU_FN void edit_adm_write_low(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &bands,
                                const uint32_t *tile, int32_t x, int32_t row) {
@@ -8479,7 +8551,8 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const EditLanes lanes = { launch.lanes, (int32_t)lane_index() & (launch.lanes - 1) };
     const uint32_t unit = (block_x() * block_threads() + thread_index()) / (uint32_t)launch.lanes;
     const uint32_t index = unit / (uint32_t)launch.strips;
-    /* Added to what all warps have in common, so that not all of it is kept in few scalar registers. */
+    /* Always 0. It is added to values that all warps have in common, so that the compiler does not keep all of them in
+     * the few scalar registers. */
     const int32_t nothing = LANES == 64 ? (int32_t)(unit >> 31) : 0;
     const bool is_there = index < (uint32_t)batch.count;
     const vmafgpu__gpu_edit e = edit_load(batch, is_there ? index : 0);
@@ -8503,7 +8576,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
     const int32_t y = around.of[1].first + (int32_t)(unit % (uint32_t)launch.strips) * (lanes.count - 2);
     const int32_t end = is_there && y < around.of[1].end ? around.of[0].end : 0;
-    /* Half a tile's rows, the even ones or the odd ones, begin here. */
+    /* `own_tile` is the first even row of the group's tile; the odd rows begin at the same place of the other half. */
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
     uint32_t *own_tile = tile + (int32_t)lane_index() / lanes.count * (lanes.count + 1) * Kind::STRIDE;
     const int32_t own_row = y - 1 + lanes.own, rows = 2 * adm_lesser(lanes.count, around.of[1].end - y + 2) + 2;
@@ -8514,10 +8587,10 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     AdmWalk<Kind> walk = {};
     walk.tile = tile;
     walk.sums.plane = (int64_t)g.w * g.h;
-    /* From an even column on; that before the first that changes gives what it gave. */
+    /* Begins at an even column. A column before the first that changes contributes what it contributed to the base. */
 #pragma unroll 1
     for (int32_t x = around.of[0].first & ~1; any_lane(x < end); x += Kind::WIDTH) {
-        /* The last column is summed with the one behind it. */
+        /* The last column is summed together with the one after it. */
         const int32_t steps = x < end ? adm_lesser((end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS) : 0;
         const int32_t words = steps * (Kind::BYTES == 4 ? 2 : 1);
         walk.x = x;
@@ -8607,7 +8680,7 @@ GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
 
 GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) { map_finalise(launch); }
 
-/* One block. A thread has a vector at a time, then an input of the model, then one of the sums. */
+/* Runs as one block. A thread processes a vector at a time, then an input of the model, then one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
@@ -8642,7 +8715,7 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
 
 GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) { map_slopes(launch); }
 
-/* A thread has a block. */
+/* A thread has a block of the map. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     if (index >= launch.map.count)

@@ -1,7 +1,7 @@
 /* vmafgpu_kernels.hip - the GPU kernels of vmafgpu.h for AMD: the primitives, then the kernels of vmafgpu_kernels.cu
  *
- * `make blobs` compiles this with clang alone: no HIP header, no device library. What primitives mean is said in the
- * section >>primitives there.
+ * `make blobs` compiles this with clang alone: no HIP header, no device library. The section >>primitives of
+ * vmafgpu_kernels.cu specifies the primitives.
  */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES
@@ -11,13 +11,14 @@
 #define GPU_FN [[maybe_unused]] static __attribute__((device, always_inline)) inline
 #define GPU_FAR GPU_FN                                 /* a call would need a stack */
 #define GPU_TABLE [[maybe_unused]] static __attribute__((constant)) const
-/* How many blocks a multiprocessor shall hold is NVIDIA's: here the compiler weighs registers against waves. */
+/* The number of blocks per multiprocessor only applies to NVIDIA; here the compiler balances registers against
+ * waves. */
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads))) void name(const Launch launch)
 #define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(LANES, threads))) void name(const Launch launch)
 
-/* The compiler is told the same by an option; make check-codegen reads it off the code objects. */
+/* A compiler option selects the same; `make check-codegen` verifies it in the code objects. */
 #ifdef __GFX9__
 enum { LANES = 64 };
 #else
@@ -25,8 +26,8 @@ enum { LANES = 32 };
 #endif
 
 /* ---- where a thread is ---- */
-/* The packet of the launch has the block's and the grid's size: hidden arguments, which would have them too, are of
- * HIP's runtime, not of the device. */
+/* The dispatch packet contains the sizes of the block and of the grid. Hidden arguments contain them too, but these
+ * come from the HIP runtime, not from the device. */
 struct Packet { uint16_t header, setup, threads[3], reserved; uint32_t grid_threads[3]; };
 #define GPU_PACKET ((const __attribute__((address_space(4))) Packet *)__builtin_amdgcn_dispatch_ptr())
 GPU_FN uint32_t thread_index() { return __builtin_amdgcn_workitem_id_x(); }
@@ -42,7 +43,7 @@ GPU_FN void block_barrier() {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
-/* The lanes of a wave run in step: only the compiler must keep what comes before apart from what comes after. */
+/* The lanes of a wave run in step, so only the compiler must be kept from moving accesses across this. */
 GPU_FN void warp_barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
     __builtin_amdgcn_wave_barrier();
@@ -103,7 +104,7 @@ GPU_FN Words4 load(const Words4 *p) {
     const Vector v = *(const GPU_READ_ONLY Vector *)p;
     return { v.x, v.y, v.z, v.w };
 }
-/* The address is a global one, not one of any kind. */
+/* Uses a global address instead of a generic one. */
 template <class T> GPU_FN void store(T *p, T v) { *(GPU_GLOBAL T *)p = v; }
 GPU_FN void store(Words4 *p, Words4 v) {
     typedef uint32_t Vector __attribute__((ext_vector_type(4)));
@@ -143,7 +144,8 @@ GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return __builtin_amdgcn_perm(b, a, (selector & 15) | (selector & 0xf0) << 4 | (selector & 0xf00) << 8 |
                                            (selector & 0xf000) << 12);
 }
-/* Nothing is computed: a product of 24 bits does not look at the upper ones, and clang chooses it where it sees that it may. */
+/* Nothing is computed: products of 24 bits ignore the upper bits, and clang selects them if it can prove that they are
+ * sufficient. */
 GPU_FN int32_t small(int32_t v) { return (int32_t)((uint32_t)v << 8) >> 8; }
 GPU_FN uint32_t small(uint32_t v) { return v & 0xffffff; }
 GPU_FN int32_t dot_of_bytes(int32_t a, uint32_t low, uint32_t high, int32_t c) {
@@ -160,14 +162,14 @@ GPU_FN double fused(double a, double b, double c) { return __builtin_fma(a, b, c
 GPU_FN float reciprocal(float v) { return __builtin_amdgcn_rcpf(v); }
 GPU_FN double reciprocal(double v) { return __builtin_amdgcn_rcp(v); }
 GPU_FN double whole(uint32_t v) { return v; }
-/* In C what is beyond the range would be undefined. */
+/* A conversion in C would be undefined beyond the range. */
 GPU_FN uint32_t truncate(double v) { uint32_t r; asm("v_cvt_u32_f64_e32 %0, %1" : "=v"(r) : "v"(v)); return r; }
-/* What a float cannot hold goes before the conversion. */
+/* Clears the bits that a float cannot hold before the conversion. */
 GPU_FN float float_down(uint32_t v) {
     const int beyond = 8 - leading_zeros(v);
     return (float)(beyond > 0 ? v >> beyond << beyond : v);
 }
-/* Denormals and all is clang's default. */
+/* By default, clang rounds these to nearest and handles denormals. */
 GPU_FN float quotient(float a, float b) { return a / b; }
 GPU_FN double quotient(double a, double b) { return a / b; }
 GPU_FN float square_root(float v) { return __builtin_sqrtf(v); }
@@ -175,22 +177,22 @@ GPU_FN double square_root(double v) { return __builtin_sqrt(v); }
 GPU_FN float reciprocal_root(float v) { return __builtin_amdgcn_rsqf(v); }
 GPU_FN float magnitude(float v) { return __builtin_fabsf(v); }
 GPU_FN float smaller(float a, float b) { return __builtin_fminf(a, b); }
-/* These keep NVIDIA's compiler from splitting a factor. */
+/* Only NVIDIA's compiler needs these, to keep it from splitting a factor. */
 GPU_FN uint64_t opaque(uint64_t v) { return v; }
 GPU_FN uint32_t opaque(uint32_t v) { return v; }
 GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) { sum += where ? v : 0; }
 
 /* ---- matrix products: of gfx12, and of CDNA from gfx90a on, which knows signed bytes only ----
  *
- * gfx11 has none that pay: its products take the vector unit's time. gfx908 has those of gfx90a, but their sums are in registers
- * of their own. */
+ * The products of gfx11 do not pay, because they occupy the vector unit. gfx908 has those of gfx90a, but keeps their
+ * sums in separate registers. */
 #if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || defined(__GFX12__)
 #  define GPU_MATRIX_16 1
 enum { MATRIX_IS_SIGNED = LANES == 64 };
 typedef int32_t MatrixSums __attribute__((ext_vector_type(256 / LANES)));
 GPU_FN MatrixSums matrix_sums(int32_t v) { return v; }
 GPU_FN void in_order() { __builtin_amdgcn_sched_barrier(0); }
-/* The compiler would rather keep operands of the matrix products in registers. */
+/* By default, the compiler tends to keep operands of the matrix products in registers. */
 template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
     typedef uint32_t Vector __attribute__((ext_vector_type(N)));
     const Vector words = *(const volatile __attribute__((address_space(3))) Vector *)p;

@@ -368,7 +368,7 @@ uninstall:
 # compilers give the same bytes.
 NO_KERNELS    ?=
 release       := vmafgpu-$(VERSION)
-release_files := LICENSE README.md CHANGELOG.md vmafgpu.h models/model_embed.h \
+release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h \
                  $(filter-out examples/package/Makefile,$(sort $(shell find examples -type f)))
 release_blobs := vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.amd vmafgpu_amd.h
 nobody        := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)

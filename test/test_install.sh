@@ -200,7 +200,8 @@ check 'the same release, byte for byte' cmp "$work/first.tar.gz" "$work/dist/$re
 mkdir "$work/unpacked"
 gzip -dc "$work/first.tar.gz" | (cd "$work/unpacked" && tar -xf -)
 cd "$work/unpacked/$release" || exit 1
-for file in LICENSE README.md CHANGELOG.md vmafgpu.h models/model_embed.h; do
+for file in LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h examples/README.md \
+    examples/tool/README.md examples/libvmaf/README.md; do
     check "the release's $file" cmp "$file" "$root/$file"
 done
 check 'the release has all examples' diff -r -x package examples "$root/examples"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the commands in README.md, in the comments at the top of examples/*.c and examples/tool/main.c, and in the help of the
-# tool, unchanged, on clips with the names in these commands. Each command must work, and those that score must print the
-# right score.
+# Runs the commands in README.md and in the README.md of examples/ and its folders, in the comments at the top of
+# examples/*.c and examples/tool/main.c, and in the help of the tool, unchanged, on clips with the names in these
+# commands. Each command must work, and those that score must print the right score.
 #
 #     test/test_commands.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -11,6 +11,7 @@ work_folder commands
 ln -s "$build" "$work/build"
 ln -s "$root/examples" "$root/models" "$root/vmafgpu.h" "$work/"
 PATH=$build:$PATH
+documents='README.md examples/README.md examples/tool/README.md examples/libvmaf/README.md'
 limit=
 ! command -v timeout > /dev/null || limit='timeout 300'
 
@@ -21,8 +22,8 @@ join() {
 }
 
 # Indented by four, outside of fenced blocks; without comments.
-readme_commands() {
-    awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/' README.md | sed -e 's/^    //' -e 's/  *# .*//' | join
+readme_commands() { # FILE
+    awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/' "$1" | sed -e 's/^    //' -e 's/  *# .*//' | join
 }
 
 # Indented by five behind the star; without what is said of them, two spaces or more behind, and without what may be left
@@ -46,6 +47,7 @@ clip() { # FLAGS SIZE FRAMES REFERENCE DISTORTED
 }
 clip '' 320x180 10 reference.y4m distorted.y4m
 clip --raw 320x180 10 reference.yuv distorted.yuv
+clip '' 160x90 10 small_reference.y4m small.y4m
 clip --raw 1920x1080 1 ref.yuv dist.yuv
 cp "$work/reference.y4m" "$work/ref.y4m"
 cp "$work/distorted.y4m" "$work/low.y4m"
@@ -53,11 +55,16 @@ cp "$work/reference.y4m" "$work/high.y4m"
 cp "$work/distorted.y4m" "$work/late.y4m"
 cp test/fuzz/seeds/model/small.json "$work/my_model.json"
 ffmpeg=
+filter=
 if command -v ffmpeg > /dev/null 2>&1; then
     encode() { # FROM CODEC TO
         ffmpeg -v error -nostdin -i "$work/$1" -c:v "$2" -y "$work/$3" || exit 1
     }
     ffmpeg=yes
+    # shellcheck disable=SC2230
+    if ldd "$(which ffmpeg)" 2> /dev/null | grep -q libvmaf.so.3 && ffmpeg -hide_banner -filters 2> /dev/null | grep -q ' libvmaf '; then
+        filter=yes
+    fi
     encode distorted.y4m mpeg4 encoded.mp4
     encode distorted.y4m mpeg4 out.mp4
     encode reference.y4m ffv1 a.mkv
@@ -70,7 +77,7 @@ fi
     echo 'static unsigned char ref_yuv[1920 * 1080 * 3 / 2], dist_yuv[1920 * 1080 * 3 / 2];'
     echo 'static int left = 1;'
     echo 'static int next_pair(void) { return left--; }'
-    awk '/^```/ { fences++; next } fences == 1' README.md
+    awk '/^```c$/ { fences++; next } /^```/ { fences += fences == 1 } fences == 1' README.md
     echo 'int main(void) { return !(score_clip() > 0); }'
 } > "$work/program.c"
 
@@ -100,6 +107,18 @@ run_shown() { # COMMAND
         check "$1" run_make ${1#make }
         return
         ;;
+    'sudo make '*' && sudo ldconfig')
+        shown=${1#sudo make }
+        # shellcheck disable=SC2086
+        check "$1" run_make ${shown%%&&*}
+        return
+        ;;
+    *'libvmaf '* | *libvmaf=* | *'grep libvmaf'*)
+        if [ -z "$filter" ] || [ ! -f "$build/libvmaf.so.3" ]; then
+            skip "$1 (this ffmpeg has no libvmaf, or there is no build/libvmaf.so.3)"
+            return
+        fi
+        ;;
     *ffmpeg*)
         if [ -z "$ffmpeg" ]; then
             skip "$1 (there is no ffmpeg)"
@@ -124,11 +143,15 @@ run_shown() { # COMMAND
     [ $status -eq 0 ] || cat "$work/err"
     case $1 in
     *'| stream '*) check "$1: scores" [ "$(sed -n 's/^mean \([0-9.]*\),.*/\1/p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ printf "%.3f", $3 }')" ] ;;
+    *libvmaf=*) check "$1: report" grep -q '<frame frameNum="9"' "$work/scores.xml" ;;
+    *'-lavfi libvmaf '*) check "$1: log" grep -q 'vmafgpu .* computes on cpu' "$work/err" ;;
     mkfifo*) check "$1: scores" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ] ;;
     minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ print $3 }')" ] ;;
     *--segment*) check "$1: parts" [ -s "$work/part3.json" ] ;;
     *embed_model*) check "$1: header" grep -q 'static const' "$work/my_model.h" ;;
     *scores.json*) check "$1: report" grep -q '"frameNum": 9' "$work/scores.json" ;;
+    *--html*) check "$1: report" grep -q '</html>' "$work/report.html" ;;
+    *heatmaps_path=maps*) check "$1: maps" [ -n "$(ls "$work/maps")" ] ;;
     *low.json*) check "$1: reports" grep -q '"frameNum": 9' "$work/low.json" "$work/high.json" ;;
     'cc -O2 program.c'*) check "$1: the program" "$work/a.out" ;;
     'cc '*) check "$1: the tool" "$work/vmafgpu" --quiet -r "$work/ref.y4m" -d "$work/ref.y4m" -o /dev/null ;;
@@ -137,12 +160,23 @@ run_shown() { # COMMAND
 }
 
 {
-    readme_commands
+    for file in $documents; do
+        readme_commands "$file" > "$work/commands.$(echo "$file" | tr / .)"
+        cat "$work/commands.$(echo "$file" | tr / .)"
+    done
     example_commands
     help_commands
-    grep -o '[`]cc [^`]*' README.md | tr -d '`'
+    # shellcheck disable=SC2086
+    grep -oh '[`]cc [^`]*' $documents | tr -d '`'
 } > "$work/shown"
-check 'commands of README.md' [ "$(grep -c '^build/vmafgpu' "$work/shown")" -ge 4 ]
+# commands DOCUMENT LEAST: it has that many at least
+commands() {
+    check "commands of $1" [ "$(grep -c . "$work/commands.$(echo "$1" | tr / .)")" -ge "$2" ]
+}
+commands README.md 16
+commands examples/README.md 2
+commands examples/tool/README.md 13
+commands examples/libvmaf/README.md 4
 check 'commands of the examples' [ "$(grep -c -e '^minimal' -e '^stream' -e '| stream ' -e '^encoder_loop' -e '^device_frames' "$work/shown")" -eq 5 ]
 while read -r command <&3; do
     run_shown "$command"
@@ -158,10 +192,23 @@ for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop 
 done
 
 # what is said of make in running text
-grep -o '[`]make [a-z][a-z-]*' README.md | sed 's/.* //' | sort -u > "$work/targets"
+# shellcheck disable=SC2086
+grep -oh '[`]make [a-z][a-z-]*' $documents CHANGELOG.md | sed 's/.* //' | sort -u > "$work/targets"
 while read -r target <&3; do
     check "make $target" run_make "$target"
 done 3< "$work/targets"
+# what README.md shows of the output of the demo
+run_make demo
+awk '/^```text$/ { on = 1; next } /^```/ { on = 0 } on && !/^\.\.\.$/' README.md > "$work/printed"
+check 'README.md shows what the demo prints' [ "$(wc -l < "$work/printed")" -ge 4 ]
+grep -vxFf "$work/out" "$work/printed" > "$work/strays"
+check "what the demo does not print: $(head -n 1 "$work/strays")" [ ! -s "$work/strays" ]
+# the sizes in Questions
+check 'README.md: what the clips of the demo score' [ "$(for model in vmaf_v0.6.1 vmaf_v1.0.16_3d0h; do
+    vmafgpu "$build/demo_ref.y4m" "$build/demo_dist.y4m" -m $model --quiet | awk '{ printf "%.1f ", $3 }'
+    done)" = "$(tr '\n' ' ' < README.md | sed 's/.*The clips of `make demo` score \([0-9.]*\) with vmaf_v0.6.1 and \([0-9.]*\) with.*/\1 \2 /')" ]
+check 'README.md: an identical pair without motion' [ "$(vmafgpu "$build/demo_ref.y4m" "$build/demo_ref.y4m" --frame_cnt 1 --quiet |
+    awk '{ printf "%.2f", $3 }')" = "$(tr '\n' ' ' < README.md | sed 's/.*Without motion, equal frames score \([0-9.]*\),.*/\1/')" ]
 check 'make demo builds what it says' [ "$(make -n BUILD="$work/nothing" demo | grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' | sed 's|examples/tool/.*|examples/tool/|' | sort -u | tr -d '\n')" = ' examples/tool/ test/implementation.c test/make_clip.c' ]
 
 # ---- how long it takes, and which tests have started ----

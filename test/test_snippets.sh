@@ -1,5 +1,5 @@
 #!/bin/sh
-# The C in README.md and in the comments of the headers compiles as C99 and as C++11 without a warning. This script
+# The C in README.md, in the README.md of examples/ and in the comments of the headers compiles as C99 and as C++11 without a warning. This script
 # extracts it from the text: the blocks between ```c and ```, and each paragraph of a comment of which all lines are
 # indented. Names of functions, files and tests in the documentation must exist, too.
 #
@@ -40,9 +40,11 @@ YOURS
 
 # ---- the snippets ----
 
-# fenced FILE: writes FILE.1.text, .2.text ... of a text in Markdown
+documents='README.md examples/README.md examples/tool/README.md examples/libvmaf/README.md'
+
+# fenced FILE: writes FILE.1.text, .2.text ... of a text in Markdown; in these names a / is a dot
 fenced() {
-    awk -v out="$work/$(basename "$1")" '
+    awk -v out="$work/$(echo "$1" | tr / .)" '
         /^```c$/ { name = out "." (++count) ".text"; printf "" > name; on = 1; next }
         /^```/   { on = 0 }
         on       { print > name }' "$1"
@@ -75,19 +77,22 @@ program() { # TEXT
     echo '}'
 }
 
-fenced README.md
+for file in $documents; do
+    fenced "$file"
+done
 for file in vmafgpu.h models/model_embed.h; do
     indented "$file"
 done
-for name in README.md vmafgpu.h; do
-    check "$name has snippets" [ -f "$work/$name.2.text" ]
+for name in README.md.1 examples.README.md.5 vmafgpu.h.2; do
+    check "snippets: $name" [ -f "$work/$name.text" ]
 done
 
 # ---- names ----
 
 # A function that the text speaks of is one that there is.
 {
-    cat README.md
+    # shellcheck disable=SC2086
+    cat $documents CHANGELOG.md SECURITY.md
     sed -n '1,/^#define VMAFGPU_H$/p' vmafgpu.h
 } | grep -oE 'vmafgpu_[a-z][a-z_0-9]*\(' | sort -u > "$work/named"
 sed -n 's/^VMAFGPU_API .*[ *]\(vmafgpu_[a-z_0-9]*(\).*/\1/p' vmafgpu.h | sort -u > "$work/declared"
@@ -128,6 +133,22 @@ for name in init model_load model_load_from_path model_collection_load model_col
     cuda_import_state cuda_preallocate_pictures cuda_fetch_preallocated_picture; do
     check "libvmaf's vmaf_$name" grep -qE "^ \*   vmaf_$name( |\$)" vmafgpu.h
 done
+
+# What the documents link to is there, their lines have 120 columns at most, and the short ones stay short.
+for file in $documents CHANGELOG.md CONTRIBUTING.md SECURITY.md; do
+    grep -oE '\]\([^)#:]+\)' "$file" | sed 's/^](//; s/)$//' | sort -u > "$work/links"
+    while read -r link; do
+        check "$file: $link" [ -e "$(dirname "$file")/$link" ]
+    done < "$work/links"
+    check "$file: lines over 120 columns" [ -z "$(awk 'length > 120' "$file")" ]
+done
+longest() { # FILE LINES
+    check "$1: $2 lines at most" [ "$(wc -l < "$1")" -le "$2" ]
+}
+longest README.md 200
+longest CHANGELOG.md 60
+longest SECURITY.md 25
+longest examples/tool/README.md 200
 
 # ---- test/README.md ----
 

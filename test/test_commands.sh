@@ -193,7 +193,7 @@ done
 
 # what is said of make in running text
 # shellcheck disable=SC2086
-grep -oh '[`]make [a-z][a-z-]*' $documents CHANGELOG.md | sed 's/.* //' | sort -u > "$work/targets"
+grep -oh '[`]make \(-j2 \)*[a-z][a-z-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' | sort -u > "$work/targets"
 while read -r target <&3; do
     check "make $target" run_make "$target"
 done 3< "$work/targets"

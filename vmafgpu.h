@@ -22453,14 +22453,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
- * What a feature's section has in plain C is the lowest of the levels, which vector code agrees with bit by bit:
- * functions for a strip of rows of one picture size, told what to do by a job or task. The backend has the chains do
- * them.
+ * The plain C code of each feature section is the lowest instruction set level. The vector code of the other levels
+ * computes the same bits. The functions process a strip of rows of one picture and get their arguments from a job or
+ * task. The chains call them.
  */
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
-/* From lane n before its middle on: a vector whose last n lanes are zeros. The vector code's lanes must not be behind it. */
+/* Masks for row ends: a vector loaded n elements before the middle has ones in its first n lanes and zeros in the rest.
+ * Vectors have at most 32 lanes of 16 bits. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -22475,7 +22476,7 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #  include VMAFGPU_SELF
 #  undef VMAFGPU__LEVEL
 
-/* The registers that the operating system saves, as bits: 6 are those of AVX, 0xe6 those of AVX-512. */
+/* Returns the registers that the operating system saves, as bits: 6 for AVX, 0xe6 for AVX-512. */
 static uint32_t vmafgpu__saved_registers(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -22510,7 +22511,7 @@ static int vmafgpu__has_level(int level) {
 #undef VMAFGPU__PASS
 #define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
-/* The best level that the machine has and `mask` allows. */
+/* Returns the functions of the highest level that the processor supports and `mask` does not disable. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 #ifdef VMAFGPU__HAS_X86
     if (!(mask & vmafgpu__functions_avx512.mask_bit) && vmafgpu__has_level(VMAFGPU__AVX512))
@@ -22528,7 +22529,7 @@ static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 
 /* ---- the backend ---- */
 
-/* Names the first illegal sample of a frame; VMAFGPU_OK if there is none. */
+/* Reports the first illegal luma sample of a frame; returns VMAFGPU_OK if there is none. */
 static vmafgpu_result vmafgpu__check_samples(vmafgpu *v, const vmafgpu_frame *frame, const char *name) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
     for (int y = 0; y < v->config.height; y++) {
@@ -22557,7 +22558,7 @@ static void vmafgpu__staging_copy_task(void *arg, int index) {
                                   staging_buffer->to + (size_t)y * staging_buffer->v->cpu->row_bytes);
 }
 
-/* A plane of the backend's own as a view. */
+/* Returns a view of a plane that belongs to the backend. */
 static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *data) {
     vmafgpu__view view;
     memset(&view, 0, sizeof view);
@@ -22566,7 +22567,8 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
     return view;
 }
 
-/* Makes a view of a frame, at a member's place 0 or 1: of the caller's memory, or of a copy. */
+/* Makes a view of a frame of a member, 0 for the reference or 1 for the distorted frame. The view shows the caller's
+ * memory if that can be read in place, otherwise a copy. */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
@@ -22594,7 +22596,7 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
 
 /* ---- the backend: pieces of the chains ---- */
 
-/* Stops everything where a sample does not fit the bit depth. */
+/* Stops all chains if a sample does not fit the bit depth. */
 static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     vmafgpu__cpu *cpu = v->cpu;
     uint32_t all = 0;
@@ -22608,7 +22610,7 @@ static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int sc
         vmafgpu__atomic_set(&cpu->chains.is_stopped, 1);
 }
 
-/* Keeps the reference for the motion of the next frame. */
+/* Stores the reference for the motion of the next frame. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     for (int y = first; y < end; y++)
@@ -22622,9 +22624,10 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
 }
 
 
-/* Row y of a scale's picture comes from the pair of rows y of the scale before, row y of a low-pass band from row y of the
- * band; a row or two more than needed do no harm. VIF reaches 8, 4, 2, 1 rows up and down. The reference is kept when nobody
- * reads any more what was there, and when the whole frame is legal: then it is taken. */
+/* Units are pairs of rows, or rows of bands for ADM. Row y of a scale depends on rows 2y and 2y + 1 of the scale
+ * before, and row y of a low-pass band on row y of the band; a margin of a row or two more does no harm. VIF reads 8,
+ * 4, 2 and 1 rows above and below. The reference is stored only after all rows have been checked, because a frame with
+ * an illegal sample is refused, and only after motion has read the rows that it overwrites. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -22664,8 +22667,8 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) }
 };
 
-/* One thread alone stays with its rows. Many do ADM first, which has room for a few at a time only, and motion when there is
- * nothing else to do. */
+/* A single thread processes a strip completely before it goes on, for cache locality. Several threads begin with ADM,
+ * because it has scratch memory for a few pieces at a time only. They leave motion to the end. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN, VMAFGPU__VIF_CHAIN + 1,
       VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1, VMAFGPU__ADM_CHAIN + 2, VMAFGPU__ADM_CHAIN + 3 },
@@ -22683,7 +22686,7 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Works off the reference in pair[0], and the members' distorted frames if they are wanted. */
+/* Processes the reference in pair[0]; if `with_pair`, also the distorted frames of all members. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
@@ -22712,16 +22715,17 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Names the first illegal sample of the frame at a member's place, if one was met and it is in this frame. */
+/* Reports the first illegal sample of one frame of a member. Returns VMAFGPU_OK if that frame was not checked or has
+ * none. */
 static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu, int place, const vmafgpu_frame *frame,
                                             const char *name) {
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
 }
 
-/* Motion against a frame that is no part of the clip. */
+/* Computes motion against the previous reference of a detached pair, which is not part of the clip. */
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    /* It takes the place of the distorted frame. */
+    /* The previous reference uses the place of the distorted frame. */
     vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
@@ -22743,7 +22747,7 @@ static void vmafgpu__clear_member(vmafgpu__cpu *cpu) {
         memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
 }
 
-/* Prepares for a reference with so many distorted frames, in seats from the second on. */
+/* Prepares for a reference with `count` distorted frames; all except the first use candidate slots. */
 static void vmafgpu__begin(vmafgpu *v, int count) {
     vmafgpu__cpu *cpu = v->cpu;
     v->has_base = 0;
@@ -22755,7 +22759,7 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* What the first member has found out about the reference alone is the others', too. */
+/* Copies the results that depend on the reference only from the first member to the other members. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -22764,7 +22768,7 @@ static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     }
 }
 
-/* The reference of i + 1 frames before. */
+/* Returns the reference i + 1 frames before the current one. */
 static const uint8_t *vmafgpu__history(const vmafgpu__cpu *cpu, int i) {
     return cpu->history[(cpu->current + cpu->ring * 2 - 1 - i) % cpu->ring];
 }
@@ -22775,7 +22779,7 @@ static void vmafgpu__set_before(vmafgpu *v, int history) {
             v->cpu->before[i] = vmafgpu__own_view(v->cpu, vmafgpu__history(v->cpu, i));
 }
 
-/* Names the first chroma sample that does not fit the bit depth. */
+/* Reports the first chroma sample that does not fit the bit depth. */
 static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *frame, const char *name) {
     const vmafgpu_config *c = &v->config;
     const uint32_t illegal = vmafgpu__illegal_bits(c, 0);
@@ -22796,7 +22800,7 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* What is measured by itself, of the pair whose luma is in a member's `pair`. */
+/* Computes the standalone features of the pair whose luma is in `pair` of a member. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -22829,7 +22833,8 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* What is scored as a whole, of the pair whose luma is in a member's `pair`. */
+/* Computes the features that process a whole pair at once: those with a `score` function, then the standalone features.
+ * The luma of the pair is in `pair` of a member. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -22853,7 +22858,7 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 }
 #endif
 
-/* *own is the frame, or if that is RGB the planes that are made of it. */
+/* Sets *own to the frame, or to the planes that an RGB frame is converted to. */
 static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma, vmafgpu_frame *own) {
     *own = *frame;
 #ifdef VMAFGPU_NO_PIXELS
@@ -22873,7 +22878,7 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
 #endif
 }
 
-/* All frames of a job; *own is the job with them, in `frames`. */
+/* Converts all frames of a job. *own becomes the job with the converted frames, which are in `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own, vmafgpu_frame *frames) {
     const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
     vmafgpu_result result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, job->reference, job->count ? looks : remembers,
@@ -22892,7 +22897,7 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* For sentences: which of many distorted frames is meant. */
+/* Names the distorted frame for error messages if there are several. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -22943,12 +22948,12 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* Where nothing can fail after the samples are checked, the reference is kept on the way. */
+    /* If nothing can fail after the samples are checked, the reference is stored by a chain. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                  (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    /* A hook that fails must not leave half a frame: then all of it is copied here. */
+    /* If config.parallel_for fails, half of the frame may be missing: copy all of it here. */
     if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference && vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
     if (result == VMAFGPU_OK && keeps_reference)
@@ -22967,7 +22972,7 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
                                        !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
-        return 0;   /* a reference in RGB would become other planes */
+        return 0;   /* an RGB reference would be converted to different planes */
     return b->is_open && b->backend == a->backend && b->cpu && !d->map_size && c->width == d->width && c->height == d->height &&
            c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout &&
            c->threads == d->threads && c->cpumask == d->cpumask && c->subsample == d->subsample &&
@@ -22975,7 +22980,7 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
            !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
 }
 
-/* Whether two contexts have seen the same references as far as motion looks back. */
+/* Whether two contexts have stored the same references for motion. */
 static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     const int64_t seen = a->seeded + a->pushed;
     const size_t size = a->cpu->row_bytes * (size_t)a->config.height;
@@ -22985,7 +22990,8 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of all contexts' next pair, or does nothing: vmafgpu_push() then finds what is wrong. */
+/* Computes the sums of the next pair of all contexts. On failure it changes nothing, and vmafgpu_push() reports the
+ * error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -23031,7 +23037,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
         memcpy(v->error, error, sizeof error);
 }
 
-/* Adds up what the threads have summed of a member's pair. */
+/* Adds up the sums of all threads for the pair of a member. */
 static void vmafgpu__add_workers(const vmafgpu *v, const vmafgpu__cpu *cpu, vmafgpu__sums *sums) {
     *sums = cpu->workers[0].sums;
     for (int index = 1; index < cpu->chains.threads; index++)
@@ -23053,7 +23059,7 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* The history is counted by the engine. */
+/* Does nothing: the engine counts the history. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -23067,7 +23073,7 @@ static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->edit_size || c->map_size;
 }
 
-/* Blocks of maps: in a row, or in all; 0: there are no maps. */
+/* Return the number of map blocks per row and in total; 0 if there are no maps. */
 static int vmafgpu__map_across(const vmafgpu_config *c) {
     return c->map_size ? vmafgpu__divide_up(c->width, c->map_size) : 0;
 }
@@ -23075,7 +23081,7 @@ static int vmafgpu__map_count(const vmafgpu_config *c) {
     return c->map_size ? vmafgpu__map_across(c) * vmafgpu__divide_up(c->height, c->map_size) : 0;
 }
 
-/* Whether the caller's frames have the form that the CPU works on. */
+/* Whether the caller's frames have the format that the CPU code reads. */
 static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (c->bit_depth > 8)
@@ -23084,7 +23090,7 @@ static int vmafgpu__is_in_place(const vmafgpu_config *c) {
     return c->bytes_per_sample == 1;
 }
 
-/* The chains, and how many threads can be of use. */
+/* Lays out the chains and determines how many threads are useful. */
 static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__chains *chains) {
     const int h = v->config.height, shares = h / VMAFGPU__LEAST_PIECE;
     const int threads = shares < 1 ? 1 : shares < v->config.threads ? shares : v->config.threads;
@@ -23093,7 +23099,7 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
         const vmafgpu__chain_kind *kind = &vmafgpu__chain_kinds[k];
         wanted[k] = kind->run && (!kind->feature || vmafgpu__uses(v, kind->feature)) ? threads : 0;
     }
-    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE;   /* others wait for checks, so that these are short */
+    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE;   /* other chains wait for checks, so these pieces are small */
     chains->kinds = vmafgpu__chain_kinds;
     chains->order = vmafgpu__chain_orders[threads > 1];
     chains->count = VMAFGPU__CHAINS;
@@ -23102,18 +23108,18 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
     vmafgpu__layout_chains(chains, c, h, wanted);
 }
 
-/* Distorted frames that are worked off at once. */
+/* Returns the maximum number of distorted frames per reference. */
 static int vmafgpu__most_distorted(const vmafgpu *v) {
     return v->config.together > v->config.candidates ? v->config.together : v->config.candidates;
 }
 
-/* A low-pass band that a scale leaves for the next one. */
+/* Allocates a low-pass band that a scale passes to the next one. */
 static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     const size_t row = vmafgpu__padded(vmafgpu__adm_size(w, scale)) * (scale ? sizeof(int32_t) : sizeof(int16_t));
     return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
 }
 
-/* What the distorted frame of one more candidate needs. */
+/* Allocates the memory of one more distorted frame. */
 static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head, vmafgpu__cpu *candidate_slot) {
     const int w = v->config.width, h = v->config.height;
     memset(candidate_slot, 0, sizeof *candidate_slot);
@@ -23131,7 +23137,8 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
     candidate_slot->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* All memory of the backend, in one piece. `head` receives the pointers and is the piece's first part when it exists. */
+/* Lays out all memory of the backend as one block. `head` receives the pointers. In the second pass, when the block is
+ * allocated, `head` is its first part. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
@@ -23185,8 +23192,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* The memory of what is measured by itself, in two pieces: all states, and scratch memory for one at a time, which what is
- * scored as a whole shares. */
+/* Allocates the memory of the standalone features: all states, and scratch memory that one feature uses at a time.
+ * Features with a `score` function share this scratch memory. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -23245,9 +23252,10 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #endif
 }
 
-enum { VMAFGPU__CPU_PAIRS = 4 };   /* that can be on loan */
+enum { VMAFGPU__CPU_PAIRS = 4 };   /* maximum number of lent pairs */
 
-/* A pair is scored when it is submitted, so that the one before must have been collected. */
+/* Returns the number of pairs that must be collected first. A pair is scored when it is submitted, so all pairs before
+ * it must be collected. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -23258,7 +23266,7 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Planes for the caller's frames, which a push reads like any others; nothing is on its way afterwards. */
+/* Lends planes for the caller's frames. A push reads them like any other frame, before it returns. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -23294,7 +23302,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU for a GPU that has failed. Without memory nothing is left half open: the next pair tries again. */
+/* Opens the CPU backend after a GPU failure. If memory is short, everything is closed again and the next pair
+ * retries. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -23317,25 +23326,25 @@ VMAFGPU__COLD
  * >>frame checks                                 whether the caller's frames can be read: pointers, pitches, memory
  * ================================================================================================ */
 
-/* Whether a frame is an image on the GPU, and what it is called. */
+/* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
     return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array" : NULL;
 }
 
-/* Refuses a frame in device memory. `what` is it unless it is an image. */
+/* Refuses a frame in device memory. `what` describes it unless it is an image. */
 static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame,
                                                    const char *what, const char *why) {
     const char *image = vmafgpu__image_name(frame);
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which, image ? image : what, why);
 }
 
-/* Whether an address is in memory that is lent. */
+/* Whether an address is in lent memory. */
 static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
     return (v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size) ||
            (v->backend->owns && v->backend->owns(v, address));
 }
 
-/* Checks the pitch of a plane: rows must not lie over one another, nor so far apart that no address reaches the last one. */
+/* Checks the pitch of a plane: rows must not overlap, and the address of the last row must not overflow. */
 static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, const char *which, int plane, ptrdiff_t pitch,
                                            ptrdiff_t row, int rows) {
     const ptrdiff_t most = PTRDIFF_MAX / rows;
@@ -23348,7 +23357,7 @@ static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, con
     return VMAFGPU_OK;
 }
 
-/* Bytes of a row of data[0]. */
+/* Returns the bytes per row of data[0]. */
 static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
 #ifndef VMAFGPU_NO_PIXELS
     if (frame->pixels)
@@ -23358,7 +23367,7 @@ static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame 
     return (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Checks whether all is stated that RGB needs. */
+/* Checks whether config.colour contains everything that an RGB frame needs. */
 static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
     const vmafgpu_colour *colour = &v->config.colour;
     if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
@@ -23397,7 +23406,7 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
     return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
 }
 
-/* Checks the same of the chroma planes of a frame that is to be scored, where somebody looks at them. */
+/* Checks the chroma pointers and pitches of a frame if a feature reads chroma. */
 static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
                                             const vmafgpu_frame *frame) {
     const int interleaved = v->config.layout != VMAFGPU_PLANAR;
@@ -23419,7 +23428,7 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
+/* Checks that frames in lent memory are the ones lent for this position. The contents of all others are undefined. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -23447,27 +23456,29 @@ VMAFGPU__COLD_END
  * >>lzma                                         kernels as they are packed: LZMA's streams, and CRC-32
  * ================================================================================================ */
 
-/* The format of .lzma files: a byte that says how contexts are made, four with the size of the window and eight with that of all,
- * neither of which is needed here; then bits by a range coder. Each bit has a probability of its context, of 2048. */
+/* The .lzma format starts with one byte of properties (context bits), four bytes of window size and eight bytes of
+ * unpacked size; only the first byte is used. Bits from a range coder follow. Each bit has an adaptive probability, in
+ * 1/2048, which its context selects. */
 enum { VMAFGPU__LZMA_HEAD = 13, VMAFGPU__LZMA_STATES = 12, VMAFGPU__LZMA_POSITIONS = 16, VMAFGPU__LZMA_LITERALS = 0x300 << 4 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2];                                /* than 7; than 15 */
+    uint16_t is_more[2];                                /* length - 2 is 8 or more; 16 or more */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS], is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    uint16_t is_again[4][VMAFGPU__LZMA_STATES];         /* a former distance; not the last, the one before, the one before that */
-    uint16_t slots[4][64], middle[128], low[16];        /* of distances */
-    vmafgpu__lzma_lengths lengths[2];                   /* with a new distance, with a former one */
+    uint16_t is_again[4][VMAFGPU__LZMA_STATES];         /* reuse a former distance; not the last; not the second last;
+                                                           not the third last */
+    uint16_t slots[4][64], middle[128], low[16];        /* parts of a distance */
+    vmafgpu__lzma_lengths lengths[2];                   /* with a new distance; with a former one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
 typedef struct vmafgpu__lzma {
     const uint8_t *in, *in_end;
     uint32_t range, code;
-    int      is_cut;                                    /* more was asked for than there is */
+    int      is_cut;                                    /* the input ended too early */
     vmafgpu__lzma_odds odds;
 } vmafgpu__lzma;
 
@@ -23494,7 +23505,7 @@ static unsigned vmafgpu__lzma_bit(vmafgpu__lzma *s, uint16_t *odds) {
     return bit;
 }
 
-/* A number of so many bits, highest first, each in the context of those before it. */
+/* Decodes a number of `bits` bits, highest first. The context of each bit consists of the bits before it. */
 static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 1;
     for (int i = 0; i < bits; i++)
@@ -23502,7 +23513,7 @@ static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value - (1u << bits);
 }
 
-/* The same, lowest bit first. */
+/* Decodes a number of `bits` bits, lowest first. */
 static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 0, before = 1;
     for (int i = 0; i < bits; i++) {
@@ -23513,7 +23524,8 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* In the context of the byte behind the last copy's end, `expected`, as long as the bits are its; without one it is none. */
+/* Decodes a literal. If `is_expected`, the context includes the bits of `expected`, the byte that follows the copied
+ * data, until a bit differs. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -23527,7 +23539,7 @@ static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_e
     return value & 255;
 }
 
-/* Less 2, the least. */
+/* Decodes a length minus 2, the shortest one. */
 static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *lengths, unsigned position) {
     if (!vmafgpu__lzma_bit(s, &lengths->is_more[0]))
         return vmafgpu__lzma_number(s, lengths->few[position], 3);
@@ -23536,7 +23548,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Less 1. Steps double every two slots; of the bits in between, the four lowest have contexts, or all where they are few. */
+/* Decodes a distance minus 1. The slot gives the two highest bits and the number of the rest. From slot 14 on only the
+ * four lowest bits have contexts; below it all the remaining bits have. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -23554,7 +23567,7 @@ static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     return ((2 + slot % 2) << bits) + 16 * rest + vmafgpu__lzma_turned(s, s->odds.low, 4);
 }
 
-/* Before the first bit, of a stream with this head. */
+/* Initialises the decoder for a stream that starts at `head`. */
 static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uint8_t *end) {
     uint16_t *const odds = (uint16_t *)(void *)&s->odds;
     for (size_t i = 0; i < sizeof s->odds / sizeof *odds; i++)
@@ -23566,11 +23579,12 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
     s->is_cut = 0;
 }
 
-/* The first `size` bytes of a stream; whether it has them. */
+/* Unpacks the first `size` bytes of a stream; returns 0 if the stream is damaged or too short. */
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
-    uint32_t last[4] = {0, 0, 0, 0};                    /* distances, less 1 */
-    unsigned state = 0;                                 /* what came last: literals below 7 */
+    uint32_t last[4] = {0, 0, 0, 0};                    /* former distances, minus 1 */
+    unsigned state = 0;                                 /* kinds of the latest symbols; below 7 the last one was a
+                                                           literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
@@ -23615,7 +23629,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
         const uint8_t *const from = out + made - last[0] - 1;
         length = length < size - made ? length : size - made;
         made += length;
-        /* What is copied may be what was written just now: that doubles each time. */
+        /* Source and target may overlap: each copy doubles the data that can be copied next. */
         for (size_t piece = (size_t)last[0] + 1; length > 0; piece *= 2) {
             piece = piece < length ? piece : length;
             memcpy(out + made - length, from, piece);
@@ -23627,7 +23641,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     const uint8_t *at = (const uint8_t *)data;
-    uint32_t table[4][256], crc = 0xffffffffu;   /* by the next byte, and by those before up to three others */
+    uint32_t table[4][256], crc = 0xffffffffu;   /* for the next byte, and with one to three bytes after it */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
         for (int k = 0; k < 8; k++)
@@ -23650,12 +23664,12 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       a GPU vendor's API, found at run time
  * ================================================================================================
- * One table of functions; a vendor fills it from its library by name. What differs in more than names is a function of
- * the vendor (>>vendors). No other line of the engine knows which one it is. Functions of drivers and of vendors
- * return the driver's error, 0 for none, unless they say otherwise.
+ * The driver is a table of functions, which a vendor fills from its library by name. Where the APIs differ in more than
+ * names, the vendor has a function of its own (>>vendors). The rest of the engine does not depend on the vendor.
+ * Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
  */
 #ifdef _WIN32
-/* As windows.h declares them, which may have been included or not. */
+/* The declarations of windows.h, repeated because it may not be included. */
 #  ifdef __cplusplus
 extern "C" {
 #  endif
@@ -23673,12 +23687,13 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #  include <dlfcn.h>
 #endif
 
-/* only_loaded: not if the process has it not loaded yet. is_kept: it stays loaded to the end of the process. */
+/* Opens a library. If only_loaded is set, it fails unless the process has already loaded the library. If is_kept is
+ * set, the library stays loaded until the process ends. */
 static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kept) {
 #ifdef _WIN32
     void *library = only_loaded && !GetModuleHandleA(path) ? NULL : LoadLibraryA(path);
     if (library && is_kept)
-        (void)LoadLibraryA(path);   /* one time more than it is freed */
+        (void)LoadLibraryA(path);   /* one reference more, which is never released */
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
@@ -23711,7 +23726,7 @@ static void vmafgpu__library_close(void *library) {
 #endif
 }
 
-/* What is copied by rows, in the layout of CUDA_MEMCPY2D. */
+/* A two-dimensional copy, in the layout of CUDA_MEMCPY2D. */
 typedef struct vmafgpu__copy_rows {
     size_t source_x, source_y;
     int source_kind;
@@ -23728,7 +23743,7 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
-/* In the layout of CUDA_ARRAY3D_DESCRIPTOR, and of CUDA_RESOURCE_DESC of an array. */
+/* The layouts of CUDA_ARRAY3D_DESCRIPTOR and of CUDA_RESOURCE_DESC for an array. */
 typedef struct vmafgpu__array_shape {
     size_t   width, height, depth;
     int      format;
@@ -23741,8 +23756,9 @@ typedef struct vmafgpu__resource {
     uint64_t rest[16];
 } vmafgpu__resource;
 
-/* name in the table, result, arguments, CUDA's and HIP's name. NULL: not needed there; a '?' in front: old libraries
- * may lack it. Handles are opaque pointers, devices ints, device addresses 64 bits. */
+/* Name in the table, result, arguments, CUDA name, HIP name. NULL: this vendor does not need the function. A leading
+ * '?' marks functions that old libraries may lack. Handles are opaque pointers, devices are ints, device addresses have
+ * 64 bits. */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
     X(device_count,      int, (int *count), "cuDeviceGetCount", "hipGetDeviceCount") \
@@ -23818,61 +23834,64 @@ enum {
     VMAFGPU__DRIVER_COUNT
 };
 
-/* Errors, and what an event answers with while work is under way, have the same numbers at both vendors. */
+/* Result of an event query while work is in flight; equal for both vendors. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
-enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 };   /* bytes of a file with kernels */
+enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 };   /* maximum bytes of a kernel file */
 
-/* The kernels as a driver takes them, or for several devices. */
+/* Kernels for the driver to load, or a container of kernels for several devices. */
 typedef struct vmafgpu__image {
-    char  *data;                           /* ends with NUL, as CUDA wants text; taken from the allocator */
+    char  *data;                           /* ends with NUL, because CUDA expects text; from the allocator */
     size_t size;
-    const struct vmafgpu__blob *blobs;     /* instead: those that are compiled in */
-    char   name[256];                      /* for sentences */
+    const struct vmafgpu__blob *blobs;     /* the compiled-in kernels, instead of `data` */
+    char   name[256];                      /* for messages */
 } vmafgpu__image;
 
-/* What differs between the vendors. */
+/* The functions and constants that differ between the vendors. */
 typedef struct vmafgpu__vendor {
     const char *name;
     vmafgpu_backend backend;
-    const char *library;                          /* for sentences */
-    const char *libraries[12];                    /* to try, in this order */
-    int         is_kept;                          /* whether the library must not be unloaded */
-    int         has_surfaces;                     /* whether its kernels read them and arrays */
+    const char *library;                          /* for messages */
+    const char *libraries[12];                    /* file names to try, in this order */
+    int         is_kept;                          /* the library must not be unloaded */
+    int         has_surfaces;                     /* its kernels can read surfaces and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
-    const char *image_files[2];                   /* to look for beside the program */
-    const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
-    int         enter_function, copy_function;    /* what `enter` and `copy_rows` call, for a sentence */
-    size_t      state_size;                       /* of its own struct, in vmafgpu__gpu's `state`, zero at first */
+    const char *image_files[2];                   /* file names to look for beside the program */
+    const struct vmafgpu__blob *blobs;            /* compiled-in kernels; the last one has no target; NULL if there are
+                                                     none */
+    int         enter_function, copy_function;    /* functions that `enter` and `copy_rows` call, for messages */
+    size_t      state_size;                       /* of its own struct, which vmafgpu__gpu's `state` points to; zero at
+                                                     first */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
-    /* Takes what keeps the device in use, which `close` gives back; 1 on success, else there may be a reason. */
+    /* Acquires the device; `close` releases it. Returns 1 on success; on failure there may be a reason. */
     int (*open)(vmafgpu *v, char *reason, size_t size);
     void (*close)(vmafgpu *v);
-    /* Makes the device current on this thread, and what was so before. */
+    /* Make the device current on this thread; restore the previous one. */
     int (*enter)(vmafgpu__gpu *g);
     void (*leave)(vmafgpu__gpu *g);
-    /* Fills what the engine wants to know of the device, which is current; 1 on success. */
+    /* Queries the properties of the current device; returns 1 on success. */
     int (*describe)(vmafgpu *v, char *reason, size_t size);
-    /* From pinned memory, or is_foreign: that of another device, to device memory. */
+    /* Copies rows to device memory from pinned memory or, if is_on_peer, from the memory of another device. */
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int is_on_peer, void *stream);
-    /* On which device memory is, as far as the driver says. */
+    /* Finds the device whose memory contains an address, if the driver reports it. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error);   /* or NULL */
-    /* How well a blob for such a target suits the device: 0 not at all, the best one the most. */
+    /* Rates how well a blob for this target suits the device: 0 if it does not run, higher is better. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Gives the image to the driver and finds the kernels in it; 1 on success. Who needs the data for longer takes them
-     * and sets `data` to NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. A vendor that needs the data for longer takes
+     * ownership and sets `data` to NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
-/* Loads the library and its functions; a reason on failure. */
+/* Loads the library and its functions; sets `reason` on failure. */
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* Where the program has one loaded, its streams and addresses are that one's. */
+    /* If the program has already loaded a driver library, its streams and addresses belong to that library: prefer
+     * it. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
@@ -23899,8 +23918,8 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
     return library;
 }
 
-/* The path of the file that this code was loaded from: a shared library or the program, whose path may be relative.
- * Nothing where the system does not say. */
+/* Writes the path of the file that contains this code, a shared library or the program, and returns its length. The
+ * path may be relative. Returns 0 if the system does not report it. */
 static size_t vmafgpu__path_of_code(char *out, size_t size) {
     static const char here = 0;
 #ifdef _WIN32
@@ -23910,7 +23929,7 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
-    /* dladdr() and what it fills, whose declarations strict modes may hide */
+    /* dladdr() and its struct; their declarations are hidden in strict modes */
     struct { const char *file; void *base; const char *symbol; void *address; } found = { NULL, NULL, NULL, NULL };
     int (*address_info)(const void *, void *) = NULL;
     void *self = dlopen(NULL, RTLD_NOW), *symbol = self ? dlsym(self, "dladdr") : NULL;
@@ -23938,7 +23957,7 @@ static size_t vmafgpu__path_of_program(char *out, size_t size) {
 #ifdef _WIN32
     used = (size_t)GetModuleFileNameA(NULL, out, (unsigned long)size);
 #elif defined(__linux__)
-    /* readlink() is no part of C99: strict modes hide its declaration. */
+    /* readlink() is not part of C99; strict modes hide its declaration. */
     long (*read_link)(const char *, char *, size_t) = NULL;
     void *self = dlopen(NULL, RTLD_NOW), *symbol = self ? dlsym(self, "readlink") : NULL;
     if (symbol) {
@@ -23960,11 +23979,12 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a file beside this code or the running program, or where `make install` puts it: in ../lib/vmafgpu from there, or
- * in VMAFGPU_KERNEL_FOLDER if the compiler was given one. Returns 0 if there is none. */
+/* Finds a file beside this code or the running program, or where `make install` puts it: in ../lib/vmafgpu from there,
+ * or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is none. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
-    static const char *const folders[] = { "", "../lib/vmafgpu/", "../vmafgpu/" };   /* the last one: of lib/x86_64-linux-gnu */
+    static const char *const folders[] = { "", "../lib/vmafgpu/", "../vmafgpu/" };   /* the last one: for
+                                                                                        lib/x86_64-linux-gnu */
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char folder[960];
         size_t used = places[i](folder, sizeof folder);
@@ -23988,24 +24008,25 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 
 /* ---- blobs: kernels for many devices in one place, compressed, each with a checksum ----
  *
- * A container, in a file or in memory, is a mark, how many blobs there are, the CRC-32 of their descriptions, these, and
- * behind them the streams, one behind the other; numbers are little-endian, of 32 bits. A description is the target, the size of
- * the stream (0: it is that of the one in front) and its CRC-32, where in it the blob is and its size. Compiled in, descriptions are a
- * table, and streams are text (VMAFGPU__TEXT_ROW). `make blobs` makes both. */
+ * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
+ * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
+ * size of the stream (0 if the blob is in the stream of the previous blob), the CRC-32 of the stream, and the offset and
+ * size of the blob in the unpacked stream. In compiled-in kernels the descriptions are a table and the streams are text
+ * (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
 
-/* In a stream of LZMA's lie those of devices that are much alike, one behind the other; so a stream is unpacked up to the end
- * of what is wanted. */
+/* An LZMA stream contains the blobs of similar devices one after another, so it is unpacked up to the end of the blob
+ * that is needed. */
 typedef struct vmafgpu__blob {
-    char        target[16];            /* "sm_90": machine code of that; "ptx_80": PTX for 8.0 and up; "gfx1100" */
+    char        target[16];            /* "sm_90": machine code; "ptx_80": PTX for 8.0 and later; "gfx1100" */
     const void *packed;                /* the stream */
-    uint32_t    is_text, packed_size;  /* text: rows of VMAFGPU__TEXT_ROW characters and NUL */
+    uint32_t    is_text, packed_size;  /* is_text: rows of VMAFGPU__TEXT_ROW characters and NUL */
     uint32_t    crc;                   /* of the stream */
     uint32_t    at, size;              /* unpacked */
 } vmafgpu__blob;
 
 enum {
     VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000           /* characters, five for each four bytes; strings may have 4095 in C99 */
+    VMAFGPU__TEXT_ROW = 4000           /* characters, five for each four bytes; C99 allows strings of 4095 */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -24018,7 +24039,8 @@ static int vmafgpu__is_container(const vmafgpu__image *image) {
     return image->size >= sizeof mark - 1 && !memcmp(image->data, mark, sizeof mark - 1);
 }
 
-/* The blobs of a container; -1 if it is not whole or not what was written. */
+/* Reads the descriptions of a container; returns the number of blobs, or -1 if the container is truncated or
+ * damaged. */
 static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *blobs) {
     const char *data = image->data;
     const size_t size = image->size;
@@ -24051,8 +24073,8 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
     return at == size ? (int)count : -1;
 }
 
-/* Five characters are a number of four bytes in base 85, highest digit first, of '#' to 'z' without '?' and '\\', which C
- * reads otherwise. */
+/* Decodes text to bytes. Five characters are a 32-bit number in base 85, highest digit first. The digits are '#' to 'z'
+ * without '?' and '\\', which have a meaning of their own in C strings. */
 static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     const char *row = (const char *)rows;
     for (size_t at = 0, i = 0; i < size; i += 4, at += 5) {
@@ -24070,7 +24092,7 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     }
 }
 
-/* The k-th blob as an image; a reason if it is damaged or there is no memory. */
+/* Unpacks the k-th blob to an image; sets `reason` if it is damaged or memory is short. */
 static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image, char *reason,
                            size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
@@ -24115,7 +24137,7 @@ static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *ima
     return VMAFGPU_OK;
 }
 
-/* VMAFGPU_ERROR_NOT_FOUND without a sentence when there is no such file. */
+/* Returns VMAFGPU_ERROR_NOT_FOUND without a message if there is no such file. */
 static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image, const char *path) {
     vmafgpu_result result = VMAFGPU_ERROR_NOT_FOUND;
     FILE *file = fopen(path, "rb");
@@ -24136,7 +24158,7 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     return result;
 }
 
-/* The i-th image to try; VMAFGPU_END behind the last. */
+/* Gets the i-th image to try; returns VMAFGPU_END after the last one. */
 static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *vendor, int i, vmafgpu__image *image) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -24156,7 +24178,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Why there is no image, as far as that is known before one was tried. */
+/* Explains why there is no image, before any image has been tried. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -24166,7 +24188,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          "program", files[0]);
 }
 
-/* Whether there is any image to try: asked before the driver is started, which takes a moment. */
+/* Whether there is an image to try. This check avoids starting the driver, which is slow. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];

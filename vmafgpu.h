@@ -23983,8 +23983,8 @@ static int vmafgpu__is_readable(const char *path) {
  * or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is none. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
-    static const char *const folders[] = { "", "../lib/vmafgpu/", "../vmafgpu/" };   /* the last one: for
-                                                                                        lib/x86_64-linux-gnu */
+    /* The last folder is for libraries in lib/x86_64-linux-gnu. */
+    static const char *const folders[] = { "", "../lib/vmafgpu/", "../vmafgpu/" };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char folder[960];
         size_t used = places[i](folder, sizeof folder);
@@ -24203,74 +24203,75 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 /* ================================================================================================
  * >>gpu                                          the backend on a GPU
  * ================================================================================================
- * Pairs gather in a slot until its batch is full; then one launch of each kernel covers them all. A slot has streams
- * for what may run side by side, device memory for intermediates, and events. Slots are used in turn; only when the oldest one is needed again the host waits for it. What was submitted is known by its position
- * (seeds, pairs, tails).
+ * Pairs are collected in a slot until its batch is full. Then one launch of each kernel processes all of them. A slot
+ * has streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
+ * turn. The host waits only if the oldest slot is needed again while it is running.
  *
- * Positions:  collected <= retired <= launched <= submitted. Those below `retired` have their sums on the host.
+ * Everything submitted (seeds, pairs, tails) has a position: collected <= retired <= launched <= submitted. The sums of
+ * positions below `retired` are on the host.
  *
- * Rings of planes, by position: `history + in flight` references, so that a frame's motion finds the frames before
- * it, and `in flight` distorted frames; on the device, and pinned on the host for frames from pageable memory. No
- * plane is written before all that reads it is retired. The pinned planes stay until their pair is collected and
- * serve the CPU if the GPU fails.
+ * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
+ * reads the frames before; the ring of distorted frames has `in flight`. Both exist on the device, and in pinned host
+ * memory for frames from pageable memory. A plane is overwritten only after everything that reads it is retired. The
+ * pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
  */
 
-/* What the device holds for a feature of this context. */
+/* The kernels and device memory of a feature in this context. */
 typedef struct vmafgpu__feature_device_state {
-    const vmafgpu__gpu_feature *feature;   /* NULL: the context has no such one */
+    const vmafgpu__gpu_feature *feature;   /* NULL: the context does not use this feature */
     void    *functions[VMAFGPU__MAX_FUNCTIONS];
     int      resident[VMAFGPU__MAX_FUNCTIONS];
-    size_t   tables, scratch;              /* where they are in the tables and in a slot's scratch */
+    size_t   tables, scratch;              /* offsets in the tables and in the scratch memory of a slot */
     size_t   scratch_size;                 /* of a batch */
 } vmafgpu__feature_device_state;
 
-/* The functions of the image, and what they need in device memory. */
+/* The kernels of the image, and their device memory. */
 typedef struct vmafgpu__kernels {
     void    *ready, *import;
-    void    *pixels[4];                    /* luma, chroma; the same from surfaces */
+    void    *pixels[4];                    /* luma, chroma; then both from surfaces */
     void    *surfaces;                     /* of YUV */
-    size_t   transfer;                     /* in the tables */
+    size_t   transfer;                     /* offset in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
-    size_t   tables_size, scratch_size;    /* scratch: of a slot */
+    size_t   tables_size, scratch_size;    /* scratch_size: per slot */
 } vmafgpu__kernels;
 
-/* A frame or pair on its way. */
+/* A submitted frame or pair. */
 typedef struct vmafgpu__item {
-    vmafgpu_frame reference, distorted;    /* where the CPU finds them if the GPU fails; the kind of memory says
-                                              whether it can */
+    vmafgpu_frame reference, distorted;    /* copies for the CPU, in case the GPU fails; `memory` shows if it can read
+                                              them */
     int has_distorted;
-    int packed[2];                      /* whether they are planes of ours, and known to be legal */
+    int packed[2];                      /* they are in our planes and known to be legal */
     int history;
 } vmafgpu__item;
 
-/* What the GPU says of a pair. */
+/* The results of the GPU for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t      illegal;                 /* bit 0: a sample of the reference does not fit the bit depth; bit 1: of
-                                              the distorted; bits 2, 3: the same of chroma */
+    uint32_t      illegal;                 /* the pair has an illegal sample: bit 0: in the reference; bit 1: in the
+                                              distorted frame; bits 2, 3: in their chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
     void    *streams[VMAFGPU__STREAMS];
-    void    *arrived, *done;               /* events: frames are on the device; all is done */
-    void    *branch[VMAFGPU__STREAMS];     /* the work of a stream is done; not of the first one */
-    uint64_t scratch;                      /* the slot's part of the device memory */
+    void    *arrived, *done;               /* events: frames are on the device; the batch is done */
+    void    *branch[VMAFGPU__STREAMS];     /* events: a stream is done; none for the first stream */
+    uint64_t scratch;                      /* this slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results;                /* pinned; sums of each pair, their `illegal`, `claimed` of the kernels, words of pairs */
+    unsigned char *results;                /* pinned; sums and `illegal` of each pair, `claimed`, words of each pair */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
-    vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS];       /* frames in RGB... */
-    unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];         /* ...which, by vmafgpu__pixels_kind_of() */
+    vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS];       /* RGB frames */
+    unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];         /* their kinds, see vmafgpu__pixels_kind_of() */
     int      pixels_count;
-    vmafgpu__surfaces_launch surfaces;     /* frames in surfaces of YUV */
-    uint64_t made[3 * VMAFGPU__MAX_IMPORTS];   /* surfaces of the caller's arrays */
+    vmafgpu__surfaces_launch surfaces;     /* YUV frames in surfaces */
+    uint64_t made[3 * VMAFGPU__MAX_IMPORTS];   /* surfaces created for the caller's arrays */
     int      made_count;
     int64_t  first;
     int      is_running;
-    vmafgpu__wanted_map map;               /* of the pair of a batch of one */
+    vmafgpu__wanted_map map;               /* of the only pair of the batch */
     int      map_history;                  /* frames before that pair */
     float   *map_staging;                  /* pinned; of all blocks */
 } vmafgpu__slot;
@@ -24278,33 +24279,33 @@ typedef struct vmafgpu__slot {
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
-    void   *state;                         /* the vendor's own, behind this struct */
+    void   *state;                         /* of the vendor, after this struct */
     void   *library, *module;
     int     device, has_device, is_inside;
     char    name[128], architecture[32];   /* "gfx1100"; "sm_90" */
     char    driver_name[80];               /* "CUDA 13.0, sm_90" */
-    uint64_t tested;                       /* a number made of the self-test's sums */
+    uint64_t tested;                       /* hash of the self-test's results */
     vmafgpu__launch_context context;
-    int     is_dead;                       /* a call failed; the note says which */
-    int     is_drained;                    /* and nothing of ours runs there any more */
+    int     is_dead;                       /* a call failed; the note explains which */
+    int     is_drained;                    /* and none of our work runs on it any more */
 
     int     batch, queue;
-    int     history;                       /* frames before a pair that its motion looks at, 0..2 */
-    int     keeps_pairs;                   /* likewise at the distorted frame before */
-    int     keeps_chroma;                  /* likewise at chroma of the reference before */
-    int     flight;                        /* pairs on their way */
+    int     history;                       /* number of previous frames that a pair depends on, 0..2 */
+    int     keeps_pairs;                   /* a pair also depends on the previous distorted frame */
+    int     keeps_chroma;                  /* a pair also depends on the previous reference's chroma */
+    int     flight;                        /* maximum number of pairs in flight */
     int     ring, distorted_ring;          /* planes of references and of distorted frames */
-    int     sample_bytes;                  /* of canonical planes */
-    int     is_plain;                      /* whether the caller's samples have the canonical form */
-    int     is_packed;                  /* and whether their planes may be read as they are */
-    int     is_checked;                    /* whether samples can be illegal */
-    int     has_surfaces;                  /* whether frames may be surfaces and arrays */
+    int     sample_bytes;                  /* of packed planes */
+    int     is_plain;                      /* the caller's samples have the packed form */
+    int     is_packed;                  /* and their planes can be read in place */
+    int     is_checked;                    /* samples can be illegal */
+    int     has_surfaces;                  /* frames may be surfaces and arrays */
     size_t  results_size;
-    size_t  words_at;                      /* in results: sums, `illegal`, `claimed`, words of what is measured by itself */
-    int     word_count;                    /* of a pair */
-    size_t  chroma_width;                  /* of a row of a plane of chroma, in bytes */
-    vmafgpu__lent_layout plane;            /* of our copy of a frame, on either side */
-    size_t  frame_size;                    /* of it: luma, then chroma if frames may have to be copied */
+    size_t  words_at;                      /* offset of the words of standalone features in the results */
+    int     word_count;                    /* per pair */
+    size_t  chroma_width;                  /* bytes per row of a chroma plane */
+    vmafgpu__lent_layout plane;            /* layout of our copies of frames, on host and device */
+    size_t  frame_size;                    /* bytes of such a copy; without chroma if that is never copied */
     const vmafgpu__cpu_functions *functions;
 
     uint64_t memory;                       /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
@@ -24314,30 +24315,30 @@ struct vmafgpu__gpu {
     uint64_t device_references, device_distorted;
     uint64_t device_single;                /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept;                   /* pageable: the latest references that were in pinned memory, once that is
-                                              given back */
+    unsigned char *kept;                   /* pageable; copies of the latest references from pinned memory, which is
+                                              returned to the caller */
 
     vmafgpu__item    *items;               /* [ring] */
     vmafgpu__outcome *outcomes;            /* [ring] */
     vmafgpu__value   *words;               /* [ring][word_count] */
     int64_t submitted, launched, retired, collected;
-    int64_t fed;                           /* after a failure: how far the CPU has come */
+    int64_t fed;                           /* after a failure: positions that the CPU has processed */
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
-    int     next_slot;                     /* being filled */
+    int     next_slot;                     /* the slot being filled */
     void   *caller_event;
     vmafgpu__kernels kernels;
-    vmafgpu__gpu_edits *edits;             /* behind the vendor's state; NULL: there are none */
+    vmafgpu__gpu_edits *edits;             /* after the vendor's state; NULL if there are none */
 };
 
 /* ---- failure ---- */
 
-/* A map in host memory that nobody makes. */
+/* Fills a map in host memory with NaN, because no backend computes it. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
     for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
 }
 
-/* The GPU is not used any more, and the note says why. */
+/* Stops using the GPU; the note explains why. */
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     for (int i = 0; i < v->gpu->queue; i++) {
         vmafgpu__slot *slot = &v->gpu->slots[i];
@@ -24347,7 +24348,7 @@ static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     }
     v->gpu->is_dead = 1;
     vmafgpu__message(v->note, sizeof v->note, "the GPU failed: %s", why);
-    if (!v->is_open)   /* an open says by itself what it makes of it */
+    if (!v->is_open)   /* vmafgpu_open() reports the failure itself */
         return;
     if (v->whole)
         memcpy(v->whole->note, v->note, sizeof v->note);
@@ -24370,11 +24371,11 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
     return error == 0;
 }
 
-/* Calls the driver, unless something failed before; 1 on success. */
+/* Calls the driver unless an earlier call has failed; returns 1 on success. */
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Every way in makes the device current, and the way out gives the caller's back. */
+/* Every entry point makes the device current; leaving restores the caller's device. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -24386,7 +24387,7 @@ static void vmafgpu__gpu_leave(vmafgpu *v) {
     v->gpu->is_inside = 0;
 }
 
-/* With the device current: until nothing of ours is under way. 0, or what the driver says. */
+/* Waits until none of our work is in flight; the device must be current. Returns 0 or the driver's error. */
 static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     int error = 0;
     for (int i = 0; i < VMAFGPU__MAX_QUEUE; i++)
@@ -24396,8 +24397,8 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* After a failure that leaves the device alive, earlier batches may still run: waits until they have let go of the
- * caller's frames. */
+/* Waits until earlier batches no longer read the caller's frames. They may still run after a failure that leaves the
+ * device alive. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -24434,20 +24435,20 @@ static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *
     return first ? first + (size_t)index * g->frame_size : NULL;
 }
 
-/* Whether the kernels can read a frame in device memory as it is. */
+/* Whether the kernels can read a frame in device memory in place. */
 static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
     return v->gpu->is_packed && !v->config.edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 && pitch <= INT32_MAX &&
            pitch >= -(ptrdiff_t)INT32_MAX;
 }
 
-/* Whether a copy can have rows that far apart. */
+/* Whether the driver can copy rows with this pitch. */
 static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU writes a frame to planes of ours first: pageable memory, and pinned memory that no copy can
- * convert. */
+/* Whether the CPU must write a frame to our planes first: pageable memory, and pinned memory that the driver cannot
+ * copy as it is. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -24457,8 +24458,8 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
 }
 
-/* Has the GPU read a plane of the device before the kernels run: to write it to another one, canonical, unless `to`
- * is 0, and to set bits of the pair's `illegal`. */
+/* Lets the GPU read a device plane before the kernels run. It writes a packed copy to `to` unless that is 0, and sets
+ * the bits `illegal` of the pair if a sample is illegal. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -24479,7 +24480,7 @@ static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
     return (int)frame->pixels + (frame->memory == VMAFGPU_MEMORY_SURFACE ? (int)VMAFGPU__PIXEL_FORMS : 0);
 }
 
-/* Has the GPU make planes of a frame in RGB before the kernels run. */
+/* Lets the GPU convert an RGB frame to planes before the kernels run. */
 static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to, int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
     const vmafgpu_frame copy = vmafgpu__lent_frame(plane, (const unsigned char *)(uintptr_t)to, with_chroma);
@@ -24502,7 +24503,7 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* What a launch says of frames of one kind, which it covers all. */
+/* Fills the launch arguments for all frames of one kind; returns their number. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind, vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__gpu *g = v->gpu;
@@ -24554,7 +24555,7 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
 }
 #endif
 
-/* Has the GPU copy planes of YUV in surfaces before the kernels run. */
+/* Lets the GPU copy YUV planes from surfaces before the kernels run. */
 static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to, int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
     vmafgpu__surfaces_launch *launch = &slot->surfaces;
@@ -24587,18 +24588,18 @@ static void vmafgpu__launch_surfaces(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu_launch(v, v->gpu->kernels.surfaces, &shape, slot->streams[0], launch);
 }
 
-/* Whether planes of YUV can be in surfaces. */
+/* Whether YUV planes can be surfaces with this config. */
 static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
 
-/* Gives surfaces of the caller's arrays back, down to so many. */
+/* Destroys surfaces of the caller's arrays until `count` are left. */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
-    while (slot->made_count > count && !v->gpu->is_dead)   /* a close gives back what is left then */
+    while (slot->made_count > count && !v->gpu->is_dead)   /* after a failure, close destroys the rest */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
 }
 
-/* Makes a frame in surfaces of one in arrays. */
+/* Creates surfaces for the arrays of a frame, and changes the frame to use them. */
 static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, const char *name, int with_chroma, vmafgpu_frame *frame) {
     enum { INVALID_VALUE = 1, INVALID_HANDLE = 400 };
     const int planes = frame->pixels || !with_chroma ? 1 : 1 + v->gpu->plane.planes, before = slot->made_count;
@@ -24620,7 +24621,7 @@ static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, co
     return VMAFGPU_OK;
 }
 
-/* Where the kernels find a frame. */
+/* Addresses and pitches of a frame for the kernels. */
 typedef struct vmafgpu__target {
     const void *data;
     int32_t     pitch;
@@ -24628,7 +24629,7 @@ typedef struct vmafgpu__target {
     int64_t     chroma_pitch[2];
 } vmafgpu__target;
 
-/* Where u and v of a frame are. */
+/* Sets the addresses and pitches of u and v of a frame. */
 static void vmafgpu__aim_at_chroma(const vmafgpu *v, const vmafgpu_frame *frame, vmafgpu__target *target) {
     int step;
     for (int i = 0; i < 2; i++) {
@@ -24637,7 +24638,7 @@ static void vmafgpu__aim_at_chroma(const vmafgpu *v, const vmafgpu_frame *frame,
     }
 }
 
-/* Starts the copy of a plane in pinned memory to the device; what lies between its rows stays where it is. */
+/* Starts the copy of a plane from pinned memory to the device, without the padding of its rows. */
 static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const void *from, ptrdiff_t pitch,
                                 size_t width, int height, void *stream) {
     vmafgpu__gpu *g = v->gpu;
@@ -24648,8 +24649,8 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
                               g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts the copy of luma or chroma, plane `i` of the caller's, in device memory, also in that of another GPU, to where a frame has
- * it; upside down, row by row. */
+/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to its place in our copy.
+ * With a negative pitch it copies row by row. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[i > 0];
@@ -24696,12 +24697,12 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, con
     return work;
 }
 
-/* Words of a pair, from the extractor's on; as far into the results on the device and here. */
+/* Returns the offset in the results of the words of an extractor and pair. */
 static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
     return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
 }
 
-/* Those of one feature. */
+/* Launches the kernels of one feature. */
 static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state) {
     vmafgpu__work work = vmafgpu__work_of(v, slot, device_state);
     if (!device_state->feature->measure)
@@ -24714,7 +24715,8 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const
     }
 }
 
-/* Does what a feature wants to have done again of the pairs of a batch that is done, before anybody is told so. */
+/* Repeats work of a feature for the pairs of a finished batch for as long as it asks for that. The results are not
+ * visible to the caller before. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state,
                                        const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -24747,7 +24749,7 @@ static void vmafgpu__recompute(vmafgpu *v, const vmafgpu__slot *slot) {
     }
 }
 
-/* Those of a stream. */
+/* Launches the kernels of all features of a stream. */
 static void vmafgpu__launch_stream(vmafgpu *v, const vmafgpu__slot *slot, int stream) {
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__feature_device_state *device_state = &v->gpu->kernels.of[i];
@@ -24765,8 +24767,8 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* Every stream starts when the frames are there; the first one goes on when all are done. The others are given their work
- * first: they branch off here. */
+/* All streams start when the frames have arrived. The first stream continues when the others are done; they get their
+ * work first. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -24783,7 +24785,7 @@ static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
 
 /* ---- kernels by name ---- */
 
-/* A kernel that this context uses: its name, and where its handle goes. */
+/* A kernel that this context uses: its name, and where to store its handle. */
 typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
 
 enum { VMAFGPU__MAX_WANTED = 36 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
@@ -24793,7 +24795,7 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-/* All of them, for an image in which VIF has that form; their number. */
+/* Lists the kernels that this context uses, for an image that has this form of kernels; returns their number. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
@@ -24820,7 +24822,7 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu_
     return count;
 }
 
-/* Looks up what this context needs in the module; the name of what is missing, or NULL. */
+/* Looks up the kernels of this context in the module; returns the name of a missing one, or NULL. */
 static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) {
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
     const int count = vmafgpu__list_kernels(v, form, list);
@@ -24830,14 +24832,14 @@ static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) 
     return NULL;
 }
 
-/* Adds a part to memory; where it begins. */
+/* Appends a part to a layout; returns its offset. */
 static size_t vmafgpu__append(size_t *size, size_t part) {
     const size_t at = *size;
     *size = (size_t)vmafgpu__round_up(at + part, 256);
     return at;
 }
 
-/* What a pair needs for a feature's work. */
+/* Returns the scratch size of a feature per pair. */
 static size_t vmafgpu__gpu_scratch(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
     uint64_t most = feature->scratch ? feature->scratch(&v->gpu->context) : 0;
     for (int i = 0; i < v->extractor_count && feature->measure && feature->measure->scratch; i++) {
@@ -24848,7 +24850,7 @@ static size_t vmafgpu__gpu_scratch(const vmafgpu *v, const vmafgpu__gpu_feature 
     return (size_t)most;
 }
 
-/* How much device memory the kernels want. */
+/* Computes the device memory that the kernels need. */
 static void vmafgpu__plan_kernels(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
@@ -24867,7 +24869,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
             shared[vmafgpu__stream_of(v, feature)] = device_state->scratch_size;
     }
     k->transfer = vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
-    /* What is measured by itself comes one after the other in a stream, and keeps nothing. */
+    /* Standalone features run one after another in their stream and share scratch memory. */
     for (int stream = 0; stream < VMAFGPU__STREAMS; stream++) {
         const size_t at = vmafgpu__append(&k->scratch_size, shared[stream]);
         for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++)
@@ -24876,7 +24878,8 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Asks for the shared memory of functions that say how much, and how many of their blocks the device runs at once. */
+/* Requests the shared memory of the functions that need it, and finds how many of their blocks the device runs at
+ * once. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 };   /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -24884,12 +24887,12 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* What the driver has compiled from PTX may allow smaller blocks than machine code does. */
+        /* Kernels that the driver compiled from PTX may need smaller blocks than the machine code. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get, (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
             g->context.most_threads[i] = VMAFGPU__LEAST_MOST_THREADS;
         const vmafgpu__block block = device_state->feature->block(&g->context, i);
-        if (g->driver.function_set)   /* who has none gives what there is without being asked */
+        if (g->driver.function_set)   /* other drivers need no request */
             (void)VMAFGPU__GPU_CALL(v, function_set, (device_state->functions[i], LARGEST_SHARED, (int)block.shared));
         if (g->driver.occupancy)
             (void)VMAFGPU__GPU_CALL(v, occupancy, (&blocks, device_state->functions[i], (int)block.threads, block.shared));
@@ -24897,7 +24900,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
     }
 }
 
-/* Once, when the memory is there: the tables, and what has to be zero before the first launch. */
+/* Fills the tables and clears the memory that must be zero before the first launch; called once. */
 static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
@@ -24930,10 +24933,11 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* What a pair looks back at: references one and two before, the distorted frame before; without data: not wanted. */
+/* The frames before a pair: the two previous references and the previous distorted frame. Frames without data are not
+ * needed. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
-/* Adds a pair, whose planes are on their way, to the slot's batch. */
+/* Adds a pair, whose planes are being transferred, to the batch of the slot. */
 static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *reference, const vmafgpu__target *distorted,
                               const vmafgpu__target *before) {
     vmafgpu__gpu_chroma *chroma = &slot->chroma[slot->batch.pairs];
@@ -24957,7 +24961,7 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Where a frame is that was submitted some positions ago: in the batch that gathers, or on its plane. */
+/* Finds a frame submitted earlier: in the current batch, or in its plane. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position, int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
     const int64_t i = position - slot->first;
@@ -24983,7 +24987,7 @@ static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__sl
     return target;
 }
 
-/* Makes the slot wait for the caller's stream: what a pair's import or kernels read is ready then. */
+/* Makes the slot wait for the caller's stream, which fills the frames that imports and kernels read. */
 static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     if (!v->config.gpu.stream)
@@ -24992,8 +24996,8 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Puts the work of the slot's batch on its streams. `earlier`: what has
- * arrived with earlier batches is needed; the event of the latest. */
+/* Queues the work of a batch on the streams of its slot. `earlier` is the event of the previous batch if this batch
+ * uses frames that were uploaded with earlier ones, otherwise NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
@@ -25017,7 +25021,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         slot->imports.bit_depth = v->config.bit_depth;
         vmafgpu__gpu_launch(v, g->kernels.import, &shape, slot->streams[0], &slot->imports);
     }
-    /* What has arrived here has arrived in all batches before, too. */
+    /* After this wait the frames of all earlier batches have arrived too. */
     if (earlier)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
@@ -25029,7 +25033,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     slot->is_running = 1;
 }
 
-/* Launches the batch that is being filled, full or not. */
+/* Launches the batch being filled, whether or not it is full. */
 static void vmafgpu__launch_filling(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -25037,7 +25041,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Frames that the next batch looks at stay on the device although the caller takes them back. */
+    /* Copies the frames that the next batch depends on, because the caller may overwrite the originals. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -25063,7 +25067,7 @@ static vmafgpu__value *vmafgpu__words_at(const vmafgpu__gpu *g, int64_t place) {
     return g->words ? g->words + place * g->word_count : NULL;
 }
 
-/* Reads what the GPU says of pair i of a slot that is done. */
+/* Reads the results of pair i of a finished slot. */
 static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int i, vmafgpu__outcome *outcome,
                                   vmafgpu__value *words) {
     const unsigned char *illegal = slot->results + sizeof(vmafgpu__sums) * (size_t)g->batch;
@@ -25074,7 +25078,7 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Takes the results of the oldest batch that runs, if it is done or shall be waited for. */
+/* Fetches the results of the oldest running batch if it is done; waits for it if `wait` is set. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -25105,14 +25109,14 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     g->retired = slot->first + slot->batch.pairs;
 }
 
-/* Has no planes made of frames before the kernels run. */
+/* Discards the imports and conversions of the slot. */
 static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->imports.count = 0;
     slot->pixels_count = 0;
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* The slot to be filled, empty of earlier work. */
+/* Returns the slot to fill; waits for its previous batch. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -25129,8 +25133,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
 
 /* ---- when the GPU fails ---- */
 
-/* The sums of the oldest pair from the CPU; a failure if its frames, or those that its motion needs, were in device
- * memory. */
+/* Computes the sums of the oldest pair on the CPU. Fails if its frames, or those before that it depends on, were in
+ * device memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_drain(v);
@@ -25146,7 +25150,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = vmafgpu__cpu_need(v);
-    int before = g->fed == position ? history : 0;   /* frames before that the CPU has */
+    int before = g->fed == position ? history : 0;   /* previous frames that the CPU has */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
@@ -25161,7 +25165,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        if (k > 0 && result == VMAFGPU_ERROR_FRAME)   /* its own pair has failed, and takes along what this one has of it */
+        if (k > 0 && result == VMAFGPU_ERROR_FRAME)   /* that pair has already failed; this one is scored without it */
             result = VMAFGPU_OK;
     }
     g->fed = position + 1;
@@ -25173,28 +25177,29 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
  * ================================================================================================ */
 
 typedef enum vmafgpu__staging {
-    VMAFGPU__STAGE_NONE,       /* the GPU fetches it, or finds it, where it is */
-    VMAFGPU__STAGE_COPY,       /* it is written to a plane of ours, checked on the way */
-    VMAFGPU__STAGE_CONVERT     /* it is in that plane already, in another form than the canonical one */
+    VMAFGPU__STAGE_NONE,       /* the GPU copies it, or reads it in place */
+    VMAFGPU__STAGE_COPY,       /* it is copied to our plane and checked */
+    VMAFGPU__STAGE_CONVERT     /* it is lent, so already in our plane, but not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
-    const char          *name;             /* for sentences */
-    const vmafgpu_frame *frame;            /* NULL: the pair has none */
-    unsigned char       *plane;            /* of ours in host memory, or NULL */
-    uint64_t             to;               /* on the device */
-    int                  is_scored;        /* VIF looks at it */
-    int                  has_chroma;       /* which may be wanted */
-    uint32_t             illegal;          /* bits of the outcome */
+    const char          *name;             /* for messages */
+    const vmafgpu_frame *frame;            /* NULL if there is none */
+    unsigned char       *plane;            /* our plane in host memory, or NULL */
+    uint64_t             to;               /* our plane on the device */
+    int                  is_scored;        /* it belongs to a pair that is scored, so VIF reads it */
+    int                  has_chroma;       /* chroma is needed */
+    uint32_t             illegal;          /* bits to set in the outcome */
     int                  is_on_peer;       /* in memory of another GPU */
-    int                  was_packed;    /* it is in that form, whatever the config says */
-    int                  is_trusted;       /* it was checked */
-    vmafgpu_frame        surfaces;         /* of its arrays */
-    /* When it is here: where the CPU would find it, whether that is our plane and known to be legal, and where the kernels do. */
+    int                  was_packed;    /* it is packed whatever the config states */
+    int                  is_trusted;       /* it has been checked */
+    vmafgpu_frame        surfaces;         /* created for its arrays */
+    /* Results: the copy for the CPU, whether that is our plane and known to be legal, and the addresses for the
+     * kernels. */
     vmafgpu_frame        use;
     int                  is_ours, is_packed;
     vmafgpu__staging     staging;
-    int                  bad_row;          /* the first with an illegal sample; atomic */
+    int                  bad_row;          /* first row with an illegal sample; atomic */
     vmafgpu__target      target;
 } vmafgpu__upload;
 
@@ -25231,13 +25236,13 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__upload *a
     return VMAFGPU_OK;
 }
 
-/* Frames that the threads bring into planes of ours. */
+/* Frames that the threads copy to our planes. */
 typedef struct vmafgpu__stage_task {
     const vmafgpu    *v;
     vmafgpu__upload *uploads;
-    int               count, pieces;       /* of frames, and of each frame */
-    int               next;                /* piece to take; atomic: who is slow takes fewer */
-    int               only_checks;         /* what is to be converted where it is: all of it is checked first */
+    int               count, pieces;       /* number of frames; pieces per frame */
+    int               next;                /* next piece; atomic, so that slow threads take fewer */
+    int               only_checks;         /* lent frames are checked completely before they are converted in place */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -25246,16 +25251,17 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
         seen = vmafgpu__atomic_get(&a->bad_row);
 }
 
-/* Copies words or bytes that the GPU reads next, past the caches, which with several threads is half as fast again, and asks for
- * the page behind, which no prefetcher looks for; `to` is at a multiple of 16 bytes. Returns the OR of the words, if `words` is
- * not 0. */
+/* Copies data with non-temporal stores, because only the GPU reads the copy, and prefetches the next page, since
+ * hardware prefetchers stop at page boundaries. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words
+ * if `words` is set, otherwise 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
     enum { AHEAD = 4096 };
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
     for (; i + 64 <= size; i += 64) {
-        _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);   /* may be behind the frame: it never faults */
+        /* The address may be past the frame: prefetches do not fault. */
+        _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
             _mm_stream_si128((__m128i *)(void *)(to + k), some);
@@ -25274,7 +25280,7 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
 #endif
 }
 
-/* Copies rows as they are, some at a time. */
+/* Copies rows, several at a time if they are contiguous. */
 static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     enum { AT_ONCE = 1 << 15 };
     const vmafgpu__gpu *g = t->v->gpu;
@@ -25295,7 +25301,7 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a
     }
 }
 
-/* Writes rows in the canonical form, or only looks at them; `from` may be where they go. */
+/* Converts rows to the packed form, or only checks them. Source and target may be the same. */
 static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
@@ -25345,8 +25351,8 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Has the threads bring what must be brought into planes of ours, one pass for all; says what is wrong with a frame. What is
- * converted where it is was checked before: a frame that is refused is as it was. */
+/* Copies and converts frames to our planes with all threads, and reports illegal samples. Lent frames are checked
+ * before they are converted in place, so that a refused frame is unchanged. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 };   /* bytes of luma */
     vmafgpu__stage_task task;
@@ -25373,8 +25379,9 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
     return VMAFGPU_OK;
 }
 
-/* Starts the transfer of a frame to its plane of the device, chroma behind it: from our plane, if it is there, or from the
- * caller's memory, or finds that none is needed. The GPU checks samples that nobody has: VIF does so by itself. */
+/* Starts the transfer of a frame and its chroma to the device: from our host plane if it was copied there, otherwise
+ * from the caller's memory. Returns the addresses for the kernels, which may be the caller's. Samples that are still
+ * unchecked are checked by VIF if it reads them, otherwise by an import. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -25421,8 +25428,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Brings frames into planes of ours where they must be, and starts their transfer, unless the GPU has failed. When one is
- * refused, none is on its way. */
+/* Copies frames to our planes where necessary and starts their transfer, unless the GPU has failed. If a frame is
+ * refused, no transfer is started. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
     const int made = slot->made_count;
@@ -25459,13 +25466,14 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Planes of ours stay until their pair is collected: the CPU needs them if the GPU fails. */
+/* Returns the number of pairs that must be collected first. Our planes stay in use until their pair is collected,
+ * because the CPU needs them if the GPU fails. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
 }
 
-/* The slot that is to be filled may still run, with few pairs in it, if it was sent off before it was full. */
+/* Whether a push would not wait. The slot to fill may still run if it was launched before it was full. */
 static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     (void)position;
@@ -25477,7 +25485,7 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     return g->is_dead || !g->slots[g->next_slot].is_running;
 }
 
-/* The planes of ours that a position has. */
+/* Lends our planes of this position. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frames != VMAFGPU_MEMORY_HOST)
@@ -25524,7 +25532,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         return result;
     }
 
-    /* The pair is taken. */
+    /* The pair is accepted. */
     vmafgpu__item *item = &g->items[r];
     item->reference = uploads[0].use;
     item->distorted = uploads[1].use;
@@ -25552,7 +25560,8 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* What an outcome's flags mean. Of a frame in our planes, `item`'s, it can be said where the sample is. */
+/* Reports the illegal samples of an outcome. If `item` has the frame in host memory, the error message contains the
+ * position. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -25569,7 +25578,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
                          v->config.bit_depth);
 }
 
-/* Makes the pair's values of what the kernels left. */
+/* Computes the values of a pair from the words that the kernels wrote. */
 static void vmafgpu__finalise_values(vmafgpu *v, const vmafgpu__value *words) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -25597,7 +25606,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_m
     return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
 }
 
-/* A detached job with many distorted frames as many jobs. */
+/* Runs a detached job with several distorted frames as one job for each of them. */
 static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
     vmafgpu__job one = *job;
@@ -25612,8 +25621,8 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* A detached pair has the next slot for itself; what was gathering there goes on its way first. It has the planes that the
- * next pair of the clip will have, behind those on loan: they are free until then. */
+/* A detached pair uses the next slot alone; a batch being filled is launched first. It uses the planes of the next
+ * position that is not lent, which are free until that pair is pushed. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
@@ -25656,7 +25665,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
-            vmafgpu__value *words = vmafgpu__words_at(g, g->ring);   /* behind those of the ring */
+            vmafgpu__value *words = vmafgpu__words_at(g, g->ring);   /* after those of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
             vmafgpu__finalise_values(v, words);
@@ -25679,7 +25688,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) {   /* transfers of a batch that is given up */
+    if (g->launched < g->submitted) {   /* transfers of a batch that is discarded */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -25689,19 +25698,19 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* How many positions have been scored. */
+/* Returns how many positions have been scored. */
 static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* Whether a pair that is done with has frames in pinned memory that a later one looks at. */
+/* Whether a scored pair has frames in pinned memory that a later pair depends on. */
 static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
     return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
 }
 
-/* How many positions are done with. A frame in pinned memory is needed for as long as what looks at it, `history` back from the
- * next position, might have to be computed on the CPU. */
+/* Returns how many positions no longer need the caller's frames. A frame in pinned memory is needed as long as a later
+ * pair, up to `history` after it, may have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
@@ -25714,12 +25723,12 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether such frames are kept with chroma: who keeps whole pairs has it checked once more. */
+/* Whether frames are kept with chroma. Whole pairs are checked again, so they include it. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
 
-/* Copies such a frame to a plane. */
+/* Copies a frame in pinned memory to a plane. */
 static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_packed, unsigned char *plane) {
     const vmafgpu__gpu *g = v->gpu;
     const int with_chroma = vmafgpu__is_chroma_kept(g);
@@ -25738,12 +25747,12 @@ static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_
     *is_packed = 1;
 }
 
-/* Bytes of a frame that is kept so. */
+/* Returns the size of such a copy. */
 static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies such frames, so that all that is done with can be given back. */
+/* Copies these frames, so that the caller may reuse the frames of all scored pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t done = vmafgpu__gpu_done(g);
@@ -25758,7 +25767,7 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
     }
 }
 
-/* Makes the caller's stream wait for all before `position`. */
+/* Makes the caller's stream wait for all positions before `position`. */
 static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
@@ -25775,7 +25784,7 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
                                       "(%d)", error);
 }
 
-/* Why the GPU cannot read pixels, or an image, where they are; NULL: it can. */
+/* Explains why the GPU cannot read a frame in place; returns NULL if it can. */
 static const char *vmafgpu__gpu_lacks(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
@@ -25817,7 +25826,7 @@ static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *descri
 
 /* ---- kernels for the device ---- */
 
-/* Targets that were looked through, for a sentence. */
+/* List of the targets that were considered, for messages. */
 typedef struct vmafgpu__targets { char list[192]; } vmafgpu__targets;
 
 static void vmafgpu__list_target(vmafgpu__targets *seen, const char *target, size_t length) {
@@ -25833,8 +25842,8 @@ static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const
                      v->gpu->architecture, seen->list[0] ? seen->list : "none at all");
 }
 
-/* Gives the blobs for the device to the driver, the best first, until it takes one: a driver that is older than the machine
- * code may take PTX. */
+/* Loads the best blob for the device that the driver accepts. A driver older than the machine code may still accept
+ * PTX. */
 static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
@@ -25863,7 +25872,7 @@ static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const 
     }
 }
 
-/* Gives an image, or the best part of it, to the driver. */
+/* Loads an image, or the best blob of it. */
 static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__image *image, char *reason,
                                size_t size) {
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
@@ -25882,7 +25891,7 @@ static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgp
     return 0;
 }
 
-/* Gives images to the driver until it takes one. */
+/* Loads the first image that the driver accepts. */
 static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     vmafgpu__explain_no_image(v, vendor, reason, size);
     for (int i = 0;; i++) {
@@ -25902,7 +25911,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
-/* Gives the extractors their places among the words of a pair; how many these are. */
+/* Assigns each extractor its words; returns the number of words per pair. */
 static int vmafgpu__count_words(vmafgpu *v) {
     int count = 0;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -25913,8 +25922,8 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are
- * set. */
+/* Lays out the device and pinned memory for a queue of this length, and sets their sizes. Addresses are set too if the
+ * memory is allocated. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
@@ -25971,23 +25980,24 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->pinned_size = pinned_used;
 }
 
-/* At how many frames before a pair. */
+/* Returns the number of previous frames that a pair depends on. */
 static int vmafgpu__looks_back(const vmafgpu *v) {
     return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0) || vmafgpu__keeps_pairs(v);
 }
 
-/* What the sizes of frames and the device decide, before memory is taken. */
+/* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
-    /* A batch of two 4K pairs keeps a large GPU busy from its first to its last block; two batches in flight hide the
-     * gaps between launches. Frames that are there wait for nothing: then the ends of launches are what is left to save, a
-     * tenth of the time, for memory that is not missed where it is a small part of the device's. */
+    /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide the gaps between launches. Frames in
+     * device memory need no transfer. There larger batches reduce the tails of launches; they may use a small part of
+     * the device memory. */
     enum { PIXELS = 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, PART = 64, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;   /* who has frames there has room there */
-    /* One of several GPUs has runs as long as what is in flight, and the references before each cost a place. Batches are
-     * longer then, as more of them in flight have more streams than a GPU has queues. */
+    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;   /* frames in device memory imply a large GPU
+                                                                      memory */
+    /* With several GPUs a run is as long as the pairs in flight, and the references before it must be submitted too. So
+     * batches are longer; with more batches in flight there would be more streams than hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
-    /* While some arrive, others are scored. */
+    /* Two batches in flight: one is uploaded while the other is scored. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     size_t available = 0, total = 0;
@@ -26007,8 +26017,8 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma on the device is read where it is, unless it is made of RGB, copied from surfaces or from another GPU, or somebody looks
-     * back at it. */
+    /* Chroma in device memory is read in place unless it is converted from RGB, copied from surfaces or another GPU, or
+     * needed for later pairs. */
     g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces && !g->keeps_chroma && !is_one_of_many
                         ? g->plane.plane_size[0] : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
@@ -26046,7 +26056,7 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     return 1;
 }
 
-/* What a context has on the device and for pairs on their way, kernels apart; the device is current. */
+/* Allocates everything on the device and for pairs in flight, except the kernels. The device must be current. */
 static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     enum { NO_TIMING = 2, NON_BLOCKING = 1 };
@@ -26081,7 +26091,8 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Gives that back, where the device is current; also after a failure: what can be given back is. 1 if all was taken back. */
+/* Frees all that vmafgpu__gpu_furnish() allocated, as far as possible even after a failure. Returns 1 if every call
+ * succeeded. */
 static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
@@ -26117,7 +26128,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* The backend's memory is struct gpu, the vendor's state and what edits have; its size. With a backend its pointers are set. */
+/* Returns the size of the backend's memory: struct vmafgpu__gpu, the vendor's state and the edit state. If `g` is not
+ * NULL, its pointers are set. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -26131,11 +26143,13 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 /* ================================================================================================
  * >>gpu test                                     the self-test: some drivers compile wrongly, and some cards are broken
  * ================================================================================================
- * Before a context is furnished, one like it, of a small picture, has the same kernels score that. The sums must be those of
- * the CPU. */
+ * Before the memory of a context is allocated, a similar context with a small picture scores it with the same kernels.
+ * The sums must be equal to those of the CPU.
+ */
 
-/* What a sample is: noise of the full range, which the distorted frame has in stripes replaced, damped and enhanced; for
- * CAMBI bands, most of the picture. Below luma lies chroma, which is noise. */
+/* Returns a sample of a test frame. The reference is noise of the full range. The distorted frame replaces, blurs or
+ * enhances it in stripes. For CAMBI most of the picture has bands instead. Rows below the luma are chroma, which is
+ * noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -26160,7 +26174,7 @@ static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distort
                                : (uint32_t)(enhanced < 0 ? 0 : enhanced > (int32_t)most ? (int32_t)most : enhanced);
 }
 
-/* A frame as it lies in memory, all of its `size` bytes. */
+/* Draws a test frame, all `size` bytes with padding and chroma. */
 static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
                                unsigned char *out) {
     const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes, shift = vmafgpu__sample_shift(&t->config);
@@ -26172,12 +26186,12 @@ static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, si
 }
 
 #ifndef VMAFGPU_NO_PIXELS
-/* What a frame of the self-test is in its second round. */
+/* Returns the pixel format of a test frame in the RGB round. */
 static vmafgpu_pixels vmafgpu__test_pixels(const vmafgpu *t, int is_distorted) {
     return is_distorted && t->config.colour.transfer ? VMAFGPU_PIXELS_RGBA16F : VMAFGPU_PIXELS_RGBA8;
 }
 
-/* The same samples, from rows below each other, as components of pixels. */
+/* Draws a test frame in RGB; the components of a pixel are samples of successive rows. */
 static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distorted, unsigned char *out) {
     const vmafgpu_config *c = &t->config;
     const uint32_t one = 0x3c00, most = (1u << c->bit_depth) - 1;
@@ -26189,7 +26203,8 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for another size; 0 if its features cannot be had there, or would be others. */
+/* Plans the context for another size; returns 0 if its features do not support that size or would need other
+ * kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
     t->config.height = height;
@@ -26197,11 +26212,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* What is counted in decides between kernels. */
+    /* The window decides which kernels are used. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
-    /* Fewer blocks than places in one have no covariance to speak of. */
+    /* With fewer blocks than samples per block the covariance is singular. */
     for (int i = 0; i < t->plan.speed_variants; i++)
         if ((t->plan.speed[i].columns - VMAFGPU__SPEED_BLOCK) * (t->plan.speed[i].rows - VMAFGPU__SPEED_BLOCK) <
             VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK)
@@ -26210,8 +26225,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Frames that are `room` bytes apart, the distorted one last, where no row begins at a multiple of 16 bytes: the GPU has to copy that
- * one first. Without a pitch they are RGB. */
+/* Sets up test frames `space` bytes apart; the distorted frame is last. Its rows are not aligned to 16 bytes, so that
+ * the GPU has to import it. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch, vmafgpu_memory_kind memory,
                                  vmafgpu_frame *frames) {
     const int history = t->gpu->history;
@@ -26228,7 +26243,7 @@ static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t 
     }
 }
 
-/* Scores the last of them with the GPU (cpu: 0) or the CPU. */
+/* Scores the test frames on the GPU (cpu is 0) or the CPU; `sums` receives those of the last pair. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
@@ -26236,7 +26251,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &frames[i];
-        job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;   /* before: the next reference */
+        /* Earlier pairs use the next reference as the distorted frame. */
+        job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;
         job.count = job.distorted != NULL;
         job.position = job.history = i;
         result = cpu ? vmafgpu__cpu_submit(t, &job) : vmafgpu__gpu_submit(t, &job);
@@ -26247,8 +26263,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Has the GPU score copies of them in arrays: VMAFGPU_ERROR_BACKEND if the driver makes none. Only the kernels that copy from there
- * are others. */
+/* Scores copies of the test frames in arrays on the GPU. Returns VMAFGPU_ERROR_BACKEND if the driver cannot create
+ * them. Only the import kernels differ. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -26292,8 +26308,8 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
     return error && result == VMAFGPU_OK ? VMAFGPU_ERROR_BACKEND : result;
 }
 
-/* The kernel whose sums differ, or NULL. Of what is measured by itself it may be another one of the feature's. `values`: the
- * GPU's and the CPU's. */
+/* Compares the results of GPU and CPU; returns the name of a kernel whose results differ, or NULL. For standalone
+ * features the name is that of the first kernel of the feature. */
 static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums, const vmafgpu__value *const *values) {
     const vmafgpu__gpu *g = t->gpu;
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
@@ -26315,7 +26331,7 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
-/* All frames of the test as they lie in host memory. */
+/* Draws all test frames in host memory. */
 static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t space, size_t pitch) {
     const int count = t->gpu->history + 2;
     for (int i = 0; i < count; i++) {
@@ -26330,13 +26346,13 @@ static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t sp
     }
 }
 
-/* Adds bytes to the number that stands for the results of the test, by FNV-1a. */
+/* Adds bytes to the hash of the test results (FNV-1a). */
 static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) {
     for (size_t i = 0; i < size; i++)
         g->tested = (g->tested ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
 }
 
-/* With everything there: scores on both; without a pitch of RGB. */
+/* Scores the test frames on both backends and compares them. If pitch is 0, they are RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch, char *reason,
                               size_t size) {
     vmafgpu__gpu *g = t->gpu;
@@ -26364,7 +26380,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         return 0;
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
-    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the others have been right before */
+    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the other kernels have already passed */
     if (pitch) {
         g->tested = 0xcbf29ce484222325u;
         vmafgpu__add_tested(g, &sums[0], sizeof sums[0]);
@@ -26393,7 +26409,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* On a context that is otherwise like `v`, with the device current. */
+/* Runs the self-test on a context that is otherwise equal to `v`. The device must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -26460,7 +26476,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         t->config.parallel_for = NULL;
         t->config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
         t->config.gpu.stream = NULL;
-        /* The GPU's, then the CPU's. */
+        /* for the GPU, then for the CPU */
         t->values = (vmafgpu__value *)vmafgpu__take(v, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
     }
     if (g && t->values) {
@@ -26483,7 +26499,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
  * >>gpu open                                     a GPU is found, tested and closed
  * ================================================================================================ */
 
-/* Whether somebody still waits for a GPU that is opened in the background. */
+/* Whether a GPU that is being opened in the background is still needed. */
 static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
     if (!vmafgpu__atomic_get(&v->is_unwanted))
         return 1;
@@ -26491,7 +26507,7 @@ static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size)
     return 0;
 }
 
-/* Everything on the device; it is current. */
+/* Prepares everything on the current device. */
 static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->vendor->describe(v, reason, size))
@@ -26510,13 +26526,14 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
            vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__gpu_furnish(v, reason, size);
 }
 
-/* Loads the driver and takes the device. */
+/* Loads the driver and acquires the device. */
 static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* A library that will stay is not loaded for nothing. Else a missing driver is the better reason. */
+    /* A library that cannot be unloaded is loaded only if there are kernels. Otherwise a missing driver is the more
+     * useful reason. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -26553,9 +26570,10 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     if (!g)
         return;
     if (g->library) {
-        /* Also after a failure: what can be given back is. */
+        /* After a failure, too, free as much as possible. */
         const int is_inside =
-            g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);   /* a fault may pass */
+            /* The first failure may be an earlier error. */
+            g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);
         (void)vmafgpu__gpu_clear(v, is_inside);
         if (is_inside && g->module)
             (void)g->driver.module_unload(g->module);
@@ -26569,7 +26587,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     vmafgpu__cpu_close(v);
 }
 
-/* On failure the note says why, and nothing is left. */
+/* Opens a GPU backend. On failure everything is freed and the note explains why. */
 static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendor) {
     char reason[VMAFGPU__ERROR_SIZE - 64] = "";
     const size_t size = vmafgpu__gpu_parts(v, vendor, NULL);
@@ -26604,13 +26622,13 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         v->config.gpu.threads = v->config.threads;
         return VMAFGPU_OK;
     }
-    if (!g->is_dead)   /* else the note is written already */
+    if (!g->is_dead)   /* otherwise the note is already set */
         vmafgpu__message(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
     vmafgpu__gpu_close(v);
     return VMAFGPU_ERROR_BACKEND;
 }
 
-/* Those that copy frames. */
+/* Starts the threads that copy frames. */
 static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #ifndef VMAFGPU_NO_THREADS
     if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
@@ -26630,8 +26648,8 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #  include VMAFGPU_AMD_HEADER
 #endif
 
-/* Gives an image to the driver and finds the kernels in it. `log`: what its compiler said; `form`: the best one that it may
- * have, the kernels that are there tell. */
+/* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
+ * the best form that the image can have; its kernels show which one it has. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form,
                                 int option_count, int *options, void **values, char *log, char *reason,
                                 size_t size) {
@@ -26761,7 +26779,8 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices of the same major version from its own minor one on, PTX on all later ones. */
+/* Machine code runs on devices of the same major version and an equal or higher minor version, PTX on all later
+ * devices. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -26772,30 +26791,30 @@ static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     return (int)own + (is_text ? 0 : MACHINE_CODE);
 }
 
-/* An ELF file or a fat binary; anything else is text. */
+/* Whether the image is an ELF file or a fat binary; otherwise it is text. */
 static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     static const unsigned char elf[4] = { 0x7f, 'E', 'L', 'F' }, fat[4] = { 0x50, 0xed, 0x55, 0xba };
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* PTX ends with a line of `make blobs`, so that what is cut off or foreign is found before the driver sees it. */
+/* Whether PTX is complete: `make blobs` appends a last line to it. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
     size_t end = image->size;
-    while (end && strchr(" \t\r\n", image->data[end - 1]))   /* finds NUL, too */
+    while (end && strchr(" \t\r\n", image->data[end - 1]))   /* also finds NUL */
         end--;
     return end >= length && !memcmp(image->data + end - length, mark, length);
 }
 
-/* The compute capability that PTX is for. */
+/* Returns the compute capability that PTX requires. */
 static long vmafgpu__text_target(const vmafgpu__image *image) {
     static const char target[] = ".target sm_";
     const char *at = strstr(image->data, target);
     return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
 }
 
-/* Whether a kernel's name begins at `at`, in PTX behind its ".entry ". */
+/* Whether the name at `at`, which follows ".entry " in PTX, is that of a wanted kernel. */
 static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
     const size_t size = strcspn(at, "( \t\r\n");
     for (int i = 0; i < count; i++)
@@ -26804,8 +26823,8 @@ static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char
     return 0;
 }
 
-/* Leaves the kernels out of PTX that this context does not use: the driver compiles all that it is given, for
- * seconds. */
+/* Removes the kernels that this context does not use from PTX, because the driver takes seconds to compile all of
+ * them. */
 static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kernel_form form) {
     static const char start[] = ".visible .entry ";
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
@@ -26825,7 +26844,7 @@ static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kern
     memmove(to, from, strlen(from) + 1);
 }
 
-/* Machine code is left to the driver. */
+/* Loads machine code as it is, and PTX without the unused kernels. */
 static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     enum { LOG_BUFFER = 5, LOG_SIZE = 6, MATRIX_CAPABILITY = 80 };
     char log[256] = "";
@@ -26885,18 +26904,18 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
 
-/* HIP has a current device and a last error for each thread, and no contexts. */
+/* In HIP each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
-    int   caller_device;                   /* of the thread that is inside */
-    int   is_clean;                        /* it had no error of its own when it came in */
-    char *image;                           /* that is loaded: the runtime may look into it until it is unloaded */
+    int   caller_device;                   /* of the calling thread */
+    int   is_clean;                        /* the thread had no error before it called us */
+    char *image;                           /* the loaded image; the runtime may read it until it is unloaded */
 } vmafgpu__hip_state;
 
 static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Asking for the error starts the runtime, too. */
+/* Querying the error also starts the runtime. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -26910,7 +26929,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Errors of ours, such as that an event is not ready yet, must not look like errors of the caller's. */
+/* Clears errors of our calls, such as that an event is not ready, so that the caller does not see them. */
 static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
     if (vmafgpu__hip_of(g)->is_clean && g->driver.clear_error)
         (void)g->driver.clear_error();
@@ -26948,7 +26967,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* The properties have changed their layout once, with version 6 of the library; what is read lies at these offsets. */
+/* The struct of properties has two layouts, before and since version 6 of the library. These are the offsets that are
+ * read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct { size_t shared, lanes, multiprocessors, architecture; } layouts[2] = {
         { 296, 308, 388, 1160 }, { 264, 276, 336, 396 }
@@ -26973,7 +26993,7 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     g->context.shared_limit = shared < 65536 ? (int)shared : 65536;
     vmafgpu__message(g->name, sizeof g->name, "%.120s", (const char *)properties);
     while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
-        length++;   /* then come features, as in "gfx90a:sramecc+:xnack-" */
+        length++;   /* features follow, as in "gfx90a:sramecc+:xnack-" */
     memcpy(g->architecture, architecture, length);
     if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
@@ -26995,7 +27015,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* The attributes begin with the kind of memory and the device in all versions. */
+/* In all versions the attributes begin with the kind of memory and the device. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -27012,7 +27032,7 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether it is the device's. `target` may have features behind a colon, which the driver looks at. */
+/* Whether a target is that of the device. Features after a colon are ignored; the driver checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -27029,7 +27049,7 @@ static uint64_t vmafgpu__read_u64(const vmafgpu__image *image, size_t at) {
     return v;
 }
 
-/* Whether a code object is whole: drivers do not look where it ends. */
+/* Whether a code object is complete, because drivers do not check its size. */
 static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     static const unsigned char start[6] = { 0x7f, 'E', 'L', 'F', 2, 1 };   /* 64 bits, little-endian */
     enum { HEADER = 64, AMD_GPU = 224 };
@@ -27039,12 +27059,12 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     memcpy(&machine, image->data + 18, sizeof machine);
     memcpy(&entry_size, image->data + 58, sizeof entry_size);
     memcpy(&entries, image->data + 60, sizeof entries);
-    const uint64_t sections = vmafgpu__read_u64(image, 40);   /* at the end of what linkers write */
+    const uint64_t sections = vmafgpu__read_u64(image, 40);   /* linkers write the section table last */
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
-/* A bundle, as clang writes them: a mark, the number of entries, then offset, size and the name of each, such as
- * "hipv4-amdgcn-amd-amdhsa--gfx1100". 1 if it is one that is whole. */
+/* Whether the image is a complete bundle as written by clang: a signature, the number of entries, then the offset, size
+ * and name of each, such as "hipv4-amdgcn-amd-amdhsa--gfx1100". */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -27064,7 +27084,7 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Takes out of a bundle what is for the device, in the bundle's place; 0 with a reason if there is nothing. */
+/* Replaces a bundle by its code object for the device; returns 0 and a reason if there is none. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -27150,10 +27170,10 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     vmafgpu__gpu_next_device, NULL, vmafgpu__gpu_has_failed, vmafgpu__gpu_describe
 };
 
-/* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
+/* Opens a GPU that the config allows; returns VMAFGPU_ERROR_BACKEND with a note if none can be used. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
-    /* A stream, context or address that comes without a backend's name is CUDA's. */
+    /* If config.backend is AUTO, a stream, context or device frames imply CUDA. */
     const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;
     char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
     vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
@@ -27176,33 +27196,34 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 /* ================================================================================================
  * >>fleet                                        one clip on several backends
  * ================================================================================================
- * Several GPUs, or the CPU until a GPU is open. Each is a unit: a context like ours, with a backend, that knows nothing of
- * the clip. Units are dealt runs of positions, GPUs in turn. What is submitted to a unit has a place there. Before the places
- * of a run come those of the references that the motion of its first pairs looks at: they are handed over when they
- * are submitted to the unit whose they are, so that no frame has to be kept, and their sums are dropped.
+ * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, with
+ * a backend. Units get runs of consecutive positions, GPUs in turn. A submitted frame has a place in its unit. The
+ * first pairs of a run depend on references before the run. These are handed over: when they are submitted to their own
+ * unit, they are also submitted to the unit of the later run, so no frame has to be kept. Their places precede those of
+ * the run, and their sums are dropped.
  *
- * The deal goes as far ahead as handing over needs, and lending. What is dealt stays: a GPU that fails has the CPU do its runs
- * (vmafgpu__take_over()), and is dealt no others while one works.
+ * Runs are dealt as far ahead as handing over and lending need. A dealt run never changes its unit. If a GPU fails, the
+ * CPU scores its runs (vmafgpu__take_over()), and it gets no further runs while another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
 typedef struct vmafgpu__unit {
     vmafgpu *context;
-    int64_t  dealt, submitted, collected;  /* places */
+    int64_t  dealt, submitted, collected;  /* numbers of places */
 } vmafgpu__unit;
 
-/* A run. */
+/* A run of positions for one unit. */
 typedef struct vmafgpu__deal {
     int     unit;
-    int     handed;                        /* references that are handed over, 0..2 */
+    int     handed;                        /* references handed over, 0..2 */
     int64_t first, end;                    /* positions */
-    int64_t place;                         /* of the first */
+    int64_t place;                         /* of the first position */
 } vmafgpu__deal;
 
-/* A GPU that is being opened. */
+/* A GPU being opened by a thread. */
 typedef struct vmafgpu__opening {
-    vmafgpu        *context;               /* the unit that it will be; NULL: none is opened */
-    char           *borrowed;              /* copies of what its config points to */
+    vmafgpu        *context;               /* the future unit; NULL if none is being opened */
+    char           *borrowed;              /* copies of the data that its config points to */
     vmafgpu_result  result;
     int             is_over;               /* atomic */
 #ifndef VMAFGPU_NO_THREADS
@@ -27213,12 +27234,13 @@ typedef struct vmafgpu__opening {
 struct vmafgpu__fleet {
     vmafgpu__unit units[VMAFGPU__MAX_UNITS];
     int     count;
-    int     history;                       /* frames before a pair that its motion looks at, 0..2 */
+    int     history;                       /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS];   /* a ring */
-    int64_t oldest, newest;                /* of these: the one of the next position to collect, and behind the last */
+    int64_t oldest, newest;                /* in `deals`: that of the next position to collect; one past the last */
     int64_t submitted, collected;          /* positions */
     char    name[256];                     /* of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS];   /* by place in config.gpu.devices; in the background: the first */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS];   /* in the order of config.gpu.devices; the first one is also used
+                                                        in the background */
 };
 
 /* ---- units ---- */
@@ -27249,12 +27271,12 @@ static void vmafgpu__add_unit(vmafgpu__fleet *f, vmafgpu *t) {
     f->units[f->count++].context = t;
 }
 
-/* Whether it is a GPU that works. */
+/* Whether a unit is a GPU that has not failed. */
 static int vmafgpu__is_at_work(const vmafgpu__unit *u) {
     return u->context->gpu && !u->context->gpu->is_dead;
 }
 
-/* Once GPUs are there: what the config says of them, and the threads that they share. */
+/* Sets the config fields that depend on the opened GPUs, and starts the threads that they share. */
 static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_config *c = &f->units[f->count - 1].context->config;
@@ -27269,7 +27291,7 @@ static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
     return result;
 }
 
-/* "NVIDIA H200", "NVIDIA H200 x2", "NVIDIA H200, NVIDIA H100". */
+/* Sets the device name: "NVIDIA H200", "NVIDIA H200 x2", "NVIDIA H200, NVIDIA H100". */
 static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
     const char *first = f->units[0].context->gpu->name;
     int is_same = 1;
@@ -27297,7 +27319,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     return 0;
 }
 
-/* Waits for the thread; whom it opened, or could not. */
+/* Waits for the thread; returns its context, whether or not it could be opened. */
 static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
@@ -27306,7 +27328,7 @@ static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     return t;
 }
 
-/* The config's texts and kernels are borrowed for the call of vmafgpu_open() only: copies of them, one behind the other. */
+/* Copies the texts and kernels of the config, because the caller's may be freed after vmafgpu_open(). */
 static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu_gpu_config *c = &o->context->config.gpu;
     const char **const texts[2] = { &c->kernels_path, &c->driver_path };
@@ -27331,7 +27353,8 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Takes the GPU among the units when it is open, or says why there is none. `wait`: until one of these is known. */
+/* Adds the GPU opened in the background to the units, or reports why it could not be opened. If `wait` is set, it waits
+ * for the result. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -27345,7 +27368,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v);   /* without threads the caller's does it all */
+        (void)vmafgpu__fleet_furnish(v);   /* without threads, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -27354,7 +27377,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
 }
 
-/* Starts to open the GPU; 0: it cannot be done in the background. */
+/* Starts to open the GPU in the background; returns 0 if that is impossible. */
 static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
@@ -27370,7 +27393,7 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts to open all of config.gpu.devices but the first one: that is what called this, on the calling thread. */
+/* Starts to open all of config.gpu.devices except the first. The first GPU calls this from the thread that opens it. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -27390,7 +27413,7 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* A GPU that a thread opened, or could not, as it would have been done now; NULL: none did. */
+/* Returns the context that a thread has opened or failed to open for device i; NULL if the caller must open it. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -27398,7 +27421,7 @@ static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmaf
     vmafgpu *t = vmafgpu__end_opening(v, o);
     *result = o->result;
     if (backend != v->config.backend && (o->result != VMAFGPU_OK || t->gpu->vendor->backend != backend)) {
-        vmafgpu__end_unit(v, t);   /* any vendor was tried, and the first GPU says which it must be */
+        vmafgpu__end_unit(v, t);   /* the thread tried any vendor; all GPUs must be of the first GPU's vendor */
         return NULL;
     }
     if (t->error[0])
@@ -27427,7 +27450,7 @@ static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Who is dealt the next run: the GPUs that work, in turn; else who had the last one goes on. */
+/* Returns the unit for the next run: working GPUs in turn; if there is none, the last unit continues. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -27436,8 +27459,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* What a GPU has in flight, in whole batches with what is handed over: one GPU works that off while others are filled. The CPU
- * gets one by one, since a GPU may be there next. */
+/* Returns the length of a run. For a GPU it fills whole batches, including the references handed over, up to the pairs
+ * in flight, so that one GPU computes while others are filled. The CPU gets one pair at a time, because a GPU may be
+ * open next. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -27446,7 +27470,8 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals so that somebody has the position. Another unit gets a run only if its references can still be handed over. */
+/* Deals runs until the position is in one. A run goes to another unit only if its references can still be handed
+ * over. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -27472,7 +27497,7 @@ static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     }
 }
 
-/* The run that has a position; it is dealt, and not behind what is collected. */
+/* Returns the run that contains a dealt position that is not collected yet. */
 static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     int64_t i = f->oldest;
     while (position >= vmafgpu__deal_at(f, i)->end)
@@ -27480,7 +27505,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* The run that a unit's place is in, or handed over for; NULL: it is behind all that is dealt, or all of it is collected. */
+/* Returns the run that contains a place of a unit, including the places handed over; NULL if it is not dealt yet or
+ * already collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -27490,14 +27516,14 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether a reference is handed over at that place. */
+/* Whether the reference at this place is handed over. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;
 }
 
-/* Before which position all must be collected, so that a unit can take a place: of those that must be collected there what was
- * handed over can be dropped at any time. */
+/* Returns the number of positions that must be collected before a unit can accept a place. References handed over do
+ * not count: their sums can be dropped at any time. */
 static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
     const vmafgpu__unit *u = &f->units[unit];
     int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
@@ -27507,12 +27533,12 @@ static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, i
     return d ? d->first + (last - d->place) + 1 : 0;
 }
 
-/* Whether a run is handed the reference at a position in front of it. */
+/* Whether the reference at this position is handed over to a run. */
 static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Also makes the deal. */
+/* Returns the number of positions that must be collected first. It also deals the runs. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -27533,7 +27559,7 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
  * >>fleet backend                                what the backend table has of several backends
  * ================================================================================================ */
 
-/* A unit's sentence is ours. */
+/* Copies the error message of a unit. */
 static vmafgpu_result vmafgpu__unit_result(vmafgpu *v, const vmafgpu *t, vmafgpu_result result) {
     if (result < VMAFGPU_OK)
         memcpy(v->error, t->error, sizeof v->error);
@@ -27549,7 +27575,8 @@ static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode
 static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
     vmafgpu *t = u->context;
     vmafgpu__sums dropped;
-    while (u->collected < t->backend->needs(t, u->submitted, 0))   /* handed over, see vmafgpu__unit_needs() */
+    while (u->collected < t->backend->needs(t, u->submitted, 0))   /* drops the sums of references handed over; see
+                                                                      vmafgpu__unit_needs() */
         (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
     memcpy(t->subject, v->subject, sizeof t->subject);
     const vmafgpu_result result = t->backend->submit(t, job);
@@ -27557,7 +27584,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Which frames in device memory are on another GPU than the unit's: bits of vmafgpu__job.foreign. */
+/* Finds frames in the memory of another GPU than the unit's, and sets the bits vmafgpu__job.peer. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
@@ -27576,13 +27603,14 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
     return VMAFGPU_OK;
 }
 
-/* Whether a frame is in planes that the unit lends, and was brought to the canonical form there. */
+/* Whether a frame is in planes lent by the unit, which has converted them to the packed form. */
 static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
     return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Gives a reference to the unit that has a later run. No hook may leave that out: then it is done without. */
+/* Submits a reference to the unit of a later run. If config.parallel_for fails, it retries without it, because the
+ * reference must not be missing. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d, int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
     vmafgpu_parallel_for *const parallel = u->context->config.parallel_for;
@@ -27607,7 +27635,7 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     u->context->config.parallel_for = parallel;
 }
 
-/* Whoever gets the pair or its reference must be. What was handed over before is done with where a slot is free. */
+/* Whether all units that receive the pair or its reference are free. */
 static int vmafgpu__fleet_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__fleet *f = v->fleet;
     int is_free = 1;
@@ -27639,7 +27667,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
         if (vmafgpu__takes_over(d, position))
             vmafgpu__hand_over(v, job, t, d, position);
     }
-    if (position + 1 == own->end && t->gpu) {   /* nothing follows soon that would fill the batch */
+    if (position + 1 == own->end && t->gpu) {   /* the batch is unlikely to be filled soon */
         vmafgpu__gpu_enter(t);
         vmafgpu__launch_filling(t);
         vmafgpu__gpu_leave(t);
@@ -27661,7 +27689,7 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait
     return vmafgpu__unit_result(v, u->context, result);
 }
 
-/* Waits until what was handed over has arrived: its frames are borrowed like others. */
+/* Waits until the references handed over have arrived, because their frames are borrowed too. */
 static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
@@ -27672,7 +27700,8 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* How many positions are done with at all units. What a run leaves there no later one looks at. */
+/* Returns how many positions need no frames of the caller any more, on any unit. A later run on the same unit does not
+ * depend on the frames of an earlier one. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -27705,7 +27734,7 @@ static int vmafgpu__fleet_owns(const vmafgpu *v, const void *address) {
     return 0;
 }
 
-/* Whether pairs go to GPUs from the first one on. */
+/* Whether a GPU gets the first pair. */
 static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
     return f->units[0].context->gpu != NULL;
 }
@@ -27716,7 +27745,7 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "in_background");
 }
 
-/* The first GPU answers for all. */
+/* Checks a device frame; the first GPU decides for all. */
 static vmafgpu_result vmafgpu__fleet_check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
         return vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory",
@@ -27725,7 +27754,7 @@ static vmafgpu_result vmafgpu__fleet_check_frame(vmafgpu *v, const char *functio
     return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
 }
 
-/* The unit that the next position is for, or would be. */
+/* Returns the unit that gets the next position. */
 static vmafgpu__unit *vmafgpu__unit_of_next(vmafgpu__fleet *f, int64_t position) {
     const int is_dealt = f->newest && position < vmafgpu__deal_at(f, f->newest - 1)->end;
     return &f->units[is_dealt ? vmafgpu__deal_of(f, position)->unit : vmafgpu__next_unit(f)];
@@ -27745,8 +27774,8 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
     return o && o->context && !vmafgpu__atomic_get(&o->is_over);
 }
 
-/* By the first GPU that works, or the first; the name is that of the backend that the next pair is for, unless a GPU that has
- * failed would get it while others work. */
+/* Describes the first GPU that works, or the first one if all have failed. The backend name is that of the unit for the
+ * next pair; a failed GPU is ignored while others work. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu__gpu *found = NULL;
@@ -27773,7 +27802,7 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* On the unit that is next. Its places up to the last one on loan have their planes. */
+/* Scores a single pair on the unit of the next position. The planes up to its last lent place are in use. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -27823,7 +27852,8 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* The i-th of config.gpu.devices. With threads the first one has threads open the others at the same time. */
+/* Opens the i-th of config.gpu.devices. If there are threads, opening the first GPU starts threads that open the
+ * others. */
 static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
     (void)i;
@@ -27859,8 +27889,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* All of config.gpu.devices, or those that can be had; VMAFGPU_ERROR_BACKEND with a note if that is none, or not all that are
- * named. */
+/* Opens all of config.gpu.devices, or with VMAFGPU_ALL_DEVICES those that work. Returns VMAFGPU_ERROR_BACKEND with a
+ * note if there is none, or if one of a list fails. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -27885,7 +27915,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     return vmafgpu__fleet_furnish(v);
 }
 
-/* The CPU, and a GPU as soon as it is open. */
+/* Opens the CPU, and starts to open a GPU in the background. */
 static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     (void)v;
@@ -27893,14 +27923,14 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #else
     vmafgpu__fleet *f = v->fleet;
     f->history = vmafgpu__looks_back(v);
-    /* Without kernels it is known at once that there will be no GPU. */
+    /* Without kernels no GPU can be opened. */
     if ((!vmafgpu__has_image(v, &vmafgpu__cuda) && !vmafgpu__has_image(v, &vmafgpu__hip)) || !vmafgpu__start_opening(v))
         return VMAFGPU_AGAIN;
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
         return vmafgpu__fail_memory(v, "the CPU beside the GPU", sizeof *t);
     if (t->config.gpu.threads && t->config.gpu.frames == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.threads;   /* a pair is done soon when the GPU is there */
+        t->config.threads = t->config.gpu.threads;   /* so that a pair is short when the GPU becomes ready */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -27908,7 +27938,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #endif
 }
 
-/* VMAFGPU_AGAIN: no fleet can be had, and it is not said that there must be one. */
+/* Opens a fleet; returns VMAFGPU_AGAIN if that is impossible but not required. */
 static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
     v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
     if (!v->fleet)
@@ -27935,7 +27965,7 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>table                                        the list of features
  * ================================================================================================ */
-/* Names of columns are looked for in this order. */
+/* Column names are looked up in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__ADM_FEATURE,
     VMAFGPU__VIF_FEATURE,
@@ -27956,7 +27986,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 enum { VMAFGPU__FEATURES = sizeof vmafgpu__features / sizeof *vmafgpu__features };
 typedef char vmafgpu__features_fit[(int)VMAFGPU__FEATURES <= (int)VMAFGPU__MAX_FEATURES ? 1 : -1];
 
-/* NULL: there is none of that name. */
+/* Returns NULL if there is no feature of this name. */
 static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const char *end) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++)
         if (vmafgpu__text_equal(name, end, vmafgpu__features[i].name))
@@ -27964,10 +27994,10 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
     return NULL;
 }
 
-/* The feature and the place of the column that a model means by a name. */
+/* Finds the feature and the column for an input name of a model. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
-        const vmafgpu__option *options = vmafgpu__features[i].options;   /* `debug` may be on without being asked for */
+        const vmafgpu__option *options = vmafgpu__features[i].options;   /* `debug` may be on by default */
         const int has_debug = options && options[vmafgpu__features[i].debug_option].standard != 0;
         for (*column = 0; vmafgpu__features[i].columns[*column].name; ++*column) {
             const vmafgpu__column *c = &vmafgpu__features[i].columns[*column];
@@ -27978,7 +28008,7 @@ static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *colum
     return NULL;
 }
 
-/* "adm, vif, motion, cambi or speed_chroma" of those that are not left out. */
+/* Lists the features of this build: "adm, vif, motion, cambi or speed_chroma". */
 static const char *vmafgpu__name_features(char *text, size_t size) {
     size_t used = 0;
     const char *last = NULL;
@@ -27999,7 +28029,7 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
  * >>scores                                       rows, readiness, prediction, pooling
  * ================================================================================================ */
 
-/* Where row r of the score list lives: chunk k holds 64 << k rows. */
+/* Returns the chunk of row r of the score list; chunk k has 64 << k rows. */
 static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     int chunk = 0;
     int64_t rows = VMAFGPU__FIRST_CHUNK_ROWS;
@@ -28012,7 +28042,7 @@ static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     return chunk;
 }
 
-/* A row holds the columns and, behind them, its result. */
+/* Returns the number of doubles per row: the columns, then the result. */
 static int vmafgpu__row_size(const vmafgpu *v) {
     return v->column_count + 1;
 }
@@ -28027,7 +28057,7 @@ static double *vmafgpu__row(const vmafgpu *v, int64_t row) {
     return v->chunks[chunk] + offset * vmafgpu__row_size(v);
 }
 
-/* Makes sure that there is a row to write. */
+/* Allocates the chunk of a row if necessary. */
 static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     int64_t offset;
     const int chunk = v->config.discard_scores ? 0 : vmafgpu__chunk_of(row, &offset);
@@ -28042,12 +28072,12 @@ static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "the score list", size);
 }
 
-/* Rows of frames 0..frames-1. */
+/* Returns the number of rows for frames 0..frames-1. */
 static int64_t vmafgpu__rows_of(const vmafgpu *v, int64_t frames) {
     return (frames + v->config.subsample - 1) / v->config.subsample;
 }
 
-/* scratch: v->model_scratch, or as much. */
+/* Computes the model scores of a row. `scratch` is v->model_scratch or memory of the same size. */
 static void vmafgpu__predict(const vmafgpu *v, double *scratch, double *row) {
     for (int i = 0; i < v->model_count; i++) {
         const vmafgpu__model_use *use = &v->models[i];
@@ -28083,7 +28113,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
-/* What stands in a row where no value is yet: a NaN like no other. */
+/* Marks values as not computed yet, with a NaN of special bits. */
 static void vmafgpu__make_unknown(double *values, int count) {
     const uint64_t bits = 0x7ff8766d61666770u;
     for (int i = 0; i < count; i++)
@@ -28096,7 +28126,7 @@ static int vmafgpu__is_unknown(double value) {
     return memcmp(&value, &unknown, sizeof value) == 0;
 }
 
-/* Writes the features of a pair that do not depend on its neighbours. */
+/* Writes the features of a pair that do not depend on other frames. */
 static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -28104,7 +28134,7 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
     }
 }
 
-/* Adds a pair to what is known of the clip as a whole. */
+/* Adds a pair to the aggregates of the clip. */
 static void vmafgpu__gather_pair(vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
@@ -28113,26 +28143,26 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* How many frames after one have no score without that one. */
+/* Returns how many frames after a failed one have no score because of it. */
 static int vmafgpu__spoils(const vmafgpu *v) {
     return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
 }
 
-/* A frame has no score if it failed itself, or one that it is measured against. What comes after it is collected no
- * further than its motion looks ahead when it is given, so the last failure is the one that counts. */
+/* Whether a frame has no score because it failed, or a frame that it depends on. Only the last failure is stored. That
+ * is sufficient, because no more frames than motion looks ahead are collected before a row is emitted. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
            (v->seed_count || v->failed_position <= position);
 }
 
-/* The value of a temporal extractor that counts for the frame at that position, which comes next. */
+/* Appends the value of a temporal extractor for the frame at that position, which must be the next one. */
 static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
                                 vmafgpu__temporal_state *temporal_state) {
     temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
-/* The row of a single pair, from its sums. `position` is 1 with a previous reference, else 0; after: sums of the following
- * reference, or NULL. */
+/* Completes the row of a single pair from its sums. `position` is 1 with a previous reference, otherwise 0. `after` has
+ * the sums of the following reference, or is NULL. */
 static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after, int64_t position,
                                    double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
@@ -28153,8 +28183,9 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
-/* Gives the next position its late features. Live they are those of the last frame of a clip, and the course is one behind: of
- * the frames before it has what the clip gives them as it goes on. */
+/* Writes the temporal features of the next position. With config.live they are computed as for the last frame of a
+ * clip, on a copy of the state; the state itself continues with the values for the frames before it that the whole clip
+ * would have. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -28168,7 +28199,8 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Gives every position whose late features are known those and, if it is a pair and no seed, its prediction, in order. */
+/* Completes all positions whose temporal features are known, in order: it writes these and, for scored pairs, predicts
+ * and delivers the row. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -28212,7 +28244,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
     }
 }
 
-/* Takes the sums of the frames that the backend has done with, waiting for those before position `until`. */
+/* Collects the sums of the frames that the backend has finished; waits for those before position `until`. */
 static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
@@ -28235,7 +28267,7 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
-            /* Another pair may fail before this row is emitted, and then its failure is the last one. */
+            /* Another pair may fail before this row is emitted, and only the last failure is stored. */
             row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
@@ -28245,7 +28277,7 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_
     }
 }
 
-/* Pairs whose every column is known. */
+/* Returns the number of pairs whose columns are all known. */
 static int64_t vmafgpu__ready(const vmafgpu *v) {
     return v->emitted > v->seeded ? v->emitted - v->seeded : 0;
 }
@@ -28253,18 +28285,18 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
 /* ================================================================================================
  * >>edits                                        what other samples in a rectangle change
  * ================================================================================================
- * VIF's and ADM's sums are sums over samples: of a changed frame they are the base's, less what the samples that see the
- * rectangle gave, plus what they give now. Both come from the level's own functions. A TILE, the part of a picture around
- * the changed samples, is scored as if it were a small picture, with the samples that are there now and those of each candidate
- * as distorted pictures of one job. Where a tile's edge is not the picture's, the reflection there is false, for all of them alike;
- * tiles are so large that no sample that sees the rectangle sees such an edge. So the difference is exact.
+ * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old contributions
+ * of the samples that depend on the rectangle, plus the new ones. Both are computed by the level's own functions. A TILE is the
+ * part of a picture around the changed samples. It is scored like a small picture; the base and all candidates are distorted
+ * pictures of one job. Where an edge of the tile is not an edge of the picture, reflection is wrong there, for base and candidates
+ * alike. Tiles are so large that no sample that depends on the rectangle reads across such an edge. So the difference is exact.
  *
- * What of a scale changes, given the columns or rows first..end-1 that have changed in its input, reflections never adding to it:
- *   VIF   statistics those within reach, the next scale's samples ceil((first - r) / 2) .. floor((end - 1 + r) / 2), r the next
- *         scale's reach
- *   ADM   coefficients ceil((first - 2) / 2) .. floor(end / 2), masked cubes one more on either side
- * ADM's sums are rounded row by row, so what the base's rows add up to is kept.
- * The base is in the CPU's own planes: the pair's luma, VIF's pictures, ADM's low-pass bands.
+ * Given the columns or rows first..end-1 that change in the input of a scale, these change in the scale (reflection adds nothing):
+ *   VIF   statistics: those within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2), r is the
+ *         reach of the next scale
+ *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
+ * ADM sums are rounded per row, so the row sums of the base are kept.
+ * The base is in the planes of the CPU backend: luma of the pair, VIF pictures, ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
@@ -28278,54 +28310,55 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 #else
 enum {
-    VMAFGPU__EDITS_TOGETHER = 8,   /* candidates of one rectangle */
-    VMAFGPU__EDIT_SMALL = 64       /* pixels: tiles of smaller frames are as wide, or as high, as these */
+    VMAFGPU__EDITS_TOGETHER = 8,   /* candidates per job, all of one rectangle */
+    VMAFGPU__EDIT_SMALL = 64       /* pixels; for smaller frames tiles have the frame's width or height */
 };
 
-/* A part of a picture, or all of it. */
+/* A part of a picture, or a whole picture. */
 typedef struct vmafgpu__tile {
-    unsigned char *data;                   /* of the first sample at `at` */
+    unsigned char *data;                   /* the first sample */
     ptrdiff_t      pitch;                  /* in bytes */
-    vmafgpu__rect  at;                     /* in the picture */
+    vmafgpu__rect  at;                     /* position in the picture */
 } vmafgpu__tile;
 
-/* Its samples: luma; then what a scale reads [0] and what it leaves for the next [1]. */
+/* The samples of a candidate: luma, then the input [0] and the output [1] of a scale. */
 typedef struct vmafgpu__candidate { vmafgpu__tile luma, vif[2], band[2]; } vmafgpu__candidate;
 
-/* What a thread works with. */
+/* The memory of a thread. */
 typedef struct vmafgpu__editor {
     vmafgpu__candidate candidate[VMAFGPU__EDITS_TOGETHER];
-    vmafgpu__sums      sums[VMAFGPU__EDITS_TOGETHER];   /* of the whole frame with each of them */
-    vmafgpu__adm_sums *rows;                            /* [row of a tile][1 + candidates], not rounded */
+    vmafgpu__sums      sums[VMAFGPU__EDITS_TOGETHER];   /* of the whole frame with each candidate */
+    vmafgpu__adm_sums *rows;                            /* [row of a tile][1 + candidates]; not rounded */
     void              *vif_scratch, *adm_scratch;
-    void              *map_scratch;                     /* of plain ADM, for the frame's width */
-    vmafgpu__vif_tap_lines lines;                       /* of plain VIF, likewise */
-    vmafgpu_edit_sums *ideal;                           /* of a row of blocks, if they were the reference; zeros */
-    vmafgpu_block     *blocks;                          /* a row of them, where shares alone are wanted */
+    void              *map_scratch;                     /* for the plain C code of ADM, frame width */
+    vmafgpu__vif_tap_lines lines;                       /* for the plain C code of VIF, frame width */
+    vmafgpu_edit_sums *ideal;                           /* of a row of blocks if they equalled the reference; zero
+                                                           between uses */
+    vmafgpu_block     *blocks;                          /* a row of blocks, if only shares are wanted */
     double            *row, *model_scratch;
 } vmafgpu__editor;
 
 struct vmafgpu__edits {
     vmafgpu__sums      base;
-    vmafgpu__adm_sums *rows[VMAFGPU__SCALES];           /* of the base, not rounded but for the denominators */
-    double            *row;                             /* its columns */
-    vmafgpu__smooth    smooth;                          /* what predictions are made of */
-    int                known[VMAFGPU__SMOOTH_EXTRACTORS];   /* columns of its inputs that no sum changes, or -1 */
-    const vmafgpu__extractor *vif, *adm;                /* those whose sums are shown, or NULL */
+    vmafgpu__adm_sums *rows[VMAFGPU__SCALES];           /* of the base; only the denominators are rounded */
+    double            *row;                             /* columns of the base */
+    vmafgpu__smooth    smooth;                          /* parameters of predictions */
+    int                known[VMAFGPU__SMOOTH_EXTRACTORS];   /* input columns that do not depend on the sums, or -1 */
+    const vmafgpu__extractor *vif, *adm;                /* extractors whose sums are reported, or NULL */
     vmafgpu__editor   *editors;                         /* [config.threads] */
-    /* What is being tried. */
+    /* The edits being tried. */
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
     double            *values;
-    int                count, next;                     /* next: the first that nobody has taken; atomic */
+    int                count, next;                     /* next: first edit not taken yet; atomic */
     uint32_t         (*or_words)(const uint8_t *words, int w);
-    const vmafgpu__gpu_edits_table *on_gpu;             /* NULL: the CPU makes them */
-    /* What is being mapped: rows of blocks instead of edits. */
+    const vmafgpu__gpu_edits_table *on_gpu;             /* NULL if the CPU does the work */
+    /* The map being computed; `count` and `next` are then rows of blocks. */
     vmafgpu_block     *blocks;
-    float             *shares;                          /* instead */
+    float             *shares;                          /* instead of `blocks` */
     double             slopes[VMAFGPU__SLOPES];         /* of the base */
     int                size, across;
-    uint16_t          *log_table;                       /* of the plain code */
+    uint16_t          *log_table;                       /* for the plain C code */
 };
 
 /* ---- ranges and tiles ---- */
@@ -28349,7 +28382,7 @@ static int vmafgpu__range_size(vmafgpu__range r) {
     return r.end - r.first;
 }
 
-/* A plane as a tile. */
+/* Returns a plane as a tile. */
 static vmafgpu__tile vmafgpu__tile_of(void *data, ptrdiff_t pitch) {
     vmafgpu__tile t;
     memset(&t, 0, sizeof t);
@@ -28362,7 +28395,7 @@ static unsigned char *vmafgpu__tile_sample(const vmafgpu__tile *t, int x, int y,
     return t->data + (y - t->at.of[1].first) * t->pitch + (ptrdiff_t)(x - t->at.of[0].first) * element;
 }
 
-/* What both hold at r. */
+/* Copies the samples at r between tiles that both contain them. */
 static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *from, const vmafgpu__rect *r, int element) {
     const size_t size = (size_t)(vmafgpu__range_size(r->of[0]) * element);
     for (int y = r->of[1].first; y < r->of[1].end; y++)
@@ -28380,7 +28413,7 @@ static vmafgpu__tile vmafgpu__edit_picture(const vmafgpu__cpu *cpu, int scale, i
                  : vmafgpu__edit_luma(cpu, frame);
 }
 
-/* Bytes of a sample that ADM reads at a scale. */
+/* Returns the bytes per sample of the ADM input at a scale. */
 static int vmafgpu__edit_element(const vmafgpu__cpu *cpu, int scale) {
     return scale == 0 ? 1 + cpu->wide : scale == 1 ? 2 : 4;
 }
@@ -28392,7 +28425,8 @@ static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int 
 
 /* ---- VIF ---- */
 
-/* The samples that those of a rectangle's statistics see, and more, so that the tile begins at even ones. */
+/* Returns the samples that the statistics of a changed range depend on, with a margin so that the tile starts at an
+ * even sample. */
 static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
     const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
@@ -28400,7 +28434,7 @@ static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale,
     return r;
 }
 
-/* One scale, of which `changed` has other samples in each candidate's tile. */
+/* Computes a scale of VIF for the tile `at` of the base and of all candidates, and adds the differences to `sums`. */
 static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                     int count, vmafgpu__sums *sums) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -28477,13 +28511,13 @@ static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 
 /* ---- ADM ---- */
 
-/* The samples of a scale's input that belong to coefficients. */
+/* Returns the input samples of a scale that these coefficients cover. */
 static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* The tile of a region of masked cubes: two more on either side, of which the outer ones are false. Where a band is too small
- * for that, all of it. */
+/* Returns the tile for a region of masked cubes: two more on either side, of which the outer ones are wrong. If the
+ * band is too small for that, the tile is the whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -28493,8 +28527,7 @@ static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int borde
     return r;
 }
 
-/* Scores a tile of bands: sums of rows within the region, if there is one, and the candidates' low-pass bands, if they
- * are wanted. */
+/* Computes a tile of bands: row sums if it has a region, and low-pass bands of the candidates if `makes_low`. */
 static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                    const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -28511,7 +28544,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Borders that leave nothing, or those of the tile. */
+    /* Borders that exclude everything, or the margin of the tile. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -28536,7 +28569,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
-/* What changes in a row's sum, and in the frame's; both variants of a band's sums alike. */
+/* Adds the change of a row sum to a sum of the frame. If `commits`, the row sum of the base changes too. */
 static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
     const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
     *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
@@ -28576,7 +28609,7 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
             tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
         }
         const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
-        /* Near the frame's edges there are bands to make for the next scale where no sum looks. */
+        /* Near the edges of the frame the next scale needs bands outside the tile of the region. */
         const int at_once = has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
         for (int i = 0; i < 2; i++) {
             const vmafgpu__range all = !has_region ? low.of[i] : vmafgpu__range_over(low.of[i], tile.of[i]);
@@ -28620,9 +28653,9 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
     return out;
 }
 
-enum { VMAFGPU__EDIT_SCALARS = 7 };   /* columns of an extractor that models look at */
+enum { VMAFGPU__EDIT_SCALARS = 7 };   /* number of columns of an extractor that models use */
 
-/* What predictions take of ADM, but for the base. */
+/* Sets the ADM parameters of predictions, except those that depend on the base. */
 static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
     static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
     out->weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
@@ -28641,7 +28674,7 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
     }
 }
 
-/* What sums change by, as a GPU has it. */
+/* Converts changes of sums to the record format of the GPU. */
 static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base, int64_t *words) {
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -28659,7 +28692,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* How a live pair has a column of motion, if it is one. */
+/* Sets the parameters that compute a motion column of a live pair, if the column is one. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column, vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
         return;
@@ -28674,7 +28707,7 @@ static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor
 }
 #endif
 
-/* Where input i of the first model comes from. `adm`: the extractors of ADM so far. */
+/* Finds the source of input i of the first model. `adm` lists the ADM extractors found so far. */
 static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor **adm) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__smooth *out = &x->smooth;
@@ -28713,7 +28746,7 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
     }
 }
 
-/* All of it that does not depend on the base. */
+/* Sets all parameters of predictions that do not depend on the base. */
 static void vmafgpu__smooth_plan(vmafgpu *v) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__extractor *adm[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -28730,15 +28763,15 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
     if (svm) {
         out->vectors = svm->sv_count;
         out->gamma = svm->gamma;
-        /* libvmaf gives no score at all with that correction. */
+        /* With a chroma correction of 0 libvmaf returns no score. */
         out->rho = svm->has_chroma_correction && fabs(svm->chroma_correction) <= 0 ? (double)NAN : svm->rho;
         out->slope = svm->rescale ? svm->slopes[0] : 1;
         out->intercept = svm->rescale ? svm->intercepts[0] : 0;
     }
 }
 
-/* The first model's prediction before transform and clip, from what sums change by, or of the base. x: leaves the normalised
- * inputs there. */
+/* Returns the prediction of the first model before transform and clip, for the changes `words` of the sums, or for the
+ * base if they are NULL. x receives the normalised inputs. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -28749,7 +28782,7 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
     return score == score ? score : (double)NAN;
 }
 
-/* What it takes to predict from changes of the base. */
+/* Sets the parameters of predictions that depend on the base. */
 static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__smooth_finalise(&x->smooth, &x->base, -1);
@@ -28758,7 +28791,7 @@ static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
-/* All columns of the base with other sums. */
+/* Computes all columns of the base for other sums. */
 static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
     memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
     for (int i = 0; i < v->extractor_count; i++) {
@@ -28797,12 +28830,12 @@ VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafg
 
 /* ---- the gradient, and maps of blocks ---- */
 
-/* By the sums, one after the other; what is predicted. */
+/* Computes the derivative of the prediction by each sum; returns the prediction. */
 static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__smooth *s = &v->edits->smooth;
     double *x = v->edits->editors[0].model_scratch, slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
-    const double prediction = vmafgpu__edit_smooth(v, NULL, x);   /* leaves the normalised inputs in x */
+    const double prediction = vmafgpu__edit_smooth(v, NULL, x);   /* x receives the normalised inputs */
     for (int k = 0; k < s->vectors; k++) {
         const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
         const double weight = vmafgpu__smooth_kernel(x, 1, s->inputs, vector, s->gamma);
@@ -28829,13 +28862,13 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Of the cubes of blocks, which are not rounded, by scale. */
+/* Computes the unit of the ADM sums of blocks per scale; these are not rounded. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
-/* VIF's sums of a row of blocks: of the base, and of the reference against itself. */
+/* Adds the VIF sums of a row of blocks, of the base and of the reference compared with itself. */
 static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, vmafgpu_block *blocks,
                                   vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -28870,7 +28903,7 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
                     to->vif_information[s] += sums.numerator[x->vif->variant];
                     to->vif_noise[s] += sums.flat_noise;
                 }
-                /* Then both pictures are the reference. */
+                /* In the second pass both pictures are the reference. */
                 for (int i = 0; i < job.w; i++) {
                     e->lines.variance[2][i] = e->lines.variance[0][i];
                     e->lines.variance[1][i] = e->lines.variance[0][i] > 0 ? e->lines.variance[0][i] : 0;
@@ -28880,7 +28913,7 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* ADM's, not rounded, of the base or of the reference against itself. */
+/* Adds the ADM sums of a row of blocks, not rounded, of the base or of the reference compared with itself. */
 static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -28933,7 +28966,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Rows of blocks, one after the other, each by one thread. */
+/* Processes rows of blocks, each by one thread, until all are taken. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -28961,7 +28994,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* To `blocks`, or their shares alone to `shares`. */
+/* Computes a map to `blocks`, or only its shares to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -28984,7 +29017,7 @@ static ptrdiff_t vmafgpu__edit_pitch(const vmafgpu_config *c, const vmafgpu_edit
     return edit->pitch ? edit->pitch : (ptrdiff_t)edit->width * c->bytes_per_sample;
 }
 
-/* Names what is wrong with an edit. */
+/* Reports an error if an edit is invalid. */
 static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int index, const vmafgpu_edit *edit) {
     const vmafgpu_config *c = &v->config;
     const int most = c->edit_size;
@@ -29025,12 +29058,13 @@ static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, in
                          v->config.bit_depth);
 }
 
-/* The part of luma that a candidate has its own copy of. */
+/* Returns the range of luma that a candidate copies. */
 static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size) {
     return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size) : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* The sums of the base with each of these edits, which have one rectangle; or with the one, which becomes part of it. */
+/* Computes the sums of the base with each of the edits, which have the same rectangle. If `commits`, there is a single
+ * edit and it becomes part of the base. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -29059,7 +29093,7 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
 }
 
-/* How many edits from this one on are done together. */
+/* Returns how many edits, from this one on, have the same rectangle and are processed together. */
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
@@ -29112,15 +29146,15 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
 
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
     vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
-    /* Rows are read up to a chunk beyond their end. */
+    /* Rows are read up to one chunk past their end. */
     t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
     return t;
 }
 
-/* `unused`: an editor to write to while memory is only counted. */
+/* `unused` is an editor to write to while memory is only counted. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
-    /* Luma with VIF's margins; a scale further down half of it, with margins of its own, and those of ADM. */
+    /* Luma includes the margins of VIF. A lower scale has half its size, with its own margins and those of ADM. */
     const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
     (void)vmafgpu__carve(c, sizeof *x);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
@@ -29160,7 +29194,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         v->edits_on_gpu->carve(v, c);
 }
 
-/* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
+/* Returns the extractor of a feature that the first model uses; otherwise the first one, or NULL if there is none. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
     const vmafgpu__extractor *first = NULL;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -29175,7 +29209,7 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
-/* What is written to while memory is only counted: too large for the stack. */
+/* Target of writes while memory is only counted; too large for the stack. */
 typedef struct vmafgpu__edits_counted {
     vmafgpu__edits  edits;
     vmafgpu__editor editor;
@@ -29206,14 +29240,14 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 
 /* ---- the base ---- */
 
-/* The map of the pair that was just scored, of which the base's sums and row are made. */
+/* Computes the map of the pair just scored, whose sums and row become those of the base. */
 static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__add_workers(v, v->cpu, &x->base);
     memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
     vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
     if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map.shares) != VMAFGPU_OK)
-        vmafgpu__edit_map_task(v, 0);   /* a hook left parts out; the pair is taken all the same */
+        vmafgpu__edit_map_task(v, 0);   /* config.parallel_for skipped some tasks: do them here */
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
@@ -29221,11 +29255,11 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
     return v->edits->on_gpu ? v->edits->on_gpu->finalise(v) : VMAFGPU_OK;
 }
 
-/* Motion to the following frame. */
+/* Computes motion from the pair to the following frame. */
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "motion to the following frame");
-    if (v->edits->on_gpu) {   /* against itself: motion does not look at the distorted one */
+    if (v->edits->on_gpu) {   /* motion ignores the distorted frame */
         job->distorted = job->reference;
         job->count = 1;
         return v->backend->single(v, job, after);
@@ -29274,9 +29308,9 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     return result;
 }
 
-/* What there is of edit i until it is scored, or where it is not. */
+/* Resets the result of edit i before it is scored, or if it is not scored. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores, double *values) {
-    if (result != VMAFGPU_OK)   /* else they will be written; beside thousands of tries on a GPU this counts */
+    if (result != VMAFGPU_OK)   /* otherwise they will be overwritten */
         memset(&scores[i].sums, 0, sizeof scores[i].sums);
     scores[i].score = scores[i].change = (double)NAN;
     scores[i].result = result;
@@ -29286,7 +29320,7 @@ static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, 
 
 static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
     vmafgpu__edits *x = v->edits;
-    int refused = count;   /* the first one */
+    int refused = count;   /* index of the first refused edit */
     char message[VMAFGPU__ERROR_SIZE];
     for (int i = 0; i < count; i++) {
         vmafgpu__edit_blank(v, i, vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]), scores, values);
@@ -29301,7 +29335,7 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->count = count;
     x->next = 0;
     const vmafgpu_result result = x->on_gpu ? x->on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
-    /* Nobody knows how far they have come. */
+    /* On failure the partial results are undefined: blank all of them. */
     for (int i = 0; i < count && result != VMAFGPU_OK; i++)
         vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
     if (result != VMAFGPU_OK)
@@ -29344,18 +29378,19 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
- * The base is what the slot holds that has scored it: planes of ours, pictures of VIF and low-pass bands of ADM in its scratch.
- * Beside that the device has ADM's row sums and what each sample gives to VIF's sums. Edits are worked on in batches, one in
- * each lane, while the host fills or reads the other. Edits that become part of the base are written to its plane, which is
- * scored again: so the state is that of a fresh base. */
+ * The base is the content of the slot that scored it: our planes, and the VIF pictures and ADM low-pass bands in its
+ * scratch memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits
+ * are processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to
+ * the plane of the base, which is then scored again, so the state equals that of a new base.
+ */
 
-/* Edits on their way; each lane has a stream. In pinned memory are edits, samples and records. */
+/* Edits in flight; each lane has a stream. Pinned memory contains edits, samples and records. */
 enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
 typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
     VMAFGPU__EDIT_PATCH,
     VMAFGPU__EDIT_CHANGE,
-    VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
+    VMAFGPU__EDIT_VIF,                     /* by input, see vmafgpu__vif_input() */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
@@ -29384,29 +29419,29 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
 typedef struct vmafgpu__edit_lane {
     uint64_t device[4];                    /* edits, samples, records, scratch */
     unsigned char *pinned[3];
-    int      count;                        /* under way */
-    int     *which;                        /* of the caller's [VMAFGPU__EDITS_AT_ONCE] */
+    int      count;                        /* in flight */
+    int     *which;                        /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
 struct vmafgpu__gpu_edits {
     void    *functions[VMAFGPU__EDIT_FUNCTIONS];
-    size_t   sample_space, scratch_space;    /* of a lane */
+    size_t   sample_space, scratch_space;    /* per lane */
     int      words;
-    uint64_t rows;                         /* sums of ADM's rows */
-    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
-    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
+    uint64_t rows;                         /* ADM row sums */
+    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, per variant, then those common to all variants */
+    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, per variant */
     uint64_t smooth, coefs, table, vectors;
-    int      slot;                         /* that has the base, or the pair that is mapped */
-    uint64_t slopes, sums, blocks, shares;    /* of maps, for map_room blocks */
+    int      slot;                         /* the slot of the base, or of the pair being mapped */
+    uint64_t slopes, sums, blocks, shares;    /* of maps, for map_space blocks */
     int      map_space;
-    void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
-    void    *scored;                       /* event: what it is made of is there; likewise */
+    void    *mapped;                       /* event: the latest map of a pair is done; NULL if config.map_size is 0 */
+    void    *scored;                       /* event: its input is complete; NULL if config.map_size is 0 */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
-    const vmafgpu__edit_lane *reading;     /* whose edits are looked at */
-    int      shown[VMAFGPU__SLOPES];       /* words of a record that are shown, or -1 */
+    const vmafgpu__edit_lane *reading;     /* the lane being read */
+    int      shown[VMAFGPU__SLOPES];       /* words of a record that are reported, or -1 */
 };
 
-/* Those of edits. */
+/* Lists the kernels for edits and maps. */
 static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
     const int depth = v->config.bit_depth;
     void **functions = v->gpu->edits->functions;
@@ -29415,7 +29450,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     for (int i = v->config.map_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    /* What edits change, the base's, and that by blocks. */
+    /* Kernels for the changes by edits, for the state of the base, and for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
                      of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
     for (int use = v->config.edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
@@ -29428,7 +29463,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         }
 }
 
-/* Bytes of scratch of an edit of that size, and where its pictures lie in it. */
+/* Returns the scratch bytes of an edit of this size, and lays out its pictures. */
 static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
     uint64_t size = 0;
     int vif[2], band[2];
@@ -29449,7 +29484,7 @@ static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_ba
     return vmafgpu__round_up(size, 16);
 }
 
-/* Numbers in the table of a model's vectors. */
+/* Returns how many numbers the table of support vectors has. */
 static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     int rows = 0;
     for (int i = 0; svm && i < svm->sv_count; i++)
@@ -29457,18 +29492,18 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Room for so many of one size, but not much more than `most` bytes. */
+/* Returns the bytes for VMAFGPU__EDITS_AT_ONCE items of one size, limited to `most` bytes or a single item. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
 }
 
-/* Bytes of the records and changes of a batch. */
+/* Returns the bytes of the records and changes of a batch. */
 static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out what edits and maps need, from these places on. */
+/* Lays out the memory for edits and maps, starting at these offsets. */
 static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -29537,7 +29572,7 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
 
 /* ---- launches ---- */
 
-/* Tiles for so many columns and rows: threads, shared memory, the grid but for its depth. */
+/* Chooses tiles for this many columns and rows: threads, shared memory, and the grid except its depth. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale, int columns,
                                    int rows, int lanes) {
     const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
@@ -29553,12 +29588,13 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
-    /* About as many threads as the vertical filters have columns of eight. */
+    /* About as many threads as the vertical filters have columns of eight samples. */
     for (shape->threads = VMAFGPU__EDIT_VIF_THREADS; !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 
-/* Lanes of edits with so many rows, those around them included: as few as can be, and of as few strips. */
+/* Chooses the lanes per strip for edits with this many rows, margins included: the fewest lanes in total, then the
+ * fewest strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows, int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
                                                     VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__EDIT_ADM_WIDTH_3 };
@@ -29586,7 +29622,7 @@ static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lan
     return g->slots[0].streams[lane - g->edits->lanes];
 }
 
-/* A batch of edits of these sizes at most. */
+/* Returns the arguments for a batch of edits of at most this size. */
 static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width, int height) {
     vmafgpu__edit_batch out;
     memset(&out, 0, sizeof out);
@@ -29606,7 +29642,7 @@ static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgp
     return out;
 }
 
-/* Fills what VIF's scales have in common for the base and for edits. */
+/* Fills the launch arguments of VIF that the base and edits have in common. */
 static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -29635,7 +29671,8 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Starts VIF's scale once all but tiles is known, of so many columns and rows. functions: of edits, of the base, of maps. */
+/* Launches a scale of VIF with tiles for this many columns and rows. `functions`: those of edits, of the base or of
+ * maps. */
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
@@ -29644,7 +29681,7 @@ static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int co
         vmafgpu__gpu_launch(v, v->gpu->edits->functions[functions + input], &shape, stream, launch);
 }
 
-/* The same for ADM. */
+/* Fills the launch arguments of ADM that the base and edits have in common. */
 static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -29665,7 +29702,8 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* A scale of VIF, or of ADM, of the base. map: where sums go, or NULL: all is stored. */
+/* Launch a scale of VIF or ADM for the base. `map` is the target of the sums of blocks; if it is NULL, the contribution
+ * of each sample is stored. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -29682,7 +29720,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, scale, &launch);
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
     const int input = vmafgpu__adm_input(scale, v->config.bit_depth), functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64);   /* narrow ones, of which there are more */
+    const int tile = vmafgpu__adm_tile_width(input, 64);   /* narrow tiles, so that there are more */
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
@@ -29692,7 +29730,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     vmafgpu__gpu_launch(v, g->edits->functions[functions + input], &shape, stream, &launch);
 }
 
-/* What predictions are made of. */
+/* Copies the parameters of predictions to the device. */
 static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
@@ -29704,7 +29742,7 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
 }
 
-/* All of them, of a base. */
+/* Computes the state of the base for edits. */
 static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
     void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits->lanes[0]);
     vmafgpu__gpu_enter(v);
@@ -29723,7 +29761,7 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Blocks of that size, `first` and so many behind it. */
+/* Returns the map of `count` blocks of this size, from `first` on. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
@@ -29740,7 +29778,7 @@ static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void 
     (void)VMAFGPU__GPU_CALL(v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
-/* Sums of the models' VIF from scale `first` to the one before `end`; and of their ADM. */
+/* Add the block sums of VIF, from scale `first` to the one before `end`, and of ADM. */
 static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
     for (int s = first; s < end && v->edits->vif; s++)
         vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
@@ -29761,7 +29799,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* The map of the pair whose sums are made before. What maps need is there once; on all streams, as little of it waits. */
+/* Launches the map of the pair scored before it. The memory for maps exists once, so it waits for the previous map. It
+ * uses all streams, because most of its parts are independent. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -29782,7 +29821,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
     of.slopes = (double *)(uintptr_t)x->slopes;
     x->slot = (int)(slot - g->slots);
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));   /* at first there is nothing to wait for */
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));   /* the first map waits for nothing */
     vmafgpu__clear_map(v, &map, stream);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
@@ -29802,7 +29841,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
-/* The base's, some blocks at a time. */
+/* Computes the map of the base, a number of blocks at a time. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__gpu_edits *x = g->edits;
@@ -29826,7 +29865,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Where a GPU's records have what is shown. */
+/* Finds the words of a record that are reported. */
 static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
     const vmafgpu__edits *x = v->edits;
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -29849,7 +29888,7 @@ static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
     }
 }
 
-/* What maps of pairs need before the first one. */
+/* Prepares maps of pairs. */
 static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
     void *stream = v->gpu->slots[0].streams[0];
     vmafgpu__find_shown(v, v->gpu->edits->shown);
@@ -29867,7 +29906,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    edits on a GPU, in batches
  * ================================================================================================ */
 
-/* Starts the copy of samples on the device to where edits have theirs. */
+/* Starts the copy of samples in device memory to the lane. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -29879,8 +29918,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
     vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
 }
 
-/* Puts edits into a lane from number `next` on, as many as there is room for, and starts their transfer; the number of the
- * first that is not among them. `scores`: NULL, or which are refused. size: of the largest. */
+/* Puts edits into a lane, from index `next` on, as many as fit, and starts their transfer. Returns the index after the
+ * last one. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -29937,13 +29976,13 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
     return next;
 }
 
-/* Starts what brings the records of a lane to the host. */
+/* Starts the copy of the records of a lane to the host. */
 static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
     const size_t size = vmafgpu__edit_records_size(v->gpu->edits->words, lane->count);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
 }
 
-/* Starts the tries of a lane. size: of the largest. */
+/* Launches the kernels for a lane. `size` is the largest width and height. */
 static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
@@ -29994,7 +30033,7 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* What a lane's edits change, and the scores that are wanted, by config.threads. */
+/* Reads a thread's part of the results of a lane, and computes the scores that are wanted. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -30042,7 +30081,7 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
     }
 }
 
-/* Waits for a lane and reads what it has. */
+/* Waits for a lane and reads its results. */
 static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *lane) {
     if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
         return VMAFGPU_OK;
@@ -30050,7 +30089,7 @@ static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *
     return vmafgpu__run(v, vmafgpu__edit_read_task, v);
 }
 
-/* Tries those that are not refused. */
+/* Tries all edits that are not refused. */
 static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__gpu *g = v->gpu;
@@ -30068,14 +30107,15 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
-    for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)   /* what nobody will read uses the lanes' memory */
+    /* After a failure, wait for the lanes that are not read, because their work uses the lanes' memory. */
+    for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
 }
 
-/* Waits for all pairs on their way: they leave row sums, and maps, in memory that a base has, too. */
+/* Waits for all pairs in flight, because they use the same memory for row sums and maps as the base. */
 static void vmafgpu__edits_alone(vmafgpu *v) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_enter(v);
@@ -30091,7 +30131,7 @@ static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
     return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Looks at samples on the device. */
+/* Checks samples in device memory. */
 static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
     int size[2], on_device = 0;
@@ -30109,7 +30149,7 @@ static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits,
     return VMAFGPU_OK;
 }
 
-/* Writes edits to the base's plane and scores it. */
+/* Writes edits to the plane of the base and scores it again. */
 static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -30132,7 +30172,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
-        vmafgpu__forget_frames(slot);   /* the plane is what edits have made of it */
+        vmafgpu__forget_frames(slot);   /* the edited plane is in place already */
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
@@ -30150,7 +30190,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
  * >>edit test                                    edits and maps in the self-test of a GPU
  * ================================================================================================ */
 
-/* What a base says of an edit and of its blocks. */
+/* The results of the self-test for an edit and for maps. */
 enum { VMAFGPU__TEST_BLOCK = 13 };
 typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
@@ -30158,7 +30198,7 @@ typedef struct vmafgpu__edits_tested {
     float             *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, the distorted frame behind the reference, and asks. */
+/* Makes a pair the base, then tries an edit and computes maps. In memory the distorted frame follows the reference. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch, vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
     vmafgpu_edit edit;
@@ -30184,7 +30224,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits->slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK && (size || !on_gpu))   /* maps alone settle it on the device */
+    if (result == VMAFGPU_OK && (size || !on_gpu))   /* for maps alone the device does this */
         result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
@@ -30214,7 +30254,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     return VMAFGPU_OK;
 }
 
-/* The kernel whose figures differ, or NULL. */
+/* Returns the name of a kernel whose results differ, or NULL. */
 static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks, size_t shares) {
     const vmafgpu_edit_sums *sums[2] = { &tested[0].score.sums, &tested[1].score.sums };
     int function = -1;
@@ -30235,7 +30275,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* An edit and maps of the test's last pair, by the GPU and by the CPU, whose planes are there. The kernel that is wrong, or NULL. */
+/* Compares an edit and maps of the last test pair between GPU and CPU; the planes of the CPU still contain it. Returns
+ * the kernel that is wrong, or NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
     const size_t blocks = t->config.edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
@@ -30267,7 +30308,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
     if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
         wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
     else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
-        wrong = NULL;   /* no memory to tell, which vmafgpu__test_sums() says */
+        wrong = NULL;   /* undecided; vmafgpu__test_sums() reports it */
     const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks, sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
     for (int k = 0; k < 3 && memory && other; k++)

@@ -24010,9 +24010,9 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  *
  * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
  * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
- * size of the stream (0 if the blob is in the stream of the previous blob), the CRC-32 of the stream, and the offset and
- * size of the blob in the unpacked stream. In compiled-in kernels the descriptions are a table and the streams are text
- * (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
+ * size of the stream (0 if the blob is in the stream of the previous blob), the CRC-32 of the stream, and the offset
+ * and size of the blob in the unpacked stream. In compiled-in kernels the descriptions are a table and the streams are
+ * text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
 
 /* An LZMA stream contains the blobs of similar devices one after another, so it is unpacked up to the end of the blob
  * that is needed. */
@@ -28285,18 +28285,20 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
 /* ================================================================================================
  * >>edits                                        what other samples in a rectangle change
  * ================================================================================================
- * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old contributions
- * of the samples that depend on the rectangle, plus the new ones. Both are computed by the level's own functions. A TILE is the
- * part of a picture around the changed samples. It is scored like a small picture; the base and all candidates are distorted
- * pictures of one job. Where an edge of the tile is not an edge of the picture, reflection is wrong there, for base and candidates
- * alike. Tiles are so large that no sample that depends on the rectangle reads across such an edge. So the difference is exact.
+ * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
+ * contributions of the samples that depend on the rectangle, plus the new ones. The level's own functions compute both.
+ * A TILE is the part of a picture around the changed samples. It is scored like a small picture; the base and all
+ * candidates are distorted pictures of one job. At an edge of the tile that is not an edge of the picture, reflection
+ * is wrong, for the base and the candidates alike. Tiles are so large that no sample that depends on the rectangle
+ * reads across such an edge. So the difference is exact.
  *
- * Given the columns or rows first..end-1 that change in the input of a scale, these change in the scale (reflection adds nothing):
- *   VIF   statistics: those within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2), r is the
- *         reach of the next scale
+ * If the columns or rows first..end-1 of the input of a scale change, these change in the scale (reflection adds
+ * nothing):
+ *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
+ *         where r is the reach of the next scale
  *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
- * ADM sums are rounded per row, so the row sums of the base are kept.
- * The base is in the planes of the CPU backend: luma of the pair, VIF pictures, ADM low-pass bands.
+ * ADM sums are rounded per row, so the row sums of the base are kept. The base is in the planes of the CPU backend:
+ * luma of the pair, VIF pictures, ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
@@ -30330,17 +30332,18 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * >>config                                       what a config may say: defaults, ranges, rules
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds every operation by itself, to nearest. Catches what no macro tells:
- * -fassociative-math and -freciprocal-math, a rounding mode set by the caller, -ffp-contract=fast with clang where it is no x86. */
+/* Whether float arithmetic in this build rounds each operation separately, to nearest. It detects settings that no
+ * macro shows: -fassociative-math, -freciprocal-math, a rounding mode set by the caller, and -ffp-contract=fast with
+ * clang on non-x86 processors. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
-    const int fused = a * b - c != 0;                       /* 3 * fl(1/3) rounds to 1; unrounded it is below */
-    const int reassociated = (c + d) - c != 0;              /* 2^-54 is lost against 1 */
-    volatile double up = one + tiny, down = -one - tiny;    /* directed rounding moves one of them */
+    const int fused = a * b - c != 0;                       /* 3 * fl(1/3) rounds to 1; exactly it is less */
+    const int reassociated = (c + d) - c != 0;              /* 1 + 2^-54 rounds to 1 */
+    volatile double up = one + tiny, down = -one - tiny;    /* directed rounding changes one of them */
     const int reciprocal = square / 49.0 != 1;              /* 49 * fl(1/49) is below 1 */
     volatile double minus = -0.0;
-    const double zero = minus + 0.0;                        /* +0, unless signs of zeros do not count */
+    const double zero = minus + 0.0;                        /* +0, unless signs of zeros are ignored */
     uint64_t bits;
     memcpy(&bits, &zero, sizeof bits);
     return !fused && !reassociated && !reciprocal && !bits && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
@@ -30364,7 +30367,7 @@ static vmafgpu_result vmafgpu__in_range(vmafgpu *v, const char *field, int value
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s must be from %d to %d, not %d", field, min, max, value);
 }
 
-/* With the default where the config has none. */
+/* Returns config.bytes_per_sample, or its default if it is 0. */
 static int vmafgpu__sample_bytes(const vmafgpu_config *c) {
     const int is_byte = (c->bit_depth == 0 || c->bit_depth == 8) && c->layout != VMAFGPU_SEMIPLANAR_HIGH;
     return c->bytes_per_sample ? c->bytes_per_sample : is_byte ? 1 : 2;
@@ -30384,7 +30387,7 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
         c->candidates = 1;
 }
 
-/* The range of each field, once defaults are set: X(field, least, most). */
+/* Range of each field after defaults are set: X(field, least, most). */
 #define VMAFGPU__CONFIG_RANGES(X) \
     X(width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
     X(height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
@@ -30436,7 +30439,7 @@ static vmafgpu_result vmafgpu__check_ranges(vmafgpu *v) {
     return result;
 }
 
-/* What fields say together: models and features. */
+/* Checks the fields for models and features. */
 static vmafgpu_result vmafgpu__check_inputs(vmafgpu *v, const vmafgpu_model_config *models,
                                             const vmafgpu_feature_config *features) {
     const vmafgpu_config *c = &v->config;
@@ -30455,7 +30458,7 @@ static vmafgpu_result vmafgpu__check_inputs(vmafgpu *v, const vmafgpu_model_conf
     return VMAFGPU_OK;
 }
 
-/* The fields of config.gpu. */
+/* Checks the fields of config.gpu. */
 static vmafgpu_result vmafgpu__check_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.context)
@@ -30481,7 +30484,7 @@ static vmafgpu_result vmafgpu__check_gpu(vmafgpu *v) {
     return VMAFGPU_OK;
 }
 
-/* Whether this build can have so many threads. */
+/* Checks whether this build supports the number of threads. */
 static vmafgpu_result vmafgpu__check_threads(vmafgpu *v) {
 #if defined(VMAFGPU_NO_THREADS) || defined(VMAFGPU__NO_ATOMICS)
     const vmafgpu_config *c = &v->config;
@@ -30526,8 +30529,8 @@ static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__featur
     return 0;
 }
 
-/* Overlay options must each name a feature and an option that exist, even if the model does not use that feature; or else,
- * with a warning, do nothing. */
+/* Checks the options of a model config. Each must name an existing feature and option. Without config.strict_options,
+ * options for unknown or unused features are ignored with a warning. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *model, const char *text) {
     while (text && *text) {
         const char *begin = text;
@@ -30555,7 +30558,7 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
             continue;
         }
         if (!strict && feature->left_out_by)
-            continue;   /* that is said of the model */
+            continue;   /* adding the model reports it */
         result = vmafgpu__extractor_init(v, &e, feature);
         if (result == VMAFGPU_OK)
             result = vmafgpu__set_option(v, &e, &setting, 0);
@@ -30565,7 +30568,7 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
     return VMAFGPU_OK;
 }
 
-/* One input of a model: adds its extractor; *input names it until columns are laid out. */
+/* Adds the extractor for an input of a model. *input identifies it until columns are assigned. */
 enum { VMAFGPU__INPUT_RADIX = 64 };
 
 static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name,
@@ -30594,7 +30597,7 @@ static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *u
     return result;
 }
 
-/* Changes a count, and returns what it is then. */
+/* Changes a count atomically and returns the new value. */
 static int vmafgpu__count(int *value, int change) {
     int before;
     do
@@ -30702,7 +30705,7 @@ static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_
     return vmafgpu__add_extractor(v, &e, &ignored);
 }
 
-/* Which sums the extractors need from the backend; extractors that need the same ones share a variant. */
+/* Determines the sums that the backend must compute. Extractors that need the same sums share a variant. */
 static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
     vmafgpu_result result = VMAFGPU_OK;
     for (int i = 0; i < v->extractor_count && result == VMAFGPU_OK; i++) {
@@ -30728,7 +30731,7 @@ static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e,
     return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
 }
 
-/* Names the columns that one extractor has at a turn, from column `at` on; returns the next. */
+/* Names the columns of an extractor for one turn, starting at column `at`; returns the column after them. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
@@ -30742,19 +30745,20 @@ static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, in
     return at;
 }
 
-/* Whether libvmaf's feature takes all pairs one after the other, whatever threads do with the rest. */
+/* Whether libvmaf processes all pairs of a feature in order, even with threads. */
 static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     const vmafgpu__measure *m = e->feature->measure;
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor belongs to the first (serial = 1) or second pass over the extractors. libvmaf without threads has only
- * one pass. */
+/* Whether an extractor belongs to the first (serial = 1) or second pass over the extractors. Without threads libvmaf
+ * has only one pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.serial_first ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* The order of libvmaf's reports: extractors turn by turn, models, collections. Counts only, while there are no names yet. */
+/* Assigns columns in the order of libvmaf's reports: extractors turn by turn, models, collections. If `names` is NULL,
+ * it only counts them. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -30781,8 +30785,8 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Returns the column at a place in libvmaf's report of one pair, where the columns behind those of the first turn stand extractor
- * by extractor. */
+/* Returns the column at a place in libvmaf's report of a single pair. There, the columns after the first turn are
+ * ordered by extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -30802,7 +30806,7 @@ static int vmafgpu__single_column(const vmafgpu *v, int place) {
     return place;
 }
 
-/* Where a feature's column is, by name; -1: it is not there. */
+/* Returns the column of a feature by name; -1 if it does not exist. */
 static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
     int at[VMAFGPU__TURNS];
     memcpy(at, e->columns, sizeof at);
@@ -30817,7 +30821,7 @@ static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, co
     return -1;
 }
 
-/* Turns the models' inputs into columns. */
+/* Replaces the models' inputs by column numbers. */
 static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
     for (int i = 0; i < v->model_count; i++)
         for (int k = 0; k < v->models[i].input_count; k++) {
@@ -30877,7 +30881,8 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* What of an extractor has no kernels, for a sentence; NULL: they have all. */
+/* Returns NULL if an extractor has kernels. Otherwise returns what lacks kernels, for messages; "" means the whole
+ * feature. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -30887,7 +30892,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* What maps on a GPU do not go with, or NULL. The GPU knows all inputs of the first model by the pair's sums. */
+/* Returns why a GPU cannot make maps, or NULL. On a GPU all inputs of the first model must be known from the sums of
+ * the pair. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -30911,7 +30917,7 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether something that is asked for has no kernels: the note says what. */
+/* Whether the config needs something that only the CPU does; the note explains what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -30940,15 +30946,15 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* GPUs that the config allows: several, one that is opened in the background, or one. VMAFGPU_ERROR_BACKEND with a note where
- * none can be used. */
+/* Opens the GPUs that the config allows: several, one in the background, or one. Returns VMAFGPU_ERROR_BACKEND with a
+ * note if none can be used. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
-    /* Maps are the business of one backend from the first pair on. */
+    /* All maps must come from the same backend. */
     const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames < VMAFGPU_MEMORY_DEVICE &&
                          !c->map_size;
     vmafgpu_result result = VMAFGPU_AGAIN;
@@ -30965,7 +30971,8 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    if (result == VMAFGPU_ERROR_DEVICE) {   /* it failed as it was brought what maps are made of, after all the rest */
+    /* The GPU failed when the data for maps were copied to it, after everything else was opened. */
+    if (result == VMAFGPU_ERROR_DEVICE) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
         v->backend->close(v);
@@ -30976,7 +30983,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #endif
 }
 
-/* The GPU if it may and can be used. */
+/* Opens a GPU if that is allowed and possible, otherwise the CPU. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -31004,7 +31011,7 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     return v->backend->open(v);
 }
 
-/* Where no pictures come. */
+/* The backend for config.no_frames. */
 static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     (void)v;
     return VMAFGPU_OK;
@@ -31048,7 +31055,7 @@ static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__non
                                                             vmafgpu__none_end, vmafgpu__none_end, VMAFGPU_MEMORY_HOST,
                                                             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 
-/* What is asked for, whatever the size. */
+/* Checks everything in the config that does not depend on the frame size, and adds models and features. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,
                                           const vmafgpu_feature_config *features) {
     static const vmafgpu_model_config default_model = { NULL, NULL, NULL, 0, 0, 0, NULL };
@@ -31066,8 +31073,8 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     return result;
 }
 
-/* Whether there is a plan at some size. If not the sentence is that of the first one, which says so where it is about the
- * size. */
+/* Checks whether there is a plan for some size. If not, it reports the error of the first size, and mentions the size
+ * if errors differ. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 }, { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 }, { 96, 96 }, { 48, 48 } };
@@ -31097,7 +31104,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     return vmafgpu__fail(v, first, "%s%.440s", is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", message);
 }
 
-/* Whether config.colour says enough for what looks at frames, once that is known. */
+/* Checks config.colour; called when the features that read chroma are known. */
 static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
@@ -31120,7 +31127,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 #endif
 }
 
-/* The plan and the columns of what is asked for. has_size: the size is known, else it may be any. */
+/* Makes the plan and the columns. If has_size is 0, any size will do. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features,
                                        int has_size) {
     if (!has_size) {
@@ -31160,7 +31167,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
+    v->config.gpu.kernels = NULL;   /* it and the paths belong to the caller */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->no_frames && (c->width <= 32 || c->height <= 32))
@@ -31174,7 +31181,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
  * ================================================================================================ */
 /* ---- frames that are done with ---- */
 
-/* How many pairs' frames are. */
+/* Returns the number of pairs whose frames may be reused. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
     if (!v->backend->released || v->flushed)
         return v->pushed;
@@ -31182,7 +31189,7 @@ static int64_t vmafgpu__done_with(const vmafgpu *v) {
     return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
 }
 
-/* Says so where it is news. */
+/* Calls config.on_reusable if the number has changed. */
 static void vmafgpu__tell_reusable(vmafgpu *v) {
     if (!v->config.on_reusable || v->is_delivering)
         return;
@@ -31201,8 +31208,8 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
 
 /* ---- who may call when ---- */
 
-/* Takes the context for a call. Refused are a second call at the same time, be it from a callback or on another thread, which
- * would find it half done; but what only reads may be called from config.on_score. */
+/* Acquires the context for a call. It refuses a second call at the same time, from a callback or another thread,
+ * because the state may be inconsistent. From config.on_score, functions that only read may be called. */
 static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!v)
@@ -31239,7 +31246,7 @@ static void vmafgpu__leave(vmafgpu *v) {
     vmafgpu__atomic_set(&v->is_busy, 0);
 }
 
-/* The same for calls that need an open context. The sentence of a failed open stays: it is the cause. */
+/* Acquires an open context for a call. The error message of a failed open is kept, because it is the cause. */
 static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_reads) {
     const vmafgpu_result result = vmafgpu__claim(v, function, only_reads);
     if (result != VMAFGPU_OK || v->is_open)
@@ -31248,7 +31255,7 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
     return VMAFGPU_ERROR_STATE;
 }
 
-/* In a public function: the context is taken, `call` is its result, the context is given back. */
+/* Body of a public function: acquires the context, evaluates `call`, and releases the context. */
 #define VMAFGPU__CALL(v, function, only_reads, call) \
     do { \
         vmafgpu_result result_ = vmafgpu__enter(v, function, only_reads); \
@@ -31261,7 +31268,8 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* A context that is busy with `function`, with a copy of the config; *result says whether that can be. NULL: no memory. */
+/* Returns a new context that is busy with `function`, with a copy of the config. *result is the error of the config, if
+ * any. Returns NULL if memory is short. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -31332,7 +31340,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
     vmafgpu__leave(v);
-    *(volatile uint32_t *)&v->mark = 0;   /* else compilers leave it out */
+    *(volatile uint32_t *)&v->mark = 0;   /* volatile, or compilers would omit it */
     const vmafgpu_allocator allocator = v->config.allocator;
     vmafgpu__memory_give(&allocator, v);
 }
@@ -31355,7 +31363,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 
 /* ---- frames ---- */
 
-/* Lays a picture's planes one behind the other: where each begins, its pitch. Returns the size, 0 where there can be none. */
+/* Lays out the planes of a picture one after another: their offsets and pitches. Returns the size, or 0 if the
+ * arguments are invalid. */
 static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size_t offset[3], ptrdiff_t pitches[3]) {
     enum { MOST_PLANES = 3, SLACK = 8 };
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
@@ -31396,8 +31405,8 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
 }
 
-/* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. Unless `waits`
- * it may be that it cannot be taken yet: VMAFGPU_AGAIN. */
+/* Submits one frame (distorted is NULL) or pair to the backend. *count is the number submitted of this kind. If `waits`
+ * is 0 and the backend is busy, it returns VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
@@ -31431,7 +31440,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     return VMAFGPU_OK;
 }
 
-/* The order of calls in a clip: seeds, pairs, tails, flush. */
+/* The order of calls for a clip: seeds, pairs, tails, flush. */
 typedef enum vmafgpu__phase { VMAFGPU__SEEDING, VMAFGPU__PUSHING, VMAFGPU__TAILING } vmafgpu__phase;
 
 static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vmafgpu__phase phase) {
@@ -31449,8 +31458,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Planes for the pair behind those that were pushed or are on loan. Waits for what holds them when there is no pair on loan,
- * which the caller could push instead. */
+/* Lends planes for the pair after those that are pushed or lent. It waits for free planes only if no pair is lent,
+ * because otherwise the caller can push one. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -31496,7 +31505,7 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     if (result != VMAFGPU_OK)
         return result;
     if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS) {
-        /* So that the scores do wait. */
+        /* Make the scores available to vmafgpu_next(). */
         vmafgpu__collect(v, waits ? INT64_MAX : 0, waits ? VMAFGPU__WAIT : VMAFGPU__LOOK);
         if (!waits && v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
             return VMAFGPU_AGAIN;
@@ -31529,7 +31538,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Takes contexts that can share the work, from the first on, which is taken already. Returns how many there are. */
+/* Acquires the contexts that can share the work of the first one, which is acquired already. Returns their number,
+ * including it. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -31545,7 +31555,7 @@ static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *funct
     return n;
 }
 
-/* What is wrong with the arguments of a call with many contexts, before any is touched. */
+/* Checks the arguments of a call with several contexts, before any context is changed. */
 static vmafgpu_result vmafgpu__check_many(vmafgpu *const *contexts, int count, const char *function) {
     if (!contexts || count < 1)
         return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, contexts ? "%s: count is %d, not 1 or more" : "%s: contexts is NULL",
@@ -31592,7 +31602,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Takes a reference frame outside the clip; *count is how many there were of its kind. */
+/* Submits a reference frame outside the clip. *count is the number submitted of this kind. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -31624,9 +31634,9 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
     return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
-/* The sentence for a frame without a score; why, as far as it is still known. */
+/* Reports a frame without a score, and the reason if it is still known. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
-    enum { AHEAD = 2 };   /* frames that motion looks ahead at most */
+    enum { AHEAD = 2 };   /* maximum number of frames that motion looks ahead */
     const int64_t distance = v->failed_position - (index + v->seeded);
     const char *why = index == v->first_failed_frame                                  ? v->first_failure
                       : distance >= -(int64_t)vmafgpu__spoils(v) && distance <= AHEAD ? v->failure
@@ -31650,7 +31660,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) 
     VMAFGPU__CALL(context, "vmafgpu_next", 0, vmafgpu__next(context, score));
 }
 
-/* All that was collected is done with its frames, besides. */
+/* Makes the frames of all collected pairs reusable. */
 static void vmafgpu__finalise(vmafgpu *v) {
     if (v->backend->finalise)
         v->backend->finalise(v);
@@ -31773,7 +31783,7 @@ VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *dow
 /* ---- edits ---- */
 
 #ifndef VMAFGPU_NO_EDITS
-/* Whether there are edits, and if wanted a base. */
+/* Checks whether edits are enabled and, if needed, whether there is a base. */
 static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
     if (!v->config.edit_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.edit_size is 0, so there are no edits", function);
@@ -31981,7 +31991,7 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
     return context && context->is_open ? vmafgpu__rows_of(context, vmafgpu__ready(context)) : 0;
 }
 
-/* What pooling functions check; *count is the number of rows. */
+/* Checks the arguments of pooling functions; *count receives the number of rows. */
 static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value,
                                           int64_t *count) {
     if (!value)
@@ -32078,7 +32088,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* The extractor that has the aggregate, whose place among its own is left in *index; NULL: there is none. */
+/* Returns the extractor of an aggregate, and sets *index to its number among those of the extractor; NULL if there is
+ * none. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -32168,7 +32179,7 @@ VMAFGPU_API int64_t vmafgpu_reusable(vmafgpu *context) {
     return pairs;
 }
 
-/* The position behind the first `pairs` pairs; behind everything for a negative number. */
+/* Sets *position to the one after the first `pairs` pairs, or after everything if `pairs` is negative. */
 static vmafgpu_result vmafgpu__position_behind(vmafgpu *v, const char *function, int64_t pairs, int64_t *position) {
     if (pairs > v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: only %lld pairs were pushed, not %lld", function,
@@ -32184,7 +32195,7 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
         return result;
     vmafgpu__collect(v, position, VMAFGPU__NO_WAIT);
     vmafgpu__finalise(v);
-    /* Of a flushed clip all frames are reusable, so the caller may have freed them, and no later pair needs them. */
+    /* After a flush all frames are reusable, so the caller may have freed them. No later pair needs them. */
     if (v->backend->keep && !v->flushed)
         v->backend->keep(v);
     return VMAFGPU_OK;
@@ -32296,7 +32307,7 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 VMAFGPU__COLD_END
 
-/* The caller's warnings and floating-point settings come back. */
+/* Restore the caller's warnings and floating-point settings. */
 #if defined(__GNUC__) || defined(__clang__)
 #  pragma GCC diagnostic pop
 #endif
@@ -32316,14 +32327,12 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>levels                                       the CPU's vector code, compiled once per instruction set
  * ================================================================================================
- * >>cpu includes this file again for each level; then only this section and the following ones are read. First come
- * names and the operations of the level, one row each, and after them one text for all levels, which names no
- * instruction set.
+ * >>cpu includes this file again for each level; then only this section and the following ones are compiled. First come
+ * names and the operations of the level, one row each, then the code for all levels, which names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
-/* clang may say that it has not unrolled a loop as asked, because it had done so before, and that nothing is in a
- * section. */
+/* clang warns if a loop is already unrolled, or if a section is empty. */
 #ifdef __clang__
 #  pragma clang diagnostic push
 #  pragma clang diagnostic ignored "-Wpass-failed"
@@ -32336,7 +32345,7 @@ VMAFGPU__COLD_END
 #  define VMAFGPU__V_BYTES 32
 #  define VMAFGPU__V_REGISTERS 16
 #  define VMAFGPU__V_ANY "+x"                   /* any register, as asm writes it */
-#  ifndef __clang__   /* which has its own further down */
+#  ifndef __clang__   /* clang's is further down */
 #    pragma GCC push_options
 #    pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
 #  endif
@@ -32361,7 +32370,7 @@ VMAFGPU__COLD_END
 #  define VMAFGPU__V_ANY "+w"
 #endif
 
-#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512   /* see >>levels */
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512   /* see lanes below */
 #  define VMAFGPU__LANES_OF_AVX2
 #  define VMAFGPU__LANES_NAME(name) name##_avx2
 #else
@@ -32372,9 +32381,10 @@ VMAFGPU__COLD_END
 
 /* ---- names ----
  *
- * What a level makes ends in its name, as several levels may be in one program: vmafgpu__vif_rows_avx2, which a debugger
- * shows, is vmafgpu__vif_rows in the text. All of these names are listed here, but for a few operations that are functions in
- * some levels only. They stay defined, since each level defines them alike: no other function may have one of these names.
+ * A program may contain several levels, so the level is a suffix of every name: vmafgpu__vif_rows in the text becomes
+ * vmafgpu__vif_rows_avx2, which a debugger shows. All these names are listed here, except a few operations that are
+ * functions only in some levels. The macros stay defined, since all levels define them alike. No other function may
+ * have one of these names.
  */
 #define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -32383,8 +32393,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_whole VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 
-/* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
- * macros with conversions that we are not to blame for. */
+/* GCC 12 as C++ warns about undefined registers in its own intrinsics. Without optimisation its intrinsics are macros
+ * with conversions, which cause warnings too. */
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC diagnostic push
 #  pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -32392,14 +32402,14 @@ VMAFGPU__COLD_END
 #  pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/* Where Windows is told how to unwind the stack, GCC keeps that at multiples of 16 bytes and still moves vectors of 32 and 64
- * as if they lay at multiples of their size there (its bug 54412; some builds are mended). What is in this section
- * calls nobody who might want to unwind. Without the first of these GCC 12 as C++ breaks down over the others. */
+/* If unwind tables are needed on Windows, GCC aligns the stack to 16 bytes only, but still uses aligned moves for
+ * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions in this section call none that need
+ * to unwind. Without the first option, GCC 12 as C++ crashes with the others. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #  pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* Sanitizers' code in large functions takes compilers many minutes; there functions stay apart. */
+/* Compilers take many minutes for sanitizer code in large functions, so functions are not inlined then. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #  define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
@@ -32412,7 +32422,7 @@ VMAFGPU__COLD_END
 #  define VMAFGPU__UNROLL
 #else
 #  define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* For loops over small arrays of registers, which live in memory otherwise. */
+/* For loops over small arrays of registers, which would otherwise be in memory. */
 #  if defined(__clang__)
 #    define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
 #  elif defined(__OPTIMIZE__)
@@ -32424,11 +32434,11 @@ VMAFGPU__COLD_END
 
 /* ---- lanes ----
  *
- * Loops over VMAFGPU__LANES neighbouring samples, one simple statement each, which compilers turn into vector code: so each
- * lane sees the operations of the formula, one after another, on every level.
+ * Loops over VMAFGPU__LANES neighbouring samples with simple statements, which compilers vectorise. Each lane executes
+ * the operations of the formula in order, on every level.
  *
- * clang makes no vectors where exceptions count, and without that it may fuse products and sums (see >>settings); so on x86 it
- * compiles this pass for processors that cannot, and AVX-512 has AVX2's.
+ * clang does not vectorise if floating-point exceptions matter. Otherwise it may fuse products and sums (see
+ * >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
  */
 #define VMAFGPU__LANES 32
 #ifndef VMAFGPU__LANES_OF_AVX2
@@ -32465,18 +32475,20 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>level operations                             a level's instruction set, one row per operation
  * ================================================================================================
- * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb works on lanes of b bits, signed ones, v_NAME_ub on unsigned
- * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. The parts of names:
- *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai by a constant; sllv, srav, srlv of each by its own
- *   even, odd          lanes, counted from 0; mul_even makes a lane of twice the size of each even one
- *   unpack, pack       per block of 128 bits: what unpack_low and unpack_high take apart, pack puts together again in order,
- *                      saturating; in_order is for what was packed without having been unpacked
+ * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
+ * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
+ *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai: by a constant; sllv, srav, srlv: by a count
+ *                      per lane
+ *   even, odd          lanes, counted from 0; mul_even multiplies even lanes to lanes of twice the size
+ *   unpack, pack       per block of 128 bits; pack restores the order of unpack_low and unpack_high and saturates;
+ *                      in_order sorts the result of a pack without a previous unpack
  *   any, all, keep, .. masks have a flag for each lane of 32 bits
- * First what the x86 levels share, then each level's own rows, then NEON's. Every row is used.
+ * First come the rows that the x86 levels share, then those of each level, then those of NEON. All are used.
  */
 
-/* Stays in a register from here on, as it is: compilers would load it anew for each use, reorder sums until they have to spill,
- * or fuse a product with a sum (clang with -ffp-contract=fast, what its own headers' functions do, in spite of the pragma). */
+/* Keeps a value in a register as it is. Otherwise compilers would reload it for each use, reorder sums until registers
+ * are spilled, or fuse a product with a sum (clang with -ffp-contract=fast does so in functions of its own headers
+ * despite the pragma). */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;
@@ -32584,14 +32596,16 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b)                             /* all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* One bit for each lane of 16 bits in which a and b differ, every LANE_BITS-th of them; and the first such lane. */
+/* v_unequal16: a bit for each lane of 16 bits in which a and b differ, LANE_BITS apart. v_first_lane: the first such
+ * lane. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
+/* The exponent of the value as float. The bit 8 places below the leading one is cleared, so that the conversion does
+ * not round up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
@@ -32600,7 +32614,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* The even lanes of a, then those of b; the odd ones. */
+/* evens32: the even lanes of a, then those of b. odds32: the odd lanes. */
 #  define vmafgpu__v_evens32(a, b) \
     vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
 #  define vmafgpu__v_odds32(a, b) \
@@ -32612,20 +32626,21 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_mask_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
 #  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a)                          /* 0 where the mask is not set */
-#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is */
-/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
- * is set. For 0 <= a < 2^31. */
+#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is set */
+/* Converts to float without rounding up into the top 16 bits: the bit 16 places below the leading one is cleared. For 0
+ * <= a < 2^31. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* The lower half of the floats as doubles, and the upper one. */
+/* low_to_f64, high_to_f64: the lower or upper half of the floats as doubles. */
 #  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* doubles */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
-/* Two registers of doubles as floats, one after the other. */
+/* Converts two registers of doubles to floats, in order. */
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
                                              _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
-/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
+/* Converts two registers of doubles to integers, rounding towards zero, in a fixed order of lanes. For -2^31 < x <
+ * 2^31. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -32689,12 +32704,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
                                            _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* The lanes of the mask, one after the other; other levels do without. */
+/* The lanes of the mask without gaps; other levels do not need it. */
 #  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
-#  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
+#  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* 1.5 * 2^52 up, the last bit is 1. Rounds negative ones down. */
+/* Adds 1.5 * 2^52, after which the last bit has the value 1, and rounds down. Negative values are rounded down too. */
 #  define VMAFGPU__V_TRUNCATED(a) \
     _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
                                             _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
@@ -32725,7 +32740,7 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define VMAFGPU__V_3(type, operation, a, b, c) \
     VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
 #  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
-/* Shifts left by counts in the lanes; from one type of lanes to half of it and to twice. */
+/* Shifts left by a count per lane; conversions to lanes of half and of twice the size. */
 #  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
 #  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
     VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
@@ -32876,14 +32891,15 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 
 /* ---- float arithmetic of x86 ----
  *
- * clang compiles the functions of <immintrin.h> with the settings of where it was included first, which may have been in the
- * caller's file and with -funsafe-math-optimizations, and inlining keeps these settings. Functions of our own have ours.
+ * clang compiles the functions of <immintrin.h> with the settings in effect at their first inclusion. That may be in
+ * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. Functions defined here use
+ * ours.
  */
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
 #  ifdef __clang__
 #    pragma float_control(push)
-#    pragma float_control(except, off)   /* makes faster code; no product can be fused, see vmafgpu__v_hold() */
+#    pragma float_control(except, off)   /* faster code; no product is fused, see vmafgpu__v_hold() */
 #  endif
 #  define VMAFGPU__V_ARITHMETIC(name, operation) \
     VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(name##_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b) { \
@@ -32944,8 +32960,8 @@ static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
     return all;
 }
 
-/* Samples x.. of a row of w bytes or words as 16 bits, as many as there are lanes; 0 beyond the last one. The caller's rows
- * are not read beyond their width: who knows what lies there, and who writes to it. */
+/* Returns samples x.. of a row of w bytes or words as 16-bit lanes, 0 after the last sample. It does not read the
+ * caller's rows beyond their width, because another thread may write there. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     uint16_t part[LANES];
@@ -32998,7 +33014,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #    pragma GCC pop_options
 #  endif
 #endif
-/* What the next level defines otherwise. */
+/* Undefine what the next level defines differently. */
 #undef VMAFGPU__LANES
 #undef VMAFGPU__SSIM_DOWN
 #undef VMAFGPU__FLOAT_SIDE

@@ -22460,8 +22460,7 @@ VMAFGPU__COLD_END
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
-/* Masks for row ends: a vector loaded n elements before the middle has ones in its first n lanes and zeros in the rest.
- * Vectors have at most 32 lanes of 16 bits. */
+/* A load from n elements before the middle is a mask: n lanes of ones, then zeros. Vectors have up to 32 lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -22567,8 +22566,7 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
     return view;
 }
 
-/* Makes a view of a frame of a member, 0 for the reference or 1 for the distorted frame. The view shows the caller's
- * memory if that can be read in place, otherwise a copy. */
+/* Makes a view of frame `place` (0 reference, 1 distorted) of a member: of the caller's memory, or of a copy. */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
@@ -22624,10 +22622,9 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
 }
 
 
-/* Units are pairs of rows, or rows of bands for ADM. Row y of a scale depends on rows 2y and 2y + 1 of the scale
- * before, and row y of a low-pass band on row y of the band; a margin of a row or two more does no harm. VIF reads 8,
- * 4, 2 and 1 rows above and below. The reference is stored only after all rows have been checked, because a frame with
- * an illegal sample is refused, and only after motion has read the rows that it overwrites. */
+/* Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and 2y + 1 of the scale before,
+ * and on some rows around: VIF reads 8, 4, 2 and 1 rows above and below. One or two rows more than needed do no harm.
+ * The reference is stored only when motion has read the rows it replaces and the whole frame is known to be legal. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -22715,8 +22712,7 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Reports the first illegal sample of one frame of a member. Returns VMAFGPU_OK if that frame was not checked or has
- * none. */
+/* Reports the first illegal sample of a member's frame; VMAFGPU_OK if the frame was not checked or is legal. */
 static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu, int place, const vmafgpu_frame *frame,
                                             const char *name) {
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
@@ -22800,7 +22796,7 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* Computes the standalone features of the pair whose luma is in `pair` of a member. */
+/* Computes the standalone features of a pair. Luma is in a member's `pair`. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -22833,8 +22829,7 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* Computes the features that process a whole pair at once: those with a `score` function, then the standalone features.
- * The luma of the pair is in `pair` of a member. */
+/* Computes the features with a `score` function, then the standalone features. Luma is in a member's `pair`. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -22990,8 +22985,7 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of all contexts. On failure it changes nothing, and vmafgpu_push() reports the
- * error. */
+/* Computes the sums of the next pair of all contexts. On failure nothing changes; vmafgpu_push() reports the error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -23137,8 +23131,7 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
     candidate_slot->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* Lays out all memory of the backend as one block. `head` receives the pointers. In the second pass, when the block is
- * allocated, `head` is its first part. */
+/* Lays out all memory of the backend as one block, which begins with `head`. `head` also receives the pointers. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
@@ -23254,8 +23247,7 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 };   /* maximum number of lent pairs */
 
-/* Returns the number of pairs that must be collected first. A pair is scored when it is submitted, so all pairs before
- * it must be collected. */
+/* Returns the number of positions to collect first: all before this one, since a pair is scored when submitted. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -23302,8 +23294,7 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, everything is closed again and the next pair
- * retries. */
+/* Opens the CPU backend after a GPU failure. If memory is short, it closes everything; the next pair retries. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -23456,9 +23447,8 @@ VMAFGPU__COLD_END
  * >>lzma                                         kernels as they are packed: LZMA's streams, and CRC-32
  * ================================================================================================ */
 
-/* The .lzma format starts with one byte of properties (context bits), four bytes of window size and eight bytes of
- * unpacked size; only the first byte is used. Bits from a range coder follow. Each bit has an adaptive probability, in
- * 1/2048, which its context selects. */
+/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest are
+ * bits of a range coder. The context of a bit selects its adaptive probability, in 1/2048. */
 enum { VMAFGPU__LZMA_HEAD = 13, VMAFGPU__LZMA_STATES = 12, VMAFGPU__LZMA_POSITIONS = 16, VMAFGPU__LZMA_LITERALS = 0x300 << 4 };
 
 typedef struct vmafgpu__lzma_lengths {
@@ -23468,8 +23458,7 @@ typedef struct vmafgpu__lzma_lengths {
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS], is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    uint16_t is_again[4][VMAFGPU__LZMA_STATES];         /* reuse a former distance; not the last; not the second last;
-                                                           not the third last */
+    uint16_t is_again[4][VMAFGPU__LZMA_STATES];         /* reuse a distance; not the last; not the 2nd; not the 3rd */
     uint16_t slots[4][64], middle[128], low[16];        /* parts of a distance */
     vmafgpu__lzma_lengths lengths[2];                   /* with a new distance; with a former one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
@@ -23524,8 +23513,8 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. If `is_expected`, the context includes the bits of `expected`, the byte that follows the copied
- * data, until a bit differs. */
+/* Decodes a literal. If `is_expected`, bits of `expected`, the byte after the copied data, are context while they
+ * agree. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -23548,8 +23537,7 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Decodes a distance minus 1. The slot gives the two highest bits and the number of the rest. From slot 14 on only the
- * four lowest bits have contexts; below it all the remaining bits have. */
+/* Decodes a distance minus 1. The slot has the two highest bits; from slot 14 on only the lowest four have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -23583,8 +23571,7 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
     uint32_t last[4] = {0, 0, 0, 0};                    /* former distances, minus 1 */
-    unsigned state = 0;                                 /* kinds of the latest symbols; below 7 the last one was a
-                                                           literal */
+    unsigned state = 0;                                 /* the latest symbols; below 7: the last was a literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
@@ -23669,7 +23656,7 @@ VMAFGPU__COLD
  * Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
  */
 #ifdef _WIN32
-/* The declarations of windows.h, repeated because it may not be included. */
+/* The same declarations as in windows.h, which may or may not be included. */
 #  ifdef __cplusplus
 extern "C" {
 #  endif
@@ -23687,8 +23674,7 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #  include <dlfcn.h>
 #endif
 
-/* Opens a library. If only_loaded is set, it fails unless the process has already loaded the library. If is_kept is
- * set, the library stays loaded until the process ends. */
+/* Opens a library; with only_loaded, only if the process has loaded it already. With is_kept, it is never unloaded. */
 static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kept) {
 #ifdef _WIN32
     void *library = only_loaded && !GetModuleHandleA(path) ? NULL : LoadLibraryA(path);
@@ -23756,9 +23742,8 @@ typedef struct vmafgpu__resource {
     uint64_t rest[16];
 } vmafgpu__resource;
 
-/* Name in the table, result, arguments, CUDA name, HIP name. NULL: this vendor does not need the function. A leading
- * '?' marks functions that old libraries may lack. Handles are opaque pointers, devices are ints, device addresses have
- * 64 bits. */
+/* Name in the table, result, arguments, CUDA name, HIP name. NULL: not needed. A leading '?' marks functions that old
+ * libraries may lack. Handles are opaque pointers, devices are ints, device addresses have 64 bits. */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
     X(device_count,      int, (int *count), "cuDeviceGetCount", "hipGetDeviceCount") \
@@ -23857,11 +23842,9 @@ typedef struct vmafgpu__vendor {
     int         has_surfaces;                     /* its kernels can read surfaces and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
     const char *image_files[2];                   /* file names to look for beside the program */
-    const struct vmafgpu__blob *blobs;            /* compiled-in kernels; the last one has no target; NULL if there are
-                                                     none */
+    const struct vmafgpu__blob *blobs;            /* compiled in; the last has no target; NULL: none */
     int         enter_function, copy_function;    /* functions that `enter` and `copy_rows` call, for messages */
-    size_t      state_size;                       /* of its own struct, which vmafgpu__gpu's `state` points to; zero at
-                                                     first */
+    size_t      state_size;                       /* of the vendor's struct in vmafgpu__gpu's `state`; zero at first */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
@@ -23881,8 +23864,7 @@ typedef struct vmafgpu__vendor {
     const char *(*error_name)(const vmafgpu__gpu *g, int error);   /* or NULL */
     /* Rates how well a blob for this target suits the device: 0 if it does not run, higher is better. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Loads the image and finds its kernels; returns 1 on success. A vendor that needs the data for longer takes
-     * ownership and sets `data` to NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. To keep the data, a vendor sets `data` to NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
@@ -23890,8 +23872,7 @@ typedef struct vmafgpu__vendor {
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* If the program has already loaded a driver library, its streams and addresses belong to that library: prefer
-     * it. */
+    /* If the program has loaded a driver library already, its streams and addresses belong to that one. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
@@ -24014,13 +23995,12 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  * and size of the blob in the unpacked stream. In compiled-in kernels the descriptions are a table and the streams are
  * text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
 
-/* An LZMA stream contains the blobs of similar devices one after another, so it is unpacked up to the end of the blob
- * that is needed. */
+/* An LZMA stream contains the blobs of similar devices in a row. It is unpacked up to the end of the wanted blob. */
 typedef struct vmafgpu__blob {
     char        target[16];            /* "sm_90": machine code; "ptx_80": PTX for 8.0 and later; "gfx1100" */
     const void *packed;                /* the stream */
     uint32_t    is_text, packed_size;  /* is_text: rows of VMAFGPU__TEXT_ROW characters and NUL */
-    uint32_t    crc;                   /* of the stream */
+    uint32_t    crc;                   /* of the packed stream */
     uint32_t    at, size;              /* unpacked */
 } vmafgpu__blob;
 
@@ -24039,8 +24019,7 @@ static int vmafgpu__is_container(const vmafgpu__image *image) {
     return image->size >= sizeof mark - 1 && !memcmp(image->data, mark, sizeof mark - 1);
 }
 
-/* Reads the descriptions of a container; returns the number of blobs, or -1 if the container is truncated or
- * damaged. */
+/* Reads the descriptions of a container; returns the number of blobs, or -1 if it is truncated or damaged. */
 static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *blobs) {
     const char *data = image->data;
     const size_t size = image->size;
@@ -24238,8 +24217,7 @@ typedef struct vmafgpu__kernels {
 
 /* A submitted frame or pair. */
 typedef struct vmafgpu__item {
-    vmafgpu_frame reference, distorted;    /* copies for the CPU, in case the GPU fails; `memory` shows if it can read
-                                              them */
+    vmafgpu_frame reference, distorted;    /* for the CPU if the GPU fails and `memory` is readable */
     int has_distorted;
     int packed[2];                      /* they are in our planes and known to be legal */
     int history;
@@ -24248,8 +24226,7 @@ typedef struct vmafgpu__item {
 /* The results of the GPU for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t      illegal;                 /* the pair has an illegal sample: bit 0: in the reference; bit 1: in the
-                                              distorted frame; bits 2, 3: in their chroma */
+    uint32_t      illegal;                 /* illegal samples: bit 0 reference, 1 distorted; 2, 3 the same for chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
@@ -24315,8 +24292,7 @@ struct vmafgpu__gpu {
     uint64_t device_references, device_distorted;
     uint64_t device_single;                /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept;                   /* pageable; copies of the latest references from pinned memory, which is
-                                              returned to the caller */
+    unsigned char *kept;                   /* pageable; copies of frames in pinned memory, which the caller reuses */
 
     vmafgpu__item    *items;               /* [ring] */
     vmafgpu__outcome *outcomes;            /* [ring] */
@@ -24397,8 +24373,7 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* Waits until earlier batches no longer read the caller's frames. They may still run after a failure that leaves the
- * device alive. */
+/* Waits until earlier batches no longer read the caller's frames; after a failure they may still run. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -24447,8 +24422,7 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU must write a frame to our planes first: pageable memory, and pinned memory that the driver cannot
- * copy as it is. */
+/* Whether the CPU must write a frame to our planes: pageable memory, or pinned memory that the driver cannot copy. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -24715,8 +24689,7 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const
     }
 }
 
-/* Repeats work of a feature for the pairs of a finished batch for as long as it asks for that. The results are not
- * visible to the caller before. */
+/* Repeats work of a feature for the pairs of a finished batch while it asks for that, before results are visible. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state,
                                        const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -24767,8 +24740,7 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* All streams start when the frames have arrived. The first stream continues when the others are done; they get their
- * work first. */
+/* All streams start when the frames have arrived. The first one gets its work last and ends when all are done. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -24878,8 +24850,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Requests the shared memory of the functions that need it, and finds how many of their blocks the device runs at
- * once. */
+/* Requests the shared memory of the functions that need it, and finds how many of their blocks run at once. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 };   /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -24933,8 +24904,7 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* The frames before a pair: the two previous references and the previous distorted frame. Frames without data are not
- * needed. */
+/* The previous frames that a pair depends on: two references, one distorted frame. Those not needed have no data. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
 /* Adds a pair, whose planes are being transferred, to the batch of the slot. */
@@ -25133,8 +25103,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
 
 /* ---- when the GPU fails ---- */
 
-/* Computes the sums of the oldest pair on the CPU. Fails if its frames, or those before that it depends on, were in
- * device memory. */
+/* Computes the sums of the oldest pair on the CPU. Fails if a frame that it depends on was in device memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_drain(v);
@@ -25165,7 +25134,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        if (k > 0 && result == VMAFGPU_ERROR_FRAME)   /* that pair has already failed; this one is scored without it */
+        /* That pair fails itself, and vmafgpu__is_spoilt() discards this one. */
+        if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }
     g->fed = position + 1;
@@ -25194,8 +25164,7 @@ typedef struct vmafgpu__upload {
     int                  was_packed;    /* it is packed whatever the config states */
     int                  is_trusted;       /* it has been checked */
     vmafgpu_frame        surfaces;         /* created for its arrays */
-    /* Results: the copy for the CPU, whether that is our plane and known to be legal, and the addresses for the
-     * kernels. */
+    /* Results: the frame for the CPU, whether it is our plane and known to be legal, and the addresses for kernels. */
     vmafgpu_frame        use;
     int                  is_ours, is_packed;
     vmafgpu__staging     staging;
@@ -25251,9 +25220,9 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
         seen = vmafgpu__atomic_get(&a->bad_row);
 }
 
-/* Copies data with non-temporal stores, because only the GPU reads the copy, and prefetches the next page, since
- * hardware prefetchers stop at page boundaries. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words
- * if `words` is set, otherwise 0. */
+/* Copies data with non-temporal stores, because the GPU reads it next, and prefetches the next page, where hardware
+ * prefetchers stop. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words if `words` is set, else
+ * 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
     enum { AHEAD = 4096 };
@@ -25379,9 +25348,9 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
     return VMAFGPU_OK;
 }
 
-/* Starts the transfer of a frame and its chroma to the device: from our host plane if it was copied there, otherwise
- * from the caller's memory. Returns the addresses for the kernels, which may be the caller's. Samples that are still
- * unchecked are checked by VIF if it reads them, otherwise by an import. */
+/* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read it in place.
+ * Returns the addresses for the kernels. VIF checks the samples that it reads if nothing else has; otherwise an import
+ * does. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -25428,8 +25397,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Copies frames to our planes where necessary and starts their transfer, unless the GPU has failed. If a frame is
- * refused, no transfer is started. */
+/* Copies frames to our planes where needed and starts all transfers, unless the GPU failed or a frame is refused. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
     const int made = slot->made_count;
@@ -25466,8 +25434,7 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns the number of pairs that must be collected first. Our planes stay in use until their pair is collected,
- * because the CPU needs them if the GPU fails. */
+/* Returns the number of positions to collect first. Our planes stay in use until then: the CPU may need them. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
@@ -25560,8 +25527,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* Reports the illegal samples of an outcome. If `item` has the frame in host memory, the error message contains the
- * position. */
+/* Reports the illegal samples of an outcome, with their position if `item` has the frame in host memory. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -25723,7 +25689,7 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether frames are kept with chroma. Whole pairs are checked again, so they include it. */
+/* Whether frames are kept with chroma. If whole pairs are kept, their chroma will be checked again. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -25747,7 +25713,6 @@ static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_
     *is_packed = 1;
 }
 
-/* Returns the size of such a copy. */
 static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
@@ -25842,8 +25807,7 @@ static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const
                      v->gpu->architecture, seen->list[0] ? seen->list : "none at all");
 }
 
-/* Loads the best blob for the device that the driver accepts. A driver older than the machine code may still accept
- * PTX. */
+/* Loads the best blob that the driver accepts: one that is older than the machine code may still accept PTX. */
 static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
@@ -25922,8 +25886,7 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays out the device and pinned memory for a queue of this length, and sets their sizes. Addresses are set too if the
- * memory is allocated. */
+/* Lays out device and pinned memory for this queue length; sets the sizes, and the addresses once it is allocated. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
@@ -25987,17 +25950,16 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
-    /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide the gaps between launches. Frames in
-     * device memory need no transfer. There larger batches reduce the tails of launches; they may use a small part of
-     * the device memory. */
+    /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
+     * device memory need no transfer, so larger batches save the ends of launches, within a small part of the
+     * memory. */
     enum { PIXELS = 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, PART = 64, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;   /* frames in device memory imply a large GPU
-                                                                      memory */
+    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;   /* so larger batches are possible */
     /* With several GPUs a run is as long as the pairs in flight, and the references before it must be submitted too. So
      * batches are longer; with more batches in flight there would be more streams than hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
-    /* Two batches in flight: one is uploaded while the other is scored. */
+    /* Limit of device memory for the default batch and queue. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     size_t available = 0, total = 0;
@@ -26017,8 +25979,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma in device memory is read in place unless it is converted from RGB, copied from surfaces or another GPU, or
-     * needed for later pairs. */
+    /* Chroma in device memory is read in place unless it is converted, copied from surfaces or peers, or kept. */
     g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces && !g->keeps_chroma && !is_one_of_many
                         ? g->plane.plane_size[0] : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
@@ -26091,8 +26052,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Frees all that vmafgpu__gpu_furnish() allocated, as far as possible even after a failure. Returns 1 if every call
- * succeeded. */
+/* Frees what vmafgpu__gpu_furnish() allocated, even after a failure. Returns 1 if all calls succeeded. */
 static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
@@ -26128,8 +26088,7 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* Returns the size of the backend's memory: struct vmafgpu__gpu, the vendor's state and the edit state. If `g` is not
- * NULL, its pointers are set. */
+/* Returns the size of struct vmafgpu__gpu, the vendor's state and that of edits; sets the pointers of `g` if any. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -26147,9 +26106,8 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
  * The sums must be equal to those of the CPU.
  */
 
-/* Returns a sample of a test frame. The reference is noise of the full range. The distorted frame replaces, blurs or
- * enhances it in stripes. For CAMBI most of the picture has bands instead. Rows below the luma are chroma, which is
- * noise. */
+/* Returns a sample of a test frame. The reference is noise of the full range; in stripes, the distorted frame replaces,
+ * mixes or enhances it. For CAMBI most of the picture has bands. Rows below luma are chroma, which is noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -26203,8 +26161,7 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for another size; returns 0 if its features do not support that size or would need other
- * kernels. */
+/* Plans the context for another size; returns 0 if its features do not support it or would need other kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
     t->config.height = height;
@@ -26263,8 +26220,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Scores copies of the test frames in arrays on the GPU. Returns VMAFGPU_ERROR_BACKEND if the driver cannot create
- * them. Only the import kernels differ. */
+/* Scores copies of the test frames in arrays; only the import kernels differ. VMAFGPU_ERROR_BACKEND: no arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -26331,7 +26287,6 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
-/* Draws all test frames in host memory. */
 static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t space, size_t pitch) {
     const int count = t->gpu->history + 2;
     for (int i = 0; i < count; i++) {
@@ -26532,8 +26487,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* A library that cannot be unloaded is loaded only if there are kernels. Otherwise a missing driver is the more
-     * useful reason. */
+    /* A library that is never unloaded is loaded only if there are kernels. Otherwise, prefer to report a missing
+     * driver. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -26779,8 +26734,7 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices of the same major version and an equal or higher minor version, PTX on all later
- * devices. */
+/* Machine code runs on devices of its major version and at least its minor version, PTX on all later devices. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -26823,8 +26777,7 @@ static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char
     return 0;
 }
 
-/* Removes the kernels that this context does not use from PTX, because the driver takes seconds to compile all of
- * them. */
+/* Removes unused kernels from PTX, because the driver takes seconds to compile all of them. */
 static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kernel_form form) {
     static const char start[] = ".visible .entry ";
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
@@ -26967,8 +26920,7 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* The struct of properties has two layouts, before and since version 6 of the library. These are the offsets that are
- * read. */
+/* The struct of properties changed its layout with version 6 of the library. These are the offsets of what is read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct { size_t shared, lanes, multiprocessors, architecture; } layouts[2] = {
         { 296, 308, 388, 1160 }, { 264, 276, 336, 396 }
@@ -27239,8 +27191,7 @@ struct vmafgpu__fleet {
     int64_t oldest, newest;                /* in `deals`: that of the next position to collect; one past the last */
     int64_t submitted, collected;          /* positions */
     char    name[256];                     /* of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS];   /* in the order of config.gpu.devices; the first one is also used
-                                                        in the background */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS];   /* in the order of config.gpu.devices; [0]: in the background */
 };
 
 /* ---- units ---- */
@@ -27353,8 +27304,7 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU opened in the background to the units, or reports why it could not be opened. If `wait` is set, it waits
- * for the result. */
+/* Adds the GPU opened in the background to the units, or notes why there is none. `wait`: waits for the thread. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -27459,9 +27409,8 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run. For a GPU it fills whole batches, including the references handed over, up to the pairs
- * in flight, so that one GPU computes while others are filled. The CPU gets one pair at a time, because a GPU may be
- * open next. */
+/* Returns the length of a run: the pairs in flight of a GPU, in whole batches including the references handed over, so
+ * that one GPU computes while others are filled. The CPU gets single pairs, because a GPU may be open next. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -27470,8 +27419,7 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until the position is in one. A run goes to another unit only if its references can still be handed
- * over. */
+/* Deals runs until one contains the position. Another unit gets a run only if references can still be handed over. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -27505,8 +27453,7 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run that contains a place of a unit, including the places handed over; NULL if it is not dealt yet or
- * already collected. */
+/* Returns the run that contains a place of a unit or gets a reference there; NULL if not dealt yet or collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -27575,8 +27522,7 @@ static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode
 static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
     vmafgpu *t = u->context;
     vmafgpu__sums dropped;
-    while (u->collected < t->backend->needs(t, u->submitted, 0))   /* drops the sums of references handed over; see
-                                                                      vmafgpu__unit_needs() */
+    while (u->collected < t->backend->needs(t, u->submitted, 0))   /* drop the sums of references handed over */
         (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
     memcpy(t->subject, v->subject, sizeof t->subject);
     const vmafgpu_result result = t->backend->submit(t, job);
@@ -27609,8 +27555,8 @@ static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run. If config.parallel_for fails, it retries without it, because the
- * reference must not be missing. */
+/* Submits a reference to the unit of a later run, which must not miss it: if config.parallel_for fails, without
+ * that. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d, int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
     vmafgpu_parallel_for *const parallel = u->context->config.parallel_for;
@@ -27700,8 +27646,7 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* Returns how many positions need no frames of the caller any more, on any unit. A later run on the same unit does not
- * depend on the frames of an earlier one. */
+/* Returns how many positions no unit needs frames of. A run does not depend on earlier runs of its unit. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -27852,8 +27797,7 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* Opens the i-th of config.gpu.devices. If there are threads, opening the first GPU starts threads that open the
- * others. */
+/* Opens the i-th of config.gpu.devices. With threads, opening the first one starts those that open the others. */
 static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
     (void)i;
@@ -28183,9 +28127,8 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
-/* Writes the temporal features of the next position. With config.live they are computed as for the last frame of a
- * clip, on a copy of the state; the state itself continues with the values for the frames before it that the whole clip
- * would have. */
+/* Writes the temporal features of the next position. With config.live these are computed on a copy of the state, as for
+ * the last frame of a clip; the state itself continues with the values that the whole clip has. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -28199,8 +28142,7 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Completes all positions whose temporal features are known, in order: it writes these and, for scored pairs, predicts
- * and delivers the row. */
+/* Completes the positions whose temporal features are known, in order; predicts and delivers scored pairs. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -28334,8 +28276,7 @@ typedef struct vmafgpu__editor {
     void              *vif_scratch, *adm_scratch;
     void              *map_scratch;                     /* for the plain C code of ADM, frame width */
     vmafgpu__vif_tap_lines lines;                       /* for the plain C code of VIF, frame width */
-    vmafgpu_edit_sums *ideal;                           /* of a row of blocks if they equalled the reference; zero
-                                                           between uses */
+    vmafgpu_edit_sums *ideal;                           /* of a row of blocks if it equalled the reference; kept zero */
     vmafgpu_block     *blocks;                          /* a row of blocks, if only shares are wanted */
     double            *row, *model_scratch;
 } vmafgpu__editor;
@@ -28427,8 +28368,7 @@ static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int 
 
 /* ---- VIF ---- */
 
-/* Returns the samples that the statistics of a changed range depend on, with a margin so that the tile starts at an
- * even sample. */
+/* Returns the samples that the statistics of a changed range depend on, and some more to start at an even one. */
 static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
     const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
@@ -28694,7 +28634,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* Sets the parameters that compute a motion column of a live pair, if the column is one. */
+/* Sets the parameters of input motion for a live pair, if the column is one of motion. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column, vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
         return;
@@ -29065,8 +29005,7 @@ static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size)
     return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size) : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* Computes the sums of the base with each of the edits, which have the same rectangle. If `commits`, there is a single
- * edit and it becomes part of the base. */
+/* Computes the sums of the base with each edit of one rectangle. If `commits`, the single edit becomes part of it. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -29595,8 +29534,7 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
         shape->threads /= 2;
 }
 
-/* Chooses the lanes per strip for edits with this many rows, margins included: the fewest lanes in total, then the
- * fewest strips. */
+/* Chooses lanes per strip for edits with this many rows, margins included: the fewest lanes, then the fewest strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows, int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
                                                     VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__EDIT_ADM_WIDTH_3 };
@@ -29673,8 +29611,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launches a scale of VIF with tiles for this many columns and rows. `functions`: those of edits, of the base or of
- * maps. */
+/* Launches a scale of VIF with tiles for this many columns and rows. `functions`: for edits, the base or maps. */
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
@@ -29704,8 +29641,7 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launch a scale of VIF or ADM for the base. `map` is the target of the sums of blocks; if it is NULL, the contribution
- * of each sample is stored. */
+/* Launch a scale of VIF or ADM for the base, for block sums in `map`; if that is NULL, each sample's part is stored. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -29801,8 +29737,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the map of the pair scored before it. The memory for maps exists once, so it waits for the previous map. It
- * uses all streams, because most of its parts are independent. */
+/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so it
+ * waits for the previous one. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -30277,8 +30213,7 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* Compares an edit and maps of the last test pair between GPU and CPU; the planes of the CPU still contain it. Returns
- * the kernel that is wrong, or NULL. */
+/* Compares an edit and maps of the last test pair, still in the CPU's planes. Returns the wrong kernel, or NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
     const size_t blocks = t->config.edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
@@ -30332,9 +30267,9 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * >>config                                       what a config may say: defaults, ranges, rules
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds each operation separately, to nearest. It detects settings that no
- * macro shows: -fassociative-math, -freciprocal-math, a rounding mode set by the caller, and -ffp-contract=fast with
- * clang on non-x86 processors. */
+/* Whether float arithmetic in this build rounds each operation, to nearest. Detects what no macro shows:
+ * -fassociative-math, -freciprocal-math, the caller's rounding mode, -ffp-contract=fast with clang on processors other
+ * than x86. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -30458,7 +30393,6 @@ static vmafgpu_result vmafgpu__check_inputs(vmafgpu *v, const vmafgpu_model_conf
     return VMAFGPU_OK;
 }
 
-/* Checks the fields of config.gpu. */
 static vmafgpu_result vmafgpu__check_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.context)
@@ -30751,14 +30685,13 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor belongs to the first (serial = 1) or second pass over the extractors. Without threads libvmaf
- * has only one pass. */
+/* Whether an extractor is in the first (serial = 1) or second pass over extractors. Without threads there is only
+ * one. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.serial_first ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* Assigns columns in the order of libvmaf's reports: extractors turn by turn, models, collections. If `names` is NULL,
- * it only counts them. */
+/* Assigns columns in libvmaf's order: extractors by turn, models, collections. Only counts if `names` is NULL. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -30785,8 +30718,7 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Returns the column at a place in libvmaf's report of a single pair. There, the columns after the first turn are
- * ordered by extractor. */
+/* Returns the column at a place in libvmaf's report of one pair. After the first turn it is ordered by extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -30881,8 +30813,7 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* Returns NULL if an extractor has kernels. Otherwise returns what lacks kernels, for messages; "" means the whole
- * feature. */
+/* Returns NULL if an extractor has kernels; otherwise what has none, for messages, or "" for the whole feature. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -30892,8 +30823,7 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns why a GPU cannot make maps, or NULL. On a GPU all inputs of the first model must be known from the sums of
- * the pair. */
+/* Returns which maps a GPU cannot make, or NULL. It must know all inputs of the first model from the pair's sums. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -30946,8 +30876,7 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens the GPUs that the config allows: several, one in the background, or one. Returns VMAFGPU_ERROR_BACKEND with a
- * note if none can be used. */
+/* Opens several GPUs, one in the background, or one, as configured; VMAFGPU_ERROR_BACKEND and a note on failure. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
@@ -31073,8 +31002,7 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     return result;
 }
 
-/* Checks whether there is a plan for some size. If not, it reports the error of the first size, and mentions the size
- * if errors differ. */
+/* Checks whether there is a plan for some size; if not, reports the error of the first one. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 }, { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 }, { 96, 96 }, { 48, 48 } };
@@ -31268,8 +31196,8 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context that is busy with `function`, with a copy of the config. *result is the error of the config, if
- * any. Returns NULL if memory is short. */
+/* Returns a new context, busy with `function`, with a copy of the config; NULL if memory is short. *result: its
+ * errors. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -31363,8 +31291,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 
 /* ---- frames ---- */
 
-/* Lays out the planes of a picture one after another: their offsets and pitches. Returns the size, or 0 if the
- * arguments are invalid. */
+/* Lays out the planes of a picture: offsets and pitches. Returns the size, 0 if the arguments are invalid. */
 static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size_t offset[3], ptrdiff_t pitches[3]) {
     enum { MOST_PLANES = 3, SLACK = 8 };
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
@@ -31458,8 +31385,7 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends planes for the pair after those that are pushed or lent. It waits for free planes only if no pair is lent,
- * because otherwise the caller can push one. */
+/* Lends planes for the pair after those pushed or lent. Waits only if no lent pair could be pushed instead. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -31538,8 +31464,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Acquires the contexts that can share the work of the first one, which is acquired already. Returns their number,
- * including it. */
+/* Acquires contexts that can share the work of the first one, which is acquired already. Returns the number of all. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -32088,8 +32013,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* Returns the extractor of an aggregate, and sets *index to its number among those of the extractor; NULL if there is
- * none. */
+/* Returns the extractor of an aggregate, or NULL; *index becomes its number among those of the extractor. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -32486,9 +32410,9 @@ VMAFGPU__COLD_END
  * First come the rows that the x86 levels share, then those of each level, then those of NEON. All are used.
  */
 
-/* Keeps a value in a register as it is. Otherwise compilers would reload it for each use, reorder sums until registers
- * are spilled, or fuse a product with a sum (clang with -ffp-contract=fast does so in functions of its own headers
- * despite the pragma). */
+/* Keeps a value in a register as it is. Otherwise compilers reload it for each use, reorder sums until registers are
+ * spilled, or fuse a product with a sum (clang with -ffp-contract=fast does so in its own headers despite the
+ * pragma). */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;
@@ -32596,16 +32520,14 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b)                             /* all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* v_unequal16: a bit for each lane of 16 bits in which a and b differ, LANE_BITS apart. v_first_lane: the first such
- * lane. */
+/* v_unequal16: a bit per lane of 16 bits in which a and b differ, LANE_BITS apart; v_first_lane: the first one. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* The exponent of the value as float. The bit 8 places below the leading one is cleared, so that the conversion does
- * not round up to a power of 2. */
+/* The exponent as a float. Clearing the bit 8 places below the leading one avoids rounding up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
@@ -32627,8 +32549,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a)                          /* 0 where the mask is not set */
 #  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is set */
-/* Converts to float without rounding up into the top 16 bits: the bit 16 places below the leading one is cleared. For 0
- * <= a < 2^31. */
+/* Converts to float without rounding up into the top 16 bits, by clearing the bit 16 below the first. 0 <= a < 2^31. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
 /* low_to_f64, high_to_f64: the lower or upper half of the floats as doubles. */
@@ -32639,8 +32560,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
                                              _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
-/* Converts two registers of doubles to integers, rounding towards zero, in a fixed order of lanes. For -2^31 < x <
- * 2^31. */
+/* Converts two registers of doubles to integers, towards zero, in a fixed order, for -2^31 < x < 2^31. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)

@@ -24858,7 +24858,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* Kernels that the driver compiled from PTX may need smaller blocks than the machine code. */
+        /* Kernels that the driver compiled from PTX may support only smaller blocks than machine code. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get, (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
             g->context.most_threads[i] = VMAFGPU__LEAST_MOST_THREADS;
@@ -25221,8 +25221,7 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
 }
 
 /* Copies data with non-temporal stores, because the GPU reads it next, and prefetches the next page, where hardware
- * prefetchers stop. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words if `words` is set, else
- * 0. */
+ * prefetchers stop. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words; 0 without `words`. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
     enum { AHEAD = 4096 };
@@ -25349,8 +25348,8 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
 }
 
 /* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read it in place.
- * Returns the addresses for the kernels. VIF checks the samples that it reads if nothing else has; otherwise an import
- * does. */
+ * Returns the addresses for the kernels. If samples are unchecked, VIF checks those that it reads, an import the
+ * others. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -25807,7 +25806,7 @@ static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const
                      v->gpu->architecture, seen->list[0] ? seen->list : "none at all");
 }
 
-/* Loads the best blob that the driver accepts: one that is older than the machine code may still accept PTX. */
+/* Loads the best blob that the driver accepts: a driver older than the machine code may still accept PTX. */
 static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
@@ -25951,8 +25950,7 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer, so larger batches save the ends of launches, within a small part of the
-     * memory. */
+     * device memory need no transfer, so larger batches save the ends of launches, in a small part of memory. */
     enum { PIXELS = 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, PART = 64, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;   /* so larger batches are possible */
@@ -26102,12 +26100,12 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 /* ================================================================================================
  * >>gpu test                                     the self-test: some drivers compile wrongly, and some cards are broken
  * ================================================================================================
- * Before the memory of a context is allocated, a similar context with a small picture scores it with the same kernels.
+ * Before the memory of a context is allocated, a context of the same kind scores a small picture with the same kernels.
  * The sums must be equal to those of the CPU.
  */
 
-/* Returns a sample of a test frame. The reference is noise of the full range; in stripes, the distorted frame replaces,
- * mixes or enhances it. For CAMBI most of the picture has bands. Rows below luma are chroma, which is noise. */
+/* Returns a sample of a test frame. The reference is noise; in stripes, the distorted frame replaces, mixes or enhances
+ * it. For CAMBI most of the picture has bands. Rows below luma are chroma, which is noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -26487,8 +26485,7 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* A library that is never unloaded is loaded only if there are kernels. Otherwise, prefer to report a missing
-     * driver. */
+    /* A library that is never unloaded is loaded only if there are kernels. Otherwise report a missing driver first. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -27555,8 +27552,7 @@ static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run, which must not miss it: if config.parallel_for fails, without
- * that. */
+/* Submits a reference to the unit of a later run. This must succeed, so it retries without config.parallel_for. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d, int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
     vmafgpu_parallel_for *const parallel = u->context->config.parallel_for;
@@ -27646,7 +27642,8 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* Returns how many positions no unit needs frames of. A run does not depend on earlier runs of its unit. */
+/* Returns how many leading positions have frames that no unit needs. A run does not depend on earlier runs of its
+ * unit. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -28276,7 +28273,7 @@ typedef struct vmafgpu__editor {
     void              *vif_scratch, *adm_scratch;
     void              *map_scratch;                     /* for the plain C code of ADM, frame width */
     vmafgpu__vif_tap_lines lines;                       /* for the plain C code of VIF, frame width */
-    vmafgpu_edit_sums *ideal;                           /* of a row of blocks if it equalled the reference; kept zero */
+    vmafgpu_edit_sums *ideal;                           /* of a row of blocks if it were the reference; kept zero */
     vmafgpu_block     *blocks;                          /* a row of blocks, if only shares are wanted */
     double            *row, *model_scratch;
 } vmafgpu__editor;
@@ -28634,7 +28631,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* Sets the parameters of input motion for a live pair, if the column is one of motion. */
+/* Sets the parameters of a motion input for a live pair, if the column is one. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column, vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
         return;
@@ -30268,8 +30265,7 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * ================================================================================================ */
 
 /* Whether float arithmetic in this build rounds each operation, to nearest. Detects what no macro shows:
- * -fassociative-math, -freciprocal-math, the caller's rounding mode, -ffp-contract=fast with clang on processors other
- * than x86. */
+ * -fassociative-math, -freciprocal-math, the caller's rounding mode, -ffp-contract=fast with clang except on x86. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -30685,8 +30681,7 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor is in the first (serial = 1) or second pass over extractors. Without threads there is only
- * one. */
+/* Whether an extractor is in the first (serial = 1) or second pass over extractors. Without threads there is one. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.serial_first ? vmafgpu__is_serial(e) == serial : serial;
 }
@@ -31196,8 +31191,7 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context, busy with `function`, with a copy of the config; NULL if memory is short. *result: its
- * errors. */
+/* Returns a new context, busy with `function`, with a copy of the config (*result: its errors). NULL: no memory. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {

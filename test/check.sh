@@ -43,6 +43,10 @@ work_folder() {
 # The tool always runs under RUNNER (valgrind, an emulator). The other programs run under RUNNER only if this machine
 # cannot run them.
 find_programs() {
+    if [ ! -f "$build/vmafgpu$EXE" ]; then
+        echo "there is no $build/vmafgpu$EXE: \`make test-programs\` builds it"
+        exit 1
+    fi
     tool="${RUNNER:-} $build/vmafgpu$EXE"
     foreign=${EXE:+${RUNNER:-}}
     "$build/test/make_clip$EXE" > /dev/null 2>&1

@@ -6362,8 +6362,8 @@ struct vmafgpu__cpu {
 /* ================================================================================================
  * >>pixels                                       RGB frames become planes
  * ================================================================================================
- * They do so at the door: behind it a frame is planes in the config's format, on the CPU in memory of its own, on a GPU in the
- * planes that it copies others to.
+ * RGB frames are converted when they enter the backend; all later code sees planes in the format of the config. The CPU backend
+ * converts them into buffers of its own, a GPU into the planes that other frames are copied to.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -6378,11 +6378,15 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
 
 /* ---- colour ----
  *
- * A sample of luma or chroma is floor(S (a . X) / (W M D) + offset + 1/2): X are the sums of R, G and B over pixels whose weights
- * add up to W, M is the code of 1, a / D a row of the matrix, S what the range has between black and white. In fixed point the
- * coefficients are rounded, which moves the product by 3 W M / 2 of the last bit at most; `bias` moves it up by as much, so that
- * what is exact, halves above all, never falls short of it, nor anything by 3 W M + 1. The exact figure is a multiple of
- * 1 / (2 W M D): so the sample is right wherever 2^shift is more than 2 W M D (3 W M + 1), which holds for all codes of 8 and 10 bits.
+ * A luma or chroma sample is floor(S (a . X) / (W M D) + offset + 1/2), where
+ *   - X are the weighted sums of R, G and B over the pixels of the sample, with weights that add up to W;
+ *   - M is the largest code of a component;
+ *   - a / D is a row of the matrix;
+ *   - S is the distance from black to white in the range of the output.
+ * Rounding the fixed-point coefficients changes the product by at most 3 W M / 2 units of the last bit. `bias` adds
+ * that many units, so that the result is never below the exact value (which matters most for halves) and exceeds it by
+ * less than 3 W M + 1 units. The exact value is a multiple of 1 / (2 W M D), so the sample is right if 2^shift is more
+ * than 2 W M D (3 W M + 1). This holds for all codes of 8 and 10 bits.
  */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
@@ -6395,11 +6399,11 @@ VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint
     return (uint32_t)(sample < p->max ? sample : p->max);
 }
 
-/* The same for luma in 32 bits, of codes of 10 bits and to depths of up to 14: coefficients in two parts, and carries between
- * them: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
+/* Computes luma in 32 bits, for codes of up to 10 bits and bit depths of up to 14. Each coefficient has two parts, with
+ * a carry from the low sum to the high one: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
 enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
 
-typedef struct vmafgpu__luma_parts { uint32_t low[4], high[4]; } vmafgpu__luma_parts;   /* the last one is the bias */
+typedef struct vmafgpu__luma_parts { uint32_t low[4], high[4]; } vmafgpu__luma_parts;   /* [3] is the bias */
 
 VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
     const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
@@ -6407,31 +6411,31 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
     return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
 }
 
-/* How pixels lie: bytes of one, bits of a component's field, the lowest first; whether blue comes first. Fields of 16 bits are
- * halves. */
+/* The memory layout of a pixel format: bytes per pixel, bits per component (the first component has the lowest bits),
+ * and whether blue comes first. Components of 16 bits are half floats. */
 typedef struct vmafgpu__pixel_form { int32_t bytes, bits, is_reversed; } vmafgpu__pixel_form;
 
-/* Which pixels make a chroma sample: weights of the columns, or rows, before the first one that belongs to it, of that one and the
- * next; how far samples are apart. */
+/* The filter of a chroma sample in one direction: the weights of the column (or row) before its first one, of its first
+ * one and of the next one; and the distance from sample to sample. */
 typedef struct vmafgpu__chroma_taps { int32_t weight[3], step; } vmafgpu__chroma_taps;
 
 VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
     return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
 }
 
-/* Frames in RGB that come with a batch and are alike. A thread makes luma of PIXELS_AT_ONCE neighbouring pixels in each of
- * PIXELS_ROWS rows, block z of item z; in another kernel a sample of both chroma planes. */
+/* RGB frames of one format that arrive with a batch. A luma thread computes PIXELS_AT_ONCE neighbouring pixels in each
+ * of PIXELS_ROWS rows; block z processes item z. In the chroma kernel a thread computes one sample of both planes. */
 typedef struct vmafgpu__pixels_launch {
     vmafgpu__colour_plane plane[3];
     vmafgpu__luma_parts   parts;
     vmafgpu__pixel_form   form;
     vmafgpu__chroma_taps  across, down;
-    const uint16_t       *transfer;         /* of halves */
-    int32_t has_parts;                      /* luma fits 32 bits */
+    const uint16_t       *transfer;         /* indexed by the bits of a half float */
+    int32_t has_parts;                      /* use `parts` for luma */
     int32_t width, height;
     int32_t luma_pitch, luma_bytes;
     int32_t chroma_width, chroma_height, chroma_pitch;
-    int32_t chroma_step, chroma_bytes, chroma_shift;   /* from sample to sample; of one; how far up it lies */
+    int32_t chroma_step, chroma_bytes, chroma_shift;   /* bytes between samples and per sample; left shift */
     vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__pixels_launch;
 
@@ -6444,7 +6448,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
 
-/* By frame.pixels. */
+/* Indexed by frame.pixels. */
 static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
     { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 }
 };
@@ -6452,10 +6456,10 @@ static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
 struct vmafgpu__colours {
     vmafgpu__colour_plane plane[VMAFGPU__PIXEL_FORMS][3];
     vmafgpu__chroma_taps  across, down;
-    uint16_t              transfer[VMAFGPU__TRANSFER_ENTRIES];   /* codes of 16 bits, by the bits of a half */
+    uint16_t              transfer[VMAFGPU__TRANSFER_ENTRIES];   /* 16-bit codes, indexed by the bits of a half float */
 };
 
-/* numerator * 2^shift / denominator, which is below 2^62, to the nearest. */
+/* Returns numerator * 2^shift / denominator, rounded to nearest. The quotient must be below 2^62. */
 static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int shift) {
     const int64_t size = numerator < 0 ? -numerator : numerator;
     int64_t quotient = size / denominator, rest = size % denominator;
@@ -6468,9 +6472,9 @@ static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int 
     return numerator < 0 ? -quotient : quotient;
 }
 
-/* How codes up to `one`, of pixels whose weights add up to `taps`, make a plane. */
+/* Returns the coefficients of a plane, for codes from 0 to `one` and pixel weights that add up to `taps`. */
 static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
-    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } };   /* red's and blue's weights, in 1/10000 */
+    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } };   /* weights of red and blue */
     enum { UNIT = 10000 };
     const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
     const int rows[3][4] = { { r, g, b, UNIT }, { -r, -g, UNIT - b, 2 * (UNIT - b) }, { UNIT - r, -g, -b, 2 * (UNIT - r) } };
@@ -6479,7 +6483,7 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
     const int64_t denominator = (int64_t)taps * one * rows[plane][3];
     vmafgpu__colour_plane p;
-    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT;   /* as far as 64 bits go; or the level's digits */
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT;   /* limited by 64 bits, or by the vector code */
     p.max = (1 << n) - 1;
     p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
     for (int i = 0; i < 3; i++)
@@ -6487,7 +6491,7 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     return p;
 }
 
-/* What the matrix takes of linear light, from 0 to 1. */
+/* Applies the transfer function to linear light from 0 to 1. */
 static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     if (transfer == VMAFGPU_TRANSFER_SRGB)
         return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
@@ -6497,7 +6501,7 @@ static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
 }
 
-/* No entry lies so near to a half that another library's pow would make it another one. */
+/* Every entry is far enough from a rounding boundary to be the same with any libm. */
 static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
     for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
         const int exponent = half >> 10, mantissa = half & 1023;
@@ -6520,7 +6524,7 @@ static int vmafgpu__tap_sum(const vmafgpu__chroma_taps *t) {
     return t->weight[0] + t->weight[1] + t->weight[2];
 }
 
-/* Once the extractors are known. */
+/* Allocates and fills v->colours. Call this once the extractors are known. */
 static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     if (!c->colour.matrix)
@@ -6553,7 +6557,7 @@ typedef struct vmafgpu__luma_job {
     const vmafgpu__pixel_form   *form;
     const vmafgpu__colour_plane *plane;
     const uint16_t              *transfer;
-    int wide, shift;                       /* words rather than bytes, and how far up the sample lies */
+    int wide, shift;                       /* 1 if samples are words; left shift of samples */
 } vmafgpu__luma_job;
 
 typedef struct vmafgpu__chroma_job {
@@ -6561,18 +6565,19 @@ typedef struct vmafgpu__chroma_job {
     const vmafgpu__colour_plane *plane;    /* [2] */
     const vmafgpu__chroma_taps  *across, *down;
     const uint16_t              *transfer;
-    int wide, shift, step;                 /* words rather than bytes; how far up a sample lies; from one to the next */
-    int width;                             /* of rows of pixels */
+    int wide, shift, step;                 /* 1 if samples are words; left shift; bytes between samples */
+    int width;                             /* of the rows of pixels */
 } vmafgpu__chroma_job;
 
 typedef struct vmafgpu__pixels_functions {
-    /* Luma of a row of w pixels. */
+    /* Computes luma of a row of w pixels. */
     void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
-    /* Both planes of chroma, rows of w samples, from the rows before the first that belongs to them, of that one and the next. */
+    /* Computes a row of w samples of both chroma planes. rows: the row before the first one of the sample, that row and
+     * the next one. */
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
-/* The codes of the three components of `count` pixels, up to 2 CHUNK + 2. */
+/* Unpacks the three components of `count` pixels, at most MOST_PIXELS. */
 enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
 
 static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels, int count,
@@ -6606,11 +6611,11 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
     }
 }
 
-/* A frame on its way. */
+/* A frame that is being converted. */
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
-    vmafgpu_frame        to;               /* in the config's format, but for luma if that is... */
-    int                  is_packed;     /* ...bytes at 8 bits, else words with samples in the low bits */
+    vmafgpu_frame        to;               /* in the format of the config, except luma if... */
+    int                  is_packed;     /* ...is_packed: bytes at 8 bits, words with samples in the low bits above */
     int                  with_chroma;
 } vmafgpu__conversion;
 
@@ -6618,7 +6623,7 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
-/* Where row y of a plane of ours goes. */
+/* Returns the address of row y of a plane to write; stores the distance between samples in *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
     return (uint8_t *)row;
@@ -6641,7 +6646,7 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                               vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Samples x..: sums of up to three rows, then of up to three columns. */
+/* Computes `count` chroma samples from x on: sums over up to three rows, then over up to three columns. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count, uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
     const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2;   /* columns */
@@ -6657,7 +6662,7 @@ static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t 
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
     }
-    for (int k = 0; k < 3 && first > before; k++)   /* the left edge; the right one is never looked beyond */
+    for (int k = 0; k < 3 && first > before; k++)   /* repeat the left edge; the right edge is never crossed */
         sums[k][0] = sums[k][1];
     for (int i = 0; i < count; i++) {
         uint32_t sum[3];
@@ -6706,7 +6711,7 @@ static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functio
     }
 }
 
-/* One of so many parts. */
+/* Converts part number `part` of `parts`. */
 static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
                                   int part, int parts) {
     int first, end;
@@ -6738,17 +6743,18 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 #define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_SPACE VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
 
-/* Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient is taken in digits of 15
- * bits, luma's in three and chroma's in four, of which the last has the sign: floor((s + floor(r / 2^15)) / 2^k) is
- * floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted out is what the plain form shifts out. Components have
- * 10 bits at most, and their weighted sums 14; halves, which have more, are looked up in plain C.
+/* Red and blue share a 32-bit lane as two words of 16 bits, green has a lane of its own, as the sums of pairs of
+ * products require. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
+ * highest is signed. Since floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), passing carries
+ * upwards gives the same result as the scalar code. Components have at most 10 bits here and their weighted sums at
+ * most 14; half floats exceed that and are left to the scalar code.
  */
 
 typedef struct vmafgpu__pixels_digits {
-    vmafgpu__v rb[4], g[4], bias[4];       /* the lowest first */
-    vmafgpu__v low, high;                  /* masks of a component, in the lower and in the upper word */
-    int        bits, up;                   /* of a component; how far the third one is below the upper word */
-    int        shift;                      /* of the last sum */
+    vmafgpu__v rb[4], g[4], bias[4];       /* lowest digit first */
+    vmafgpu__v low, high;                  /* masks of a component in the lower and upper word */
+    int        bits, up;                   /* bits per component; right shift of the third one to the upper word */
+    int        shift;                      /* final right shift */
 } vmafgpu__pixels_digits;
 
 VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__pixel_form *form, const vmafgpu__colour_plane *plane,
@@ -6771,7 +6777,7 @@ VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__pixe
     return d;
 }
 
-/* Of a vector of pixels, words of 32 bits. */
+/* Extract red and blue, or green, from a vector of 32-bit pixels. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_rb(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
     return vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
 }
@@ -6795,7 +6801,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d,
     return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
 }
 
-/* As many of `count` pixels as make whole vectors of bytes; how many. */
+/* Converts the pixels that fill whole vectors of output bytes. Returns how many of the `count` pixels were
+ * converted. */
 VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *words,
                                           int count, uint8_t *out) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -6822,7 +6829,7 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
         const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
         if (bytes == 4)
             x = vmafgpu__pixels_words(job, &d, pixels, w, out);
-        /* Three bytes become words; the last pixel of a row is not read as four. */
+        /* Expand three bytes to a word. The last pixel of a row is excluded, as four bytes are read. */
         for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
             uint8_t words[4 * VMAFGPU__CHUNK];
             for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -6835,11 +6842,12 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
 
 /* ---- chroma: VMAFGPU__V_BYTES samples at once; a row's last ones overlap with those before ---- */
 
-/* Of pixels, those of two samples in a row of chroma and the one before: words as above, summed over the rows. */
+/* Pixels summed over the rows, in the form described above: two per chroma sample, after the pixel before the first
+ * sample. */
 enum { VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES, VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS };
 typedef struct vmafgpu__chroma_words { uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE]; } vmafgpu__chroma_words;
 
-/* `count` pixels from column x on, which come behind the first place. */
+/* Sums `count` pixels from column x on over the rows; they are stored from index 1 on, after the pixel before x. */
 VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *const *rows,
                                           int x, int count, vmafgpu__chroma_words *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -6850,7 +6858,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
         if (bytes == 4 || !job->down->weight[j])
             continue;
-        const int last = before + count - 1;   /* nothing behind a row is read */
+        const int last = before + count - 1;   /* no reads past the end of the row */
         for (int i = 0; i < last; i++)
             memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
         memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
@@ -6876,7 +6884,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
     }
 }
 
-/* A vector of samples' sums, from those of the pixel before the first one on. */
+/* Returns the sums across for a vector of samples; `sums` starts with the pixel before the first sample. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight, const uint32_t *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
     if (taps->step == 1)
@@ -6887,7 +6895,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *ta
                                              vmafgpu__v_mullo16(vmafgpu__v_evens32(c, d), weight[1])), vmafgpu__v_odds32(c, d));
 }
 
-/* Four vectors of samples of one plane. */
+/* Computes four vectors of samples of one plane. */
 VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, int plane,
                                              const vmafgpu__v *rb, const vmafgpu__v *g, vmafgpu__v *samples) {
     const vmafgpu__v most = vmafgpu__v_set32(job->plane[plane].max);
@@ -6895,7 +6903,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, con
         samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
 }
 
-/* Vectors of words, or bytes; one plane's or those of both in turn. */
+/* Stores samples as words or bytes: of one plane if v is NULL, else of both planes interleaved. */
 VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v, uint8_t *out) {
     vmafgpu__v half[2];
     if (v && job->wide) {
@@ -7028,9 +7036,9 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
     return scale ? 16 : 2 * (bit_depth - 8);
 }
 
-/* table[m - 32768] = 2048 * log2(m) for m in 32768..65535, rounded as the reference rounds: log2 to float first. That is
- * floor(2048 * log2(m) + 1/2 + 2^-10); the table is built from the places where it steps, which lie far enough from
- * integers for any libm. Made on the host; other devices get a copy. */
+/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in the reference: log2 to float first.
+ * This equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps, which are far
+ * enough from integers to be the same with any libm. Only the host computes it; other devices receive a copy. */
 #ifndef VMAFGPU_KERNELS
 static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
     int m = 32768;
@@ -7044,30 +7052,32 @@ static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
 }
 #endif
 
-/* 2048 * log2(v) by table, for v >= 2^15; the bits below the leading sixteen are dropped. */
+/* Returns 2048 * log2(v) from the table, for v >= 2^15. Bits below the leading sixteen are dropped. */
 VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
     const int k = vmafgpu__bit_length(v) - 16;
     return table[(v >> k) - 32768] + 2048 * k;
 }
 
-/* Products of 32-bit local means, in the unit of the variances. */
+/* Returns the product of two 32-bit local means in the unit of the variances. */
 VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
     return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
 }
 
-/* A variance or covariance from the two weighted sums of squares or products and those of the means. May be negative. */
+/* Returns a variance or covariance from the weighted sum of squares or products and from the means. It may be
+ * negative. */
 VMAFGPU__FN int32_t vmafgpu__vif_variance(uint64_t square_sum, uint32_t mean_a, uint32_t mean_b) {
     return (int32_t)((uint32_t)((square_sum + 32768) >> 16) - vmafgpu__vif_mean_product(mean_a, mean_b));
 }
 
-/* The gain g of the distortion channel and what it leaves unexplained, v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0, s2 > 0. */
+/* Computes the gain g of the distortion channel and the unexplained variance v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0,
+ * s2 > 0. */
 VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
     *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
     const int32_t rest = (int32_t)((double)s2 - *g * (double)s12);
     *v = rest > 0 ? rest : 0;
 }
 
-/* Numerator term of one sample, given log n1 where n1 = v + noise. */
+/* Returns the numerator term of one sample; log_n1 is the logarithm of n1 = v + noise. */
 VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, double g, double gain_limit,
                                          const uint16_t *table) {
     const double limited = g < gain_limit ? g : gain_limit;
@@ -7079,37 +7089,38 @@ enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
     VMAFGPU__VIF_TILE_WIDTH = 64,
     VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,       /* words from row to row in shared memory: 4 times an odd number */
+    VMAFGPU__VIF_TILE_STRIDE = 84,       /* words per row in shared memory: 4 times an odd number */
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
-    /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
-     * short. */
+    /* Matrix form: warps per block, limited by shared memory and registers; vmafgpu__vif_block() reduces them on
+     * devices with less shared memory. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
-    VMAFGPU__VIF_WARPS_PTX = 8,          /* the same in PTX: for some GPUs ptxas needs more registers than 12 warps can have */
+    VMAFGPU__VIF_WARPS_PTX = 8,          /* the same in PTX, for which ptxas may need more registers */
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
     VMAFGPU__VIF_WARPS_1 = 8,
     VMAFGPU__VIF_WARPS_2 = 8,
     VMAFGPU__VIF_WARPS_3 = 8,
-    VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory of a warp */
+    VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory per warp */
     VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
     VMAFGPU__VIF_INPUT_MARGIN = 8,
-    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of a scale's tap matrices */
+    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of the tap matrices of a scale */
     VMAFGPU__VIF_ROUNDING = 32, /* bytes of shared memory, after the matrices */
     /* Plain form: four planes of the tile, and half a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
-    /* Matrix form: of a block, and of each of its warps besides, with samples of one and of two bytes. */
+    /* Matrix form: bytes per block, plus bytes per warp with samples of one and of two bytes. */
     VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
     VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS +
                                  2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
     VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS +
                                   2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
-    /* Where products are 16 x 16, with 32 and with 64 lanes: what fills a compute unit's registers beside the logarithms. */
+    /* Warps per block in the 16 x 16 matrix form, with 32 and with 64 lanes: limited by the registers of a compute
+     * unit. */
     VMAFGPU__VIF_WARPS_16_32 = 8, VMAFGPU__VIF_WARPS_16_64 = 12
 };
 
-/* Tap matrices of a scale where products are 16 x 16, of 128 words each. Down and across: of the next scale; down: low digits, high
- * ones and the rest, for the reference, then for the distorted image. */
+/* Tap matrices of a scale in the 16 x 16 matrix form, 128 words each. DOWN and ACROSS are those of the next scale.
+ * There are six for DOWN: low digits, high digits and rest, for the reference, then for the distorted image. */
 typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_LOW = 0,
     VMAFGPU__VIF_16_HIGH,
@@ -7122,18 +7133,18 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_SHARED = (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512   /* bytes of those of the next scale */
 } vmafgpu__vif_16;
 
-/* A gain limit as the statistics compare and apply it. */
+/* A gain limit, prepared for the statistics. */
 typedef struct vmafgpu__vif_gain {
     double   limit;
-    int32_t  any;                        /* 0 where the limit is 1, else all bits below the sign */
-    int32_t  shift;                      /* 2^shift times s1 is surely below limit * s1; above all where it is 1 */
-    uint32_t one;                        /* 1, which the compiler does not know */
+    int32_t  any;                        /* 0 if the limit is 1, else all bits below the sign */
+    int32_t  shift;                      /* 2^shift * s1 is below limit * s1; 31 if the limit is 1 */
+    uint32_t one;                        /* 1, hidden from the optimiser */
 } vmafgpu__vif_gain;
 
 /* One scale of one variant. */
 typedef struct vmafgpu__vif_launch {
     vmafgpu__batch    batch;
-    unsigned char    *scratch;           /* of the first pair; those of the others follow */
+    unsigned char    *scratch;           /* of the first pair; those of the other pairs follow */
     uint64_t          scratch_size;      /* per pair */
     uint64_t input[2]; /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
     uint64_t          output[2];         /* in the scratch: images of the next scale; not used at scale 3 */
@@ -7142,15 +7153,15 @@ typedef struct vmafgpu__vif_launch {
     const void       *log_table;
     const void       *fragments;         /* matrix form: tap matrices of this scale */
     uint32_t *illegal; /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
-    uint32_t          illegal_bits;      /* what must not be set in a word of two samples */
+    uint32_t          illegal_bits;      /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
     int32_t           mean_shift, square_shift;   /* of the vertical pass */
-    int32_t           mean_half, square_half;     /* half of what they drop */
+    int32_t           mean_half, square_half;     /* rounding constants of these shifts */
     int32_t           square_factor;              /* 2^(16 - square_shift) */
     int32_t           scale;
-    int32_t variant, first; /* the first variant also makes what variants share, and the next scale's images */
+    int32_t variant, first; /* the first variant also computes shared sums and the next scale */
     int32_t           images_only;       /* no sums */
-    uint32_t         *claimed;           /* matrix form: pieces of the work that warps have taken; zero at first */
+    uint32_t         *claimed;           /* matrix form: number of work items taken by warps; 0 at first */
 } vmafgpu__vif_launch;
 
 #endif
@@ -7217,22 +7228,22 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache... */
-    VMAFGPU__VIF_WIDE_THREADS = 16,   /* ...of so many threads; of more, narrower ones, so that all take no more memory */
-    VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_FILL = 64,        /* the sides, and what fills the last registers */
+    VMAFGPU__VIF_STRIP = 1984,     /* columns processed together, so that their state stays in the L2 cache... */
+    VMAFGPU__VIF_WIDE_THREADS = 16,   /* ...with up to this many threads; more threads use narrower strips */
+    VMAFGPU__VIF_SIDE = 8,         /* columns that a strip reads on either side: the longest reach */
+    VMAFGPU__VIF_FILL = 64,        /* both sides, and padding to whole registers */
     VMAFGPU__VIF_MARGIN = 32       /* elements on both sides of both halves of a line */
 };
 
-/* One picture of a scale, and where its part of the next scale goes. */
+/* A picture of one scale, and the destination for the next scale. */
 typedef struct vmafgpu__vif_picture {
-    const void *row;           /* row 0: bytes, or words of two bytes where the job is `wide` */
+    const void *row;           /* row 0: bytes, or 16-bit words if the job is `wide` */
     ptrdiff_t   pitch;         /* in bytes */
-    uint16_t   *next;          /* row 0 of the next scale's picture, w / 2 by h / 2; NULL: not wanted */
+    uint16_t   *next;          /* row 0 of the picture of the next scale, w / 2 by h / 2; NULL if not wanted */
     ptrdiff_t   next_stride;   /* in elements */
 } vmafgpu__vif_picture;
 
-/* One scale of a strip of rows. Nothing is read outside the pictures, nothing written outside the next ones. */
+/* One scale of a strip of rows. Nothing is read outside the pictures or written outside those of the next scale. */
 typedef struct vmafgpu__vif_job {
     vmafgpu__vif_picture        reference;
     const vmafgpu__vif_picture *distorted;
@@ -7241,20 +7252,22 @@ typedef struct vmafgpu__vif_job {
     int                       first, end;     /* rows; `first` is even, `end` is even or h */
     int                       images_only;    /* no sums */
     const vmafgpu__plan      *plan;
-    const uint16_t           *log_table;      /* only where the level asks for it */
-    void                     *scratch;        /* aligned to 64 bytes; a thread's */
-    int                       widest;         /* columns of a strip, at most */
+    const uint16_t           *log_table;      /* unused if log_entries is 0 */
+    void                     *scratch;        /* of the calling thread, aligned to 64 bytes */
+    int                       widest;         /* maximum number of columns of a strip */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
-    /* Rows of a scale and the pictures of the next one; adds to sums[i] of the i-th distorted picture. */
+    /* Processes rows of a scale and computes the pictures of the next one. Adds to sums[i] for the i-th distorted
+     * picture. */
     void     (*rows)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
-    /* Bytes of vmafgpu__vif_job.scratch, and entries of its table. */
+    /* Returns the bytes needed for vmafgpu__vif_job.scratch. log_entries: number of entries of log_table. */
     uint64_t (*scratch_size)(int width, int together, int threads);
     size_t     log_entries;
 } vmafgpu__vif_functions;
 
-/* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
+/* Returns the maximum strip width, a multiple of 64. It shrinks with the number of distorted images, as their state
+ * shares the cache. */
 static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
     const int wide = VMAFGPU__VIF_WIDE_THREADS, share = threads < wide ? wide : threads;
     const int width = 2 * VMAFGPU__VIF_STRIP * wide / share / (1 + distorted_count) / 64 * 64;
@@ -7262,8 +7275,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 }
 
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
-/* Bytes of the vector code's scratch for up to `together` distorted pictures: ten pairs of rows of each picture; lines of
- * sixteen bits for four rows; means and variances. */
+/* Returns the bytes of scratch that the vector code needs for up to `together` distorted pictures: ten pairs of rows of
+ * each picture, 16-bit lines for four rows, means and variances. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
@@ -7276,7 +7289,7 @@ static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) 
 }
 #endif
 
-/* What the plain code has in its scratch: lines of one row. */
+/* Scratch of the scalar code: lines of one row. */
 typedef struct vmafgpu__vif_tap_lines {
     uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
     uint32_t *square[3];                   /* reference squared, distorted squared, product */
@@ -7302,8 +7315,8 @@ static uint64_t vmafgpu__vif_scratch_size_scalar(int width, int together, int th
     return carver.used;
 }
 
-/* The inner loops: a chunk of weighted samples, products or squares is added to sums. One simple statement each, which
- * compilers turn into vector code. */
+/* The inner loops add a chunk of weighted samples, products or squares to sums. Each body is a single simple statement,
+ * which compilers vectorise. */
 static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
                                         uint16_t tap) {
     for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -7326,7 +7339,7 @@ static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGP
     }
 }
 
-/* Weighted sums down the columns x..x+63 of 2 * reach + 1 rows: means, squares and product of both frames. */
+/* Computes weighted sums down columns x..x+63 over 2 * reach + 1 rows: means, squares and product of both frames. */
 static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x, int w,
                                   int mean_shift, int square_shift, const vmafgpu__vif_tap_lines *out) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
@@ -7351,7 +7364,7 @@ static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint1
             out->square[f][x + i] = (uint32_t)((square[f][i] + square_half) >> square_shift);
 }
 
-/* Weighted sums along the row at columns x..x+63, and the variances and covariance that they give. */
+/* Computes weighted sums along the row at columns x..x+63, and from them the variances and the covariance. */
 static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const uint16_t *taps, int reach, ptrdiff_t x) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
     uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
@@ -7370,7 +7383,7 @@ static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const u
     }
 }
 
-/* The four sums of one row. */
+/* Adds the sums of one row. */
 static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafgpu__vif_tap_lines *lines, int w,
                                     const uint16_t *table, vmafgpu__vif_sums *sums) {
     const int32_t *var1 = lines->variance[0], *var2 = lines->variance[1], *cov = lines->variance[2];
@@ -7398,7 +7411,7 @@ static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafg
     sums->flat_count += flat_count;
 }
 
-/* One row of the next scale from this one: filtered, every second row and column. */
+/* Computes one row of the next scale: filters both ways and keeps every second row and column. */
 static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w, int shift,
                                     uint16_t *line, uint16_t *out) {
     const uint32_t half = (uint32_t)vmafgpu__half(shift);
@@ -7428,7 +7441,7 @@ static const void *vmafgpu__vif_picture_row(const vmafgpu__vif_picture *picture,
     return (const uint8_t *)picture->row + y * picture->pitch;
 }
 
-/* Row y of a scale: its variances. */
+/* Computes the variances of row y of a scale. */
 static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_tap_lines *lines,
                              const vmafgpu__vif_picture *distorted, int y) {
     const int mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
@@ -7457,7 +7470,7 @@ static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_tap
         vmafgpu__vif_horizontal(lines, taps, reach, x);
 }
 
-/* The rows of the next scale's picture that lie in the strip. */
+/* Computes the rows of the next scale that belong to the strip. */
 static void vmafgpu__vif_shrink(const vmafgpu__vif_job *job, const vmafgpu__vif_picture *picture, uint16_t *line) {
     if (job->scale + 1 == VMAFGPU__SCALES || !picture->next)
         return;
@@ -7489,7 +7502,7 @@ static const vmafgpu__vif_functions vmafgpu__vif_level_scalar = {
     vmafgpu__vif_rows_scalar, vmafgpu__vif_scratch_size_scalar, 32768
 };
 
-/* A picture of a scale and where that of the next one goes. */
+/* Returns the picture of a scale, and the destination for the next scale. */
 static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
     const vmafgpu__plane *plane = &cpu->vif[scale][frame];
     vmafgpu__vif_picture picture;
@@ -7503,7 +7516,7 @@ static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int
     return picture;
 }
 
-/* Of all members. */
+/* Processes rows first..end-1 of a scale for all members. */
 static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
@@ -7624,72 +7637,73 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_statistics VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
 #define vmafgpu__vif_run_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
-/* A strip of columns is worked off from the top of the piece to its bottom, four rows at a time. Rows are kept in pairs,
- * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
- * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Squares are
- * made anew for each four rows: that takes less than fetching them from the L2 cache.
+/* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, as required by
+ * sums of pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of the lower
+ * row. The same pairs serve all four rows; only the taps shift by one from row to row. Squares are recomputed for each
+ * group of four rows, which is faster than loading them from the L2 cache.
  *
- * Along a row the pairs are neighbouring samples, and those that are even in their order are kept apart from the odd ones:
- * what lies next to each other then are pairs four columns apart, and each load serves four columns in the same way as one
- * downwards serves four rows. Most such loads cross lines of the cache, which makes them dear.
+ * Along a row, pairs are neighbouring samples. Even and odd pairs are stored separately, so that adjacent pairs in
+ * memory are four columns apart, and one load serves four columns in the same way as a load of the vertical pass serves
+ * four rows. Most of these loads cross cache lines and are expensive.
  *
- * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
- * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
- * each of which fits 32 bits. The taps of scale 3 are halved, as the middle one exceeds 32767, and sums doubled: all
- * are even.
+ * Factors are signed, so 16-bit values are stored minus 32768. As the taps sum to 2^16, the sum of products is then too
+ * small by 2^31. Values of more than 16 bits are summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
+ * each of which fits 32 bits. The taps of scale 3 are halved, because the middle one exceeds 32767, and the sums are
+ * doubled afterwards; this is exact, as all of these taps are even.
  */
 
-/* The taps of a scale by pairs, each for a window that starts on an even row or column, and for the one after it. `first`
- * counts pairs of a larger window before these. */
+/* The taps of a scale in pairs, for a window that starts on an even row or column, and for the window one further.
+ * `first` is the number of pairs of a larger window that come before these. */
 typedef struct vmafgpu__vif_taps_of {
     int        first, pairs;
     vmafgpu__v pair[9][2];
 } vmafgpu__vif_taps_of;
 
-enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
+enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 };   /* 16-bit lanes of a register */
 
-/* Both filters of a scale have their window in a window of `reach`. Pairs in that of four rows or columns. Along rows the
- * reach is 2 at least, so that windows begin with a pair. */
+/* The windows of both filters of a scale fit a window of `reach`. SLOTS is the number of pairs in the window of four
+ * rows or columns. Along rows the reach is at least 2, so that windows start with a whole pair. */
 #define VMAFGPU__VIF_MOST 9   /* pairs of a window of scale 0... */
 #define VMAFGPU__VIF_MORE 5   /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
-/* From the even pairs of a line to its odd ones in elements, a multiple of 32; where column x of a line is, counted from its
- * first. */
+/* ODD is the distance in elements from the even pairs of a line to its odd pairs, a multiple of 32. PLACE is the index
+ * of column x in a line, where x counts from the first column of the line. */
 #define VMAFGPU__VIF_ODD(widest) (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
 #define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
 /* The state of one strip. */
 typedef struct vmafgpu__vif_strip {
     const vmafgpu__vif_job *job;
-    int        left, columns;     /* first column and number of columns that the vertical pass does */
-    int        blocks;            /* registers of 16 bits that they fill, even ones for even pairs */
+    int        left, columns;     /* first column and number of columns of the vertical pass */
+    int        blocks;            /* 16-bit registers for these columns; even ones for even pairs */
     int        x, end;            /* columns that belong to the strip */
-    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
-     * halves of the products. And of both images two rows of the next one's. */
+    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and halves
+     * of the products. next_line: two rows of the next scale of both images. */
     uint16_t  *line[4][8], *next_line[2][2];
-    ptrdiff_t  odd;               /* from the even pairs of a line to its odd ones */
-    /* Of as many columns as fill four registers, first each fourth, then each fourth from 1 on, from 2, from 3. */
-    uint32_t  *mean[4];           /* the reference's weighted mean, per row */
-    int32_t   *variance[6];       /* s1 per row, s2, s12 */
+    ptrdiff_t  odd;               /* VMAFGPU__VIF_ODD of the widest strip */
+    /* Each group of columns that fills four registers is stored as columns 0, 4, 8, ..., then 1, 5, ..., then 2, then
+     * 3. */
+    uint32_t  *mean[4];           /* weighted mean of the reference, per row */
+    int32_t   *variance[6];       /* s1 of four rows, then s2, s12 */
     int        halved, mean_shift, square_shift;
-    vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start;   /* what sums start from */
+    vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start;   /* initial values of sums */
     vmafgpu__vif_taps_of down, along, next_down, next_along;
-    ptrdiff_t  along_at[10], next_along_at[10];   /* where the pairs of a window of columns are in a line */
+    ptrdiff_t  along_at[10], next_along_at[10];   /* byte offsets of the pairs of a window in a line */
 } vmafgpu__vif_strip;
 
-/* Sums of many samples per lane; each term of the logarithms is below 2^15. */
+/* Sums of many samples per lane. Each term of the logarithms is below 2^15. */
 typedef struct vmafgpu__vif_totals {
-    /* Logarithms are kept in two, see vif_logs. */
+    /* Logarithms consist of two parts, see vif_logs. */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers`; as `logs` the same
-                                   for all distorted images */
-    vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
+    vmafgpu__v denominator[2];  /* includes VIF_LOG_BIAS and VIF_LOG_NOISE once per register counted in `registers`;
+                                   like `logs`, the same for all distorted images */
+    vmafgpu__v noise[2];        /* [0] sums 64-bit lanes of two 32-bit values, [1] their upper values */
     unsigned   logs, registers;
 } vmafgpu__vif_totals;
 
-/* The taps of `scale` in a window that is meant for `reach`. */
+/* Sets the taps of `scale` in a window for `reach`. */
 static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reach) {
     const int own = vmafgpu__vif_reach(scale);
     int16_t t[2 * 9 + 2] = { 0 };
@@ -7704,14 +7718,16 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     }
 }
 
-/* The same taps, which compilers then load anew: they would carry them through the loop in registers that the sums need. */
+/* Returns its argument and hides this from the compiler, which would otherwise keep taps in registers that the sums
+ * need. */
 VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
     __asm__ volatile("" : "+r"(taps));
     return taps;
 }
 
-/* Most samples are those of scales 0 and 1: their loops over the pairs of a window, but for the first and the last one, are
- * written out (`most` is constant); one for all, with `most` 0, serves the others. */
+/* Most samples belong to scales 0 and 1. The functions for these get a constant `most`, so that their loops over the
+ * pairs of a window (except the first and last pair) are unrolled. The other scales share one function with `most`
+ * 0. */
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
     (s->job->scale == 0 ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) : \
      s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) : function(__VA_ARGS__, 0))
@@ -7728,12 +7744,12 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
         } \
     }
 
-/* The starting value of a sum, which is doubled in the end where taps are halved. */
+/* Returns the initial value of a sum, halved if the taps are (the sum is doubled at the end). */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_start(uint32_t v, int halved) {
     return vmafgpu__v_set32((int32_t)(v >> halved));
 }
 
-/* Sums of four rows or columns: by name, as compilers leave arrays in memory while a loop runs. */
+/* Sums of four rows or columns. These are named members because compilers keep arrays in memory during loops. */
 typedef struct vmafgpu__vif_four {
     vmafgpu__v a, b, c, d;
 } vmafgpu__vif_four;
@@ -7744,11 +7760,12 @@ VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
     return sum;
 }
 
-/* The window of four rows or columns begins with a pair that the first two see, and ends with one for the last two. */
+/* The window of four rows or columns starts with a pair that only the first two need, and ends with a pair for the last
+ * two only. */
 enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
-/* Adds a pair to the sums of its four rows or columns; `taps` is what the first ones see of the filter, the last ones are one
- * pair behind. Sums are held, so that compilers leave them in this order and in registers. */
+/* Adds a pair to the sums of its four rows or columns. taps[0] applies to the first two of them, taps[-1] to the last
+ * two. vmafgpu__v_hold() makes compilers keep this order and the sums in registers. */
 VMAFGPU__INLINE void vmafgpu__vif_add_pair(vmafgpu__vif_four *sum, vmafgpu__v a,
                                            const vmafgpu__v (*taps)[2], int place) {
     if (place != VMAFGPU__VIF_LAST) {
@@ -7768,7 +7785,7 @@ VMAFGPU__INLINE void vmafgpu__vif_put_four(vmafgpu__vif_four sum, vmafgpu__v *ou
     out[3] = sum.d;
 }
 
-/* Of halved taps. */
+/* Doubles sums that were computed with halved taps. */
 VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
     for (int i = 0; i < count; i++)
         sum[i] = vmafgpu__v_add32(sum[i], sum[i]);
@@ -7776,14 +7793,15 @@ VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
 
 /* ---- pairs of rows ---- */
 
-/* Where row y is in memory, mirrored at the borders; one of no use where that leads outside again. */
+/* Returns the address of row y, mirrored at the borders; row 0 if the mirrored row is outside too (its content is not
+ * used). */
 VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
                                                 int wide, int y) {
     const int at = vmafgpu__reflect(y, s->job->h);
     return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
 
-/* Takes in two rows: the first columns of even pairs, their second ones, and the same of odd pairs. */
+/* Stores two rows as pairs: the first columns of even pairs, their second columns, then the same of odd pairs. */
 VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int wide,
                                           int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
@@ -7818,7 +7836,8 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_take(const vmafgpu__vif_strip *s, con
 
 /* ---- down the columns ---- */
 
-/* 32-bit values of the first and the second columns of pairs into lines of halves, less 32768. The upper ones come so. */
+/* Splits 32-bit values of the first and second columns of pairs into lines of halves minus 32768; the upper halves
+ * already have this offset. */
 VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
@@ -7834,7 +7853,7 @@ VMAFGPU__INLINE void vmafgpu__vif_put_means(const vmafgpu__vif_strip *s, uint16_
     vmafgpu__v_store(line, vmafgpu__v_even_odd16(vmafgpu__v_srl32(a, s->mean_shift), vmafgpu__v_sll32(b, 16 - s->mean_shift)));
 }
 
-/* A block is two registers. */
+/* Computes the means of four rows in a block of two registers. */
 VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
                                            int most, vmafgpu__v (*out)[4]) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -7852,7 +7871,7 @@ VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const ch
     vmafgpu__vif_put_four(next, out[1]);
 }
 
-/* Two rows of the next image: the even taps alone. */
+/* Computes two rows of the next image; uses the taps of even rows only. */
 VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
                                            int most, vmafgpu__v *out) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -7875,9 +7894,9 @@ VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const ch
     out[3] = vmafgpu__v_add_pairs16(d, vmafgpu__v_load(from + at[pairs] + STEP), taps[pairs - 1][0]);
 }
 
-/* Means of an image's four rows into line `line` of each, and two rows of the next image into `next_line`, as far as wanted.
- * `at` has the places of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by
- * little, they come in time. */
+/* Computes the means of four rows of an image into line `line` of each row (if `means` is set), and two rows of the
+ * next image into `next_line` (unless NULL). `at` has the offsets of the pairs of the window. `ahead` are the four rows
+ * that are read next; they are prefetched gradually. */
 VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
                                            int means, int line, uint16_t *const *next_line, const char *const *ahead,
                                            int most) {
@@ -7912,12 +7931,12 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_means(const vmafgpu__vif_strip *s, co
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
-/* Sums of products, and of their upper halves, if they have more than 16 bits. */
+/* Sums of the lower halves of products, and of the upper halves if products have more than 16 bits. */
 typedef struct vmafgpu__vif_product {
     vmafgpu__vif_four low, high;
 } vmafgpu__vif_product;
 
-/* Adds the products of a pair with another one, or, without that, its squares. */
+/* Adds the products of a pair with `other`, or its squares if `other` is NULL. */
 VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const char *from, const char *other, int wide,
                                               const vmafgpu__v (*taps)[2], int place) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
@@ -7937,15 +7956,15 @@ VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const c
     }
 }
 
-/* Products of an image with another one, of four rows, into two lines of halves from `line` on. Squares, if it is the same
- * image. One kind of products at a time: for both there are not enough registers, or compilers find none. */
+/* Computes products of an image with another one (squares if `square` is set) for four rows, and stores their halves in
+ * two lines from `line` on. One kind of product at a time, as there are not enough registers for both. */
 VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other, int square,
                                               int wide, const ptrdiff_t *at, int line, int most) {
     enum { STEP = VMAFGPU__V_BYTES };
     const int pairs = most ? most : s->down.pairs, together = wide && VMAFGPU__V_REGISTERS < 32 ? 1 : 2;
     for (int b = 0; b < s->blocks; b++) {
         const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
-        vmafgpu__v low[2][4], high[2][4];   /* of both registers */
+        vmafgpu__v low[2][4], high[2][4];   /* for both registers */
         for (int k = 0; k < 2; k += together, from += together * STEP, other += together * STEP) {
             const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->down.pair);
             vmafgpu__vif_product sum[2];
@@ -7997,9 +8016,9 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s,
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
 }
 
-/* Reflects lines at the borders of the image, where the strip touches them: eight columns, whatever the reach. A pair beyond
- * a border has the first column of one pair inside and the second one of that before it; what lies next to each other are two
- * pairs four columns apart, which change places. */
+/* Mirrors lines at those borders of the image that the strip touches: eight columns, whatever the reach. A pair beyond
+ * a border consists of the first column of one inner pair and the second column of the pair before it. Two pairs that
+ * are adjacent in memory are four columns apart and are swapped. */
 static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
     const uint64_t firsts = 0x0000ffff0000ffff;
     const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
@@ -8025,7 +8044,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
                 two = two >> 32 | two << 32;
                 memcpy(lines[k] + to[i], &two, sizeof two);
             }
-            if (side && odd)   /* half of the last pair is beyond */
+            if (side && odd)   /* the second half of the last pair is outside */
                 lines[k][VMAFGPU__VIF_PLACE(s->odd, right)] = lines[k][VMAFGPU__VIF_PLACE(s->odd, right - 2)];
         }
     }
@@ -8033,7 +8052,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
 
 /* ---- the next scale's images ---- */
 
-/* Where the pairs of the window of four columns at 0 are in a line. */
+/* Sets the byte offsets in a line of the pairs in the window of four columns at 0. */
 static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
     for (int i = 0; i < VMAFGPU__VIF_SLOTS(reach); i++) {
         const int n = i - reach / 2;
@@ -8041,7 +8060,7 @@ static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
     }
 }
 
-/* Along the line, into row y / 2 of the next image. */
+/* Filters a line horizontally into row y / 2 of the next image. */
 static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
                                                         const vmafgpu__vif_picture *image, int y,
                                                         const uint16_t *line) {
@@ -8081,7 +8100,8 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
 
 /* ---- along the rows, and the statistics ---- */
 
-/* Weighted sums of lines: of one, of two or of all. Many sums keep the multipliers busy, as far as there are registers. */
+/* Weighted sums of one, three or five lines at a time, limited by registers. Many independent sums hide the latency of
+ * multiplications. */
 typedef struct vmafgpu__vif_lines_of {
     vmafgpu__vif_four a, b, c, d, e;
 } vmafgpu__vif_lines_of;
@@ -8106,7 +8126,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     const ptrdiff_t *at = s->along_at;
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
-/* At scales 0 and 1 without the table, since there are only two places apart. */
+/* Scales 0 and 1 need no table: offsets follow from the first two. */
 #define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
     vmafgpu__vif_lines_of sum;
     VMAFGPU__UNROLL
@@ -8131,8 +8151,8 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 }
 #undef VMAFGPU__VIF_PLACE_OF
 
-/* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
- * high + ((low + 32768) >> 16). */
+/* Computes rounded weighted sums of lines at columns x..: of means, and of `squares` pairs of lines (high and low
+ * halves), as high + ((low + 32768) >> 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -8156,7 +8176,7 @@ VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *c
     }
 }
 
-/* (a * b + 2^31) >> 32 */
+/* Returns (a * b + 2^31) >> 32. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
@@ -8165,12 +8185,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
     return vmafgpu__v_high_halves(even, odd);
 }
 
-/* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
- * powers of two is taken times the reciprocal of about the middle of its eighth (or smaller part), one whose logarithm
- * is nearly whole, and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from
- * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. The power and the number
- * of the part are the upper bits of the float; what these make up is added when all are summed: LOG_PART for each part. */
-#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+/* Computes 2048 * log2(v), with the values of the table of vmafgpu__log2_2048() plus a constant, for 2^15 <= v < 2^31.
+ * The fraction in 1..2 is multiplied by a factor: the reciprocal of about the middle of its part (of 8 or 32 parts),
+ * chosen so that its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. Adding it to a
+ * number of at least 1.5 * 2^23 rounds it to an integer. An exhaustive test of all 32768 fractions confirmed the values
+ * of the table. The upper bits of the float contain the exponent and the index of the part; their contribution,
+ * LOG_PART per part, is added when sums are finished. */
+#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23 as bits; the last bit of such floats is worth 1 */
 #define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float vmafgpu__log_factors[8] = {
@@ -8190,7 +8211,8 @@ static const int16_t vmafgpu__log_whole[32] = {
 };
 #endif
 
-/* What the statistics need in registers: made once, as compilers would make it anew for each register of samples. */
+/* Constants of the statistics, computed once and kept in registers, as compilers would recompute them for each register
+ * of samples. */
 typedef struct vmafgpu__vif_constants {
     vmafgpu__v_table factors, whole;
     vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
@@ -8236,22 +8258,22 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
     out[1] = part;
 }
 
-/* What vif_logs gives for 2^k is 2048 * k more than this. */
+/* vif_logs() returns 2048 * k plus this for 2^k. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
-/* Lanes of 32 bits in memory as two registers of doubles. */
+/* Loads 32-bit lanes as two registers of doubles. */
 VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
     out[0] = vmafgpu__v_load_32_as_f64(from);
     out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
 }
 
-/* A register of samples whose divisions are under way. */
+/* A register of samples whose divisions are in flight. */
 typedef struct vmafgpu__vif_pending {
     vmafgpu__v x1[2], x12[2], gain[2];
     const int32_t *s2;
 } vmafgpu__vif_pending;
 
-/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. */
+/* Adds the numerator terms, with exactly the operations of vmafgpu__vif_channel() and vmafgpu__vif_information(). */
 VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int variants, const vmafgpu__vif_constants *c,
                                              const vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
     vmafgpu__v x2[2], rest[2], log_n1[2];
@@ -8279,8 +8301,9 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
     }
 }
 
-/* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
- * added meanwhile, as divisions take long. What s2 points to must stay until then. The reference's part, if wanted. */
+/* Adds a register of samples, except the numerator terms, which remain pending; meanwhile the terms of the previous
+ * register are added, as divisions have a long latency. The memory at s2 must stay unchanged until then. `reference`:
+ * add the sums that depend on the reference only. */
 VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
                                       const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2, int32_t *s12,
                                       vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
@@ -8297,7 +8320,8 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
             return;
         totals->logs += reference ? vmafgpu__v_mask_count(is_log) : 0;
     }
-    /* The others count as noise, and that many too much are taken off in the end. */
+    /* In the denominator, flat samples count with the variance of the noise; vmafgpu__vif_deliver() subtracts these
+     * terms. */
     totals->registers++;
     if (reference) {
         vmafgpu__v log[2];
@@ -8306,7 +8330,7 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
         for (int i = 0; i < 2; i++)
             totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
     }
-    /* Samples without a term get the covariance 0: then gain and term are 0, whatever the variances. */
+    /* Samples without a numerator term get covariance 0, which makes gain and term 0 whatever the variances are. */
     const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
     vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
     vmafgpu__vif_pending next;
@@ -8320,7 +8344,7 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
     *pending = next;
 }
 
-/* The sum of lanes of logarithms. */
+/* Returns the sum of lanes of logarithms. */
 static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     uint32_t lanes[VMAFGPU__V_WORDS];
     uint64_t sum = 0;
@@ -8332,7 +8356,8 @@ static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     return sum;
 }
 
-/* The sums of the totals of `samples` samples, which start anew; those of the reference, if wanted, else they stay. */
+/* Converts the totals of `samples` samples into sums and clears them. denominator and flat_count are set only if
+ * `reference` is set. */
 static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
                                  vmafgpu__vif_sums *sums) {
     uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
@@ -8346,14 +8371,14 @@ static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals 
     if (reference) {
         const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
         sums->denominator = (int64_t)vmafgpu__vif_lanes(totals->denominator, bias) -
-                            /* log2(1 + noise / noise) each */
+                            /* log2(1 + noise / noise) for each flat sample */
                             (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
         sums->flat_count = samples - (int64_t)totals->logs;
     }
     memset(totals, 0, sizeof *totals);
 }
 
-/* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
+/* Zeroes the values of a line for columns outside the strip. Samples with variance 0 add nothing. */
 static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *line) {
     static const int32_t lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     const int columns = s->end - s->x, past = columns % (4 * VMAFGPU__V_WORDS);
@@ -8364,7 +8389,7 @@ static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *lin
     }
 }
 
-/* The reference along a row: mean and variance. */
+/* Computes mean and variance of the reference along a row. */
 VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int row, int most) {
     uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
     uint32_t *mean = s->mean[row];
@@ -8385,7 +8410,7 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_reference_along(const vmafgpu__vif_st
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
-/* A distorted image along a row: variance and covariance. */
+/* Computes variance and covariance of a distorted image along a row. */
 VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int row, int most) {
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
@@ -8410,7 +8435,7 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_distorted_along(const vmafgpu__vif_st
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
 }
 
-/* The sums of one row. */
+/* Adds the sums of one row. */
 VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int row, int variants, int reference,
                                                 const vmafgpu__vif_constants *constants, vmafgpu__vif_totals *totals) {
     const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
@@ -8443,7 +8468,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     totals->registers = sum.registers;
 }
 
-/* Apart from the rest, so that its registers are its own. */
+/* A function of its own, for the sake of register allocation. */
 static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
                                                       const vmafgpu__vif_constants *constants,
                                                       vmafgpu__vif_totals *totals) {
@@ -8458,12 +8483,13 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *
 
 /* ---- strips and bands ---- */
 
-/* One strip of the piece. `pairs_at` is where pairs are: of the reference, then of each distorted image. */
+/* Processes one strip of columns. `pairs_at` is memory for the pairs of rows: of the reference, then of each distorted
+ * image. */
 static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
     const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
     const int has_sums = !job->images_only;
-    /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
+    /* Bytes between pairs of rows (not a multiple of 4096 bytes), and between images. */
     const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
     vmafgpu__vif_totals totals;
@@ -8482,7 +8508,8 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         ptrdiff_t at[10];
         for (int i = 0; i < slots; i++)
             at[i] = (from + i) % slots * pitch;
-        /* First what goes down the columns, and the borders: what that stores can only be loaded from elsewhere after a while. */
+        /* The vertical pass and the borders come first: wide loads that overlap recent narrow stores would stall (no
+         * store forwarding). */
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
@@ -8510,7 +8537,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
             }
             samples += d == 0 ? rows * (s->end - s->x) : 0;
             if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
-                continue;   /* lanes hold more */
+                continue;   /* lanes cannot overflow yet */
             vmafgpu__vif_deliver(job->plan, &totals, d == 0, samples, &part);
             vmafgpu__vif_add_sums(sums[d], &part, job->plan->vif_variants);
             samples = 0;
@@ -8518,21 +8545,21 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     }
 }
 
-/* Adds the sums of a strip of rows, sums[i] those of distorted[i], and makes its rows of the next scale's images: those
- * of rows first, first + 2, .. */
+/* Adds the sums of a strip of rows, for distorted[i] to sums[i], and computes its rows of the images of the next scale:
+ * from rows first, first + 2, ... */
 static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
     vmafgpu__vif_strip s;
     s.job = job;
     s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
-    /* Means go into their lines less 32768; bytes are summed as they are, words less 32768. */
+    /* Means are stored minus 32768; bytes are summed unchanged, words minus 32768. */
     const int reach = vmafgpu__vif_reach(job->scale), halved = job->scale == 3;
     s.halved = halved;
     const uint32_t mean_start =
         (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start(mean_start, halved);
     s.next_start = vmafgpu__vif_start(mean_start, job->scale == 2);
-    /* So do the upper halves of squares. */
+    /* Upper halves of squares are stored minus 32768 too. */
     s.high_start = vmafgpu__vif_start(0x80000000u + (1u << (15 + s.square_shift)), halved);
     s.low_start = vmafgpu__vif_start((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
@@ -8560,7 +8587,7 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
             at += 2 * (size_t)s.odd * sizeof(uint16_t);
         }
     }
-    /* Strips of about the same width, a multiple of what the widest registers take. */
+    /* Strips have about the same width, a multiple of the widest registers. */
     const int strips = (job->w + job->widest - 1) / job->widest;
     const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
@@ -8581,16 +8608,17 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: one launch per variant and scale, in order ---- */
 
-/* The matrix form is in images for compute capability 8.0 and up, that of 16 x 16 in those for CDNA from gfx90a on and gfx12, the plain
- * form everywhere. Statistics are made with doubles (f64), the better way where these are at least
- * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
+/* The matrix form exists for compute capability 8.0 and up, the 16 x 16 matrix form for CDNA from gfx90a on and for
+ * gfx12, the plain form everywhere. The statistics exist with doubles (f64), for devices whose doubles are at least
+ * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), and almost without doubles (int). All of them
+ * compute the same sums. */
 typedef enum vmafgpu__vif_statistic {
     VMAFGPU__VIF_F64 = 0,
     VMAFGPU__VIF_INT,
     VMAFGPU__VIF_STATISTICS
 } vmafgpu__vif_statistic;
 
-/* Inputs: scale 0 with 8, 9..12, 13..16 bits, scales 1, 2, 3. */
+/* Kinds of input: scale 0 with 8, 9..12 and 13..16 bits, then scales 1, 2, 3. */
 enum { VMAFGPU__VIF_INPUTS = 6 };
 static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
     { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
@@ -8611,8 +8639,8 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* `limit`: the most shared memory that the driver gives a block on this device; `threads`: the most threads of a block of this
- * kernel, 0 if that is not known. */
+/* Returns the block of a kernel. `limit`: maximum shared memory of a block on this device; `threads`: maximum threads
+ * of a block of this kernel, 0 if unknown. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
@@ -8659,8 +8687,9 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Row r makes output r of 16 from inputs 8 before to 7 after those 16; the next scale's 8 outputs are every second.
- * Low digits of the taps, high digits, next scale's: high digits in rows 0..7, low in 8..15. */
+/* Matrices of the matrix form: row r computes output r of 16 from inputs 8 before to 7 after these 16 outputs. The next
+ * scale keeps every second output, 8 in all. Matrices: low digits of the taps, high digits, and the next scale (high
+ * digits in rows 0..7, low digits in rows 8..15). */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
 }
@@ -8674,7 +8703,7 @@ static int vmafgpu__vif_next(int scale, int row, int k) {
     return row < 8 ? tap >> 8 : tap & 255;
 }
 
-/* Of each scale: for the vertical pass, for odd and for even steps of the horizontal one. */
+/* Writes the matrices of each scale: for the vertical pass, then for odd and for even steps of the horizontal pass. */
 static void vmafgpu__vif_matrices(uint32_t *out) {
     static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
@@ -8687,8 +8716,9 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
 
 /* ---- the same for products of 16 x 16 ----
  *
- * Lane 16 * g + i has row i. Its words are of RESULTS = 256 / lanes values of k from RESULTS * g on, then of as many from
- * 16 + RESULTS * g on. Digits of taps have a sign where the lanes are 64, and what two of these cannot hold is left to the rest. */
+ * Lane 16 * g + i has row i. Its words hold RESULTS = 256 / lanes values of k from RESULTS * g on, then as many from 16
+ * + RESULTS * g on. Digits of taps are signed with 64 lanes; the part of a tap that does not fit two digits is in the
+ * rest matrix. */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -8699,7 +8729,7 @@ static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, i
     if (which <= VMAFGPU__VIF_16_REST) {
         tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
     } else if (scale + 1 < VMAFGPU__SCALES && (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs; down, of each image; across, with both digits in one lane */
+        /* 8 outputs: down for each image; across with both digits in one lane */
         const int output = which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
         tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
     }
@@ -8719,7 +8749,8 @@ static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
     }
 }
 
-/* Its tables: the logarithms, then the tap matrices of the scales, in the place of whole logarithms. */
+/* Layout of the tables: logarithms as bytes, then the tap matrices of the scales, within the size of a table of 16-bit
+ * logarithms. */
 enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
 typedef char vmafgpu__vif_threads_fit[VMAFGPU__VIF_WARPS_PTX * 32 == (int)VMAFGPU__LEAST_MOST_THREADS ? 1 : -1];
 typedef char vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4 <=
@@ -8727,9 +8758,10 @@ typedef char vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__S
 typedef char vmafgpu__vif_16_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS * 4 <=
                                         VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
 
-/* The logarithms less what the kernels compute: a byte each, of VMAFGPU__VIF_TABLES_SIZE that are written. */
+/* Writes a byte per logarithm: the logarithm minus the part that the kernels compute. Uses VMAFGPU__VIF_TABLES_SIZE
+ * bytes as scratch. */
 static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
-    uint16_t *table = (uint16_t *)(void *)bytes;   /* in place: what is written lies before what is still to be read */
+    uint16_t *table = (uint16_t *)(void *)bytes;   /* in place: writes stay behind reads */
     vmafgpu__log_table(table);
     for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
         bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
@@ -8761,18 +8793,18 @@ static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
 /* One scale of a variant on the GPU. */
 typedef struct vmafgpu__vif_call {
     const vmafgpu__plan *plan;
-    int                  index, scale;      /* of the variant in the plan; of its scale */
+    int                  index, scale;      /* variant in the plan; scale */
     vmafgpu__kernel_form    form;
-    vmafgpu__block       block;             /* of vmafgpu__vif_block() */
-    int                  resident;          /* how many blocks the device runs at once: multiprocessors times occupancy */
+    vmafgpu__block       block;             /* from vmafgpu__vif_block() */
+    int                  resident;          /* blocks that the device runs at once: multiprocessors times occupancy */
     const vmafgpu__vif_scratch *layout;
     unsigned char       *scratch;           /* device memory of the first pair */
-    const unsigned char *tables;            /* those of vmafgpu__gpu_vif_tables() */
+    const unsigned char *tables;            /* from vmafgpu__gpu_vif_tables() */
     uint32_t            *illegal, *claimed; /* as in the launch */
-    int                  images_only;       /* no sums are wanted, only the next scale */
+    int                  images_only;       /* compute the next scale only, no sums */
 } vmafgpu__vif_call;
 
-/* Fills the launch, the batch apart, and its shape. */
+/* Fills the launch, except its batch, and the shape. */
 static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
     const int next = call->scale + 1 < VMAFGPU__SCALES ? call->scale + 1 : call->scale;
     out->scratch = call->scratch;
@@ -8931,23 +8963,24 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* A tap sum of values y, |y| <= 65535, rounded and shifted right, given the tap sums of y >> 8 and of y & 255: each fits 32
- * bits, their whole would not. The shift is the bit depth down the columns, then 16 along the rows. */
+/* Returns a tap sum of values y, |y| <= 65535, rounded and shifted right. It is passed as the tap sums of y >> 8 and of
+ * y & 255, each of which fits 32 bits; the whole sum would not. The shift is the bit depth for the vertical pass and 16
+ * for the horizontal pass. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
 }
 
 enum {
     VMAFGPU__MOTION_THREADS = 256,       /* plain form */
-    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words of its tap matrices */
+    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words of the tap matrices */
     VMAFGPU__MOTION_TILE_WIDTH = 128, VMAFGPU__MOTION_TILE_HEIGHT = 32,
     VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
-    VMAFGPU__MOTION_MATRIX_WARPS_8 = 8, VMAFGPU__MOTION_MATRIX_WARPS_12 = 4,   /* each has 8 rows */
-    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed; 128 are read */
-    VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes that part the rows in shared memory */
+    VMAFGPU__MOTION_MATRIX_WARPS_8 = 8, VMAFGPU__MOTION_MATRIX_WARPS_12 = 4,   /* 8 rows per warp */
+    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed, of 128 that are read */
+    VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes between rows in shared memory */
     VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
     VMAFGPU__MOTION_MATRIX_ROW_12 = 2 * (VMAFGPU__MOTION_MATRIX_WIDTH + 16) + VMAFGPU__MOTION_MATRIX_MARGIN,
-    /* The tile, or in matrix form that of two frames with what is around it; then a word for each warp. */
+    /* The tile (matrix form: the tile of both frames with its surroundings), then a word per warp. */
     VMAFGPU__MOTION_PLAIN_SHARED =
         (VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE + VMAFGPU__MOTION_THREADS / 32) * 4,
     VMAFGPU__MOTION_MATRIX_SHARED_8 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_8 + 8) * VMAFGPU__MOTION_MATRIX_ROW_8 +
@@ -8959,7 +8992,7 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void    *fragments;            /* matrix form: tap matrices */
-    int32_t both, only; /* whether both of pair.before are wanted (block z is 2 * pair + which), else the wanted one */
+    int32_t both, only; /* both: compute both of pair.before (block z is 2 * pair + which); else only: which one */
 } vmafgpu__motion_launch;
 
 #endif
@@ -9012,7 +9045,7 @@ static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e,
                         e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether it is one of its columns: the SAD, as motion or not, or motion2 or motion3. */
+/* Whether `column` is a motion column of this extractor: the SAD under either name, motion2 or motion3. */
 static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
     const int early = column - e->columns[0], late = column - e->columns[2];
     return e->feature->columns == vmafgpu__motion_columns &&
@@ -9024,15 +9057,16 @@ static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
                                  e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether the next position can be given: it needs its successor, the first ones need the first that has a SAD. */
+/* Whether motion2 and motion3 of the next position can be computed. They need the next SAD; the first positions need
+ * the first SAD that exists. */
 static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__temporal_state *m, int ended) {
     const int window = vmafgpu__motion_window(e);
     const int64_t needed = m->emitted < window ? window : m->emitted + 1;
     return m->emitted < m->count && (ended || needed < m->count);
 }
 
-/* Gives motion2 and motion3 of the next position. The course has the SAD scores, and the previous motion3 without the
- * moving average. */
+/* Computes motion2 and motion3 of the next position; row may be NULL. The state holds the last SAD scores, and the
+ * previous motion3 without the moving average. */
 static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
@@ -9071,9 +9105,9 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 typedef struct vmafgpu__motion_lines {
-    int32_t *whole;                        /* plain code: after the vertical pass */
+    int32_t *whole;                        /* scalar code: result of the vertical pass */
     int16_t *pair[3];                      /* vector code: differences of two rows each */
-    int16_t *row[2][2];                    /* after the vertical pass, of two rows: whole, or halves and last bits */
+    int16_t *row[2][2];                    /* vertical pass of two rows: whole results, or halves and last bits */
 } vmafgpu__motion_lines;
 
 /* Rows are bytes or 16-bit words (`wide`). Lines have margins on both sides. */
@@ -9084,7 +9118,7 @@ typedef struct vmafgpu__motion_job {
 } vmafgpu__motion_job;
 
 typedef struct vmafgpu__motion_functions {
-    /* The sum of absolute values of the blurred difference of two frames, rows first..end-1. */
+    /* Returns the sum of absolute values of the blurred difference of two frames in rows first..end-1. */
     int64_t (*rows)(const vmafgpu__motion_job *job, int first, int end);
 } vmafgpu__motion_functions;
 
@@ -9206,16 +9240,17 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 #define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
 #define vmafgpu__motion_rows_at VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
-/* Two rows at a time. Rows of differences are kept in pairs, the upper row's samples in the even, the lower one's in the odd
- * lanes of 16 bits, as sums of pairs of products need them: three pairs are the windows of two rows. Along a row the pairs
- * are neighbours, and three loads are the windows of an even and of an odd column.
+/* Two rows are processed at a time. Differences are stored as pairs of rows, as required by sums of pairs of products:
+ * the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of two rows.
+ * Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and an odd column.
  *
- * A sum down the columns has 17 bits. Where one does not fit 16, the two rows are done again with halves and last bits apart:
- * sum(t (2 a + b)) + 2^15 >> 16 is sum(t a) + (sum(t b) + 2^15 >> 1) >> 15, and all of that fits 32 bits.
+ * A sum of the vertical pass has up to 17 bits. If one of them does not fit 16 bits, both rows are recomputed with
+ * halves and last bits stored separately: sum(t (2 a + b)) + 2^15 >> 16 equals sum(t a) + (sum(t b) + 2^15 >> 1) >> 15,
+ * which fits 32 bits.
  */
 
 typedef struct vmafgpu__motion_pairs_of {
-    vmafgpu__v of[2][3];                     /* of the window's pairs, for the even and the odd row or column */
+    vmafgpu__v of[2][3];                     /* taps for the pairs of a window, for the even and the odd one */
 } vmafgpu__motion_pairs_of;
 
 VMAFGPU__INLINE vmafgpu__motion_pairs_of vmafgpu__motion_taps_of(void) {
@@ -9237,12 +9272,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_sum(vmafgpu__v start, const vmafgpu__
     return vmafgpu__v_add_pairs16(start, pairs[2], taps[2]);
 }
 
-/* before - now, at as many columns from x on as there are 16-bit lanes. */
+/* Returns before - now for one register of 16-bit lanes at column x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_difference(const void *before, const void *now, int wide, int x, int w) {
     return vmafgpu__v_sub16(vmafgpu__v_samples(before, wide, x, w), vmafgpu__v_samples(now, wide, x, w));
 }
 
-/* A pair of rows: those of `before`, then those of `now`. */
+/* Computes and stores a pair of rows of differences; rows: two of `before`, then two of `now`. */
 VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int x, int w, int16_t *out,
                                           vmafgpu__v *pair) {
     const vmafgpu__v a = vmafgpu__motion_difference(rows[0], rows[2], wide, x, w);
@@ -9253,8 +9288,8 @@ VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int
     vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
 }
 
-/* The vertical pass of two rows. Makes the third pair, and asks memory for the rows of the fourth; or if `split` takes it as
- * it is. Returns whether sums did not fit. */
+/* Runs the vertical pass of two rows. Computes the third pair from `rows` and prefetches the rows of the fourth; with
+ * `split`, all three pairs are read from memory. Returns nonzero if a sum did not fit 16 bits. */
 VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
                                          int wide, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
@@ -9296,7 +9331,8 @@ VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t
     return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
 }
 
-/* A row's sum is below 2^30 per lane: 65536 for each of 16384 columns, over four lanes or more. */
+/* Returns the sum of a row after the horizontal pass. A lane stays below 2^30: 65536 for each of 16384 columns, over at
+ * least four lanes. */
 VMAFGPU__INLINE int64_t vmafgpu__motion_along(int16_t *const *line, int w, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     const vmafgpu__motion_pairs_of t = vmafgpu__motion_taps_of();
@@ -9394,7 +9430,7 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: one launch ---- */
 
-/* Forms are as VIF's; above 12 bits, and on AMD, there is the plain form only. */
+/* Forms are as for VIF. Above 12 bits and on AMD, only the plain form exists. */
 
 static const char *vmafgpu__motion_kernel(vmafgpu__kernel_form form, int bit_depth) {
     static const char *const names[VMAFGPU__FORMS][3] = {
@@ -9409,8 +9445,8 @@ static int vmafgpu__motion_tap_or_0(int i) {
     return i >= 0 && i < 5 ? vmafgpu__motion_taps[i] : 0;
 }
 
-/* What vmafgpu__put_matrix() asks for; there is one scale. Down the columns: 8 outputs from 12 rows of the earlier frame (k < 16)
- * less those of the present one, in signed digits. */
+/* Elements for vmafgpu__put_matrix(); motion has a single scale. The vertical matrix computes 8 outputs from 12 rows of
+ * the earlier frame (k < 16) minus those of the present frame, in signed digits. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -9426,7 +9462,7 @@ static int vmafgpu__motion_difference_tap(int scale, int row, int k) {
     return k < 16 ? digit : -digit;
 }
 
-/* Horizontal for odd and for even steps, then vertical. */
+/* Writes the matrices: horizontal for odd steps, horizontal for even steps, vertical. */
 static void vmafgpu__motion_matrices(uint32_t *out) {
     out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 0, VMAFGPU__HALVES_KEPT);
     out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 0, VMAFGPU__HALVES_KEPT);
@@ -9435,7 +9471,7 @@ static void vmafgpu__motion_matrices(uint32_t *out) {
     (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference_tap, 0, VMAFGPU__HALVES_KEPT);
 }
 
-/* Fills the launch of motion, the batch apart, and its shape. */
+/* Fills the launch of motion, except its batch, and the shape. */
 static void vmafgpu__motion_fill(vmafgpu__motion_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan,
                                  vmafgpu__kernel_form form, const unsigned char *tables) {
     const int is_8 = out->batch.bit_depth == 8, is_matrix = form == VMAFGPU__FORM_MATRIX && out->batch.bit_depth <= 12;
@@ -9533,7 +9569,7 @@ VMAFGPU__COLD_END
 typedef struct vmafgpu__adm_sums {
     int64_t denominator[VMAFGPU__BANDS];
     int64_t numerator[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];
-    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];   /* of aim, the additive impairment measure */
+    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];   /* for aim, the additive impairment measure */
 } vmafgpu__adm_sums;
 
 typedef struct vmafgpu__adm_variant {
@@ -9567,7 +9603,7 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
 VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
 VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
 
-/* Four samples through one filter. 32 bits do for the luma and, down the columns, for the low-pass band of scale 0. */
+/* Filters four samples. 32 bits suffice for luma and, in the vertical pass, for the low-pass band of scale 0. */
 VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
     return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
 }
@@ -9585,17 +9621,17 @@ VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
 }
 
 
-/* What the sizes of a band decide. */
+/* Values that depend on the size of a band. */
 typedef struct vmafgpu__adm_geometry {
     int w, h;                 /* of the bands of this scale                                          */
-    int left, top;            /* border left out of every sum, on each side                          */
+    int left, top;            /* border excluded from all sums, on each side                         */
     int mask_shift[VMAFGPU__BANDS];   /* per sample of the numerators                                */
     int mask_row_shift;       /* per row of the numerators                                           */
     int den_shift;            /* per sample of the denominator (scales 1..3)                         */
     int den_row_shift;        /* per row of the denominator                                          */
 } vmafgpu__adm_geometry;
 
-/* A tenth of the size, as the reference rounds it. */
+/* Returns a tenth of the size, rounded as in the reference. */
 VMAFGPU__FN int vmafgpu__adm_border(int n) {
     return n < 5 ? 0 : (n - 5) / 10;
 }
@@ -9609,7 +9645,7 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
     const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        /* Negative only for bands of 8 columns at scale 0, where the reference is undefined. */
+        /* Only negative for bands of 8 columns at scale 0, where the reference is undefined. */
         const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
         g.mask_shift[band] = shift > 0 ? shift : 0;
     }
@@ -9625,8 +9661,8 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     return g;
 }
 
-/* Whether the distorted coefficients (th, tv) point within one degree of the reference's (oh, ov). The comparison is on
- * float-rounded products, as in the reference. */
+/* Whether the distorted coefficients (th, tv) point within one degree of those of the reference (oh, ov). Compares
+ * products rounded to float, as the reference does. */
 VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv) {
     const double cos_1deg_squared = 33544212.0 / 33554432.0;
     const int64_t dot = (int64_t)oh * th + (int64_t)ov * tv;
@@ -9638,8 +9674,8 @@ VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int3
     return d * d >= cos_1deg_squared * o * t;
 }
 
-/* The part of t that is o scaled by a factor in 0..1 (before the gain): 0 when the signs differ. The sign of the result
- * is that of o. */
+/* Returns the part of t that is o scaled by a factor in 0..1 (before the gain), or 0 if the signs differ. The result
+ * has the sign of o. */
 VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     if (o == 0 || t == 0 || (o ^ t) < 0)
         return 0;
@@ -9653,19 +9689,19 @@ VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     return (int32_t)((k * o + 16384) >> 15);
 }
 
-/* Applies the enhancement gain where the angle flag is set. */
+/* Applies the enhancement gain; for coefficients whose angle flag is set. */
 VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
     const double gained = (double)r * gain_limit, limit = (double)t;
     return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
 }
 
-/* |v|; the most negative number stays as it is. */
+/* Returns |v|, or the most negative number unchanged. */
 VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* One coefficient weighted by the contrast sensitivity: its magnitude, and what it adds to the masking threshold as one of
- * eight neighbours and, beyond that, as the centre; the latter two are summed modulo 2^32. */
+/* A coefficient weighted by the contrast sensitivity: its magnitude, its share of the masking threshold as one of eight
+ * neighbours, and the additional share as the centre. The shares are summed modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t  signal;
     uint32_t side, centre;
@@ -9679,10 +9715,10 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
         const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
         const int32_t magnitude = vmafgpu__magnitude(weighted);
         side = (int16_t)((4369 * magnitude + 2048) >> 12);
-        centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as the reference does */
+        centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as in the reference */
         out.signal = vmafgpu__magnitude(product);
     } else {
-        /* The reference's rounding constant overflowed to -2^31; it is part of the definition now. */
+        /* The rounding constant overflows to -2^31 in the reference; this must be reproduced. */
         const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
         side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
         centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
@@ -9693,8 +9729,8 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
     return out;
 }
 
-/* Cube of the masked signal, scaled down. `signal` is |product| at scale 0 and the weighted magnitude at scales 1..3. Strong
- * adm_csf_scale wraps the threshold and the square to 32 bits; so it does in the reference. */
+/* Returns the scaled cube of the masked signal. `signal` is |product| at scale 0 and the weighted magnitude at scales
+ * 1..3. With a large adm_csf_scale the threshold and the square wrap to 32 bits, as in the reference. */
 VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal, uint32_t threshold, int shift) {
     const int threshold_shift = scale ? 0 : band < 2 ? 10 : 12;
     const int square_shift = scale || band == 2 ? 30 : 29;
@@ -9705,7 +9741,8 @@ VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal
     return (z * x + vmafgpu__half(shift)) >> shift;
 }
 
-/* Cube of a reference coefficient, for the denominator. The rounding constant of the square is a whole unit. */
+/* Returns the cube of a reference coefficient, for the denominator. The square is rounded by a whole unit, as in the
+ * reference. */
 VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
     const int64_t magnitude = o < 0 ? -(int64_t)o : o;
     if (scale == 0)
@@ -9718,35 +9755,38 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 #ifndef VMAFGPU_KERNELS
 /* ---- ADM's bounds: where vector code and the fast form on GPUs, which the host chooses, give what is defined above ---- */
 
-/* Whether integers hold all that becomes of the largest coefficients, given a variant's factors (of h and v, of d) and its
- * gain limit: this has to be an integer, and those of ordinary size, as in adm_csf_mode 0, 2 and 3. Anything else takes
- * general forms; both give the same sums where both apply. */
+/* Whether integers can hold all values that the largest coefficients lead to, given the factors of a variant (for h and
+ * v, for d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
+ * adm_csf_mode 0, 2 and 3. Other variants use the general forms. Where both forms apply, they compute the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
-    /* The largest absolute values of the bands h, v and d: from the absolute sums of the filters, mirrored borders included. */
+    /* The largest absolute values in the bands h, v and d, from the absolute sums of the filters including mirrored
+     * borders. */
     static const double bounds[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
     const double bound = bounds[scale], f = (double)factor[0], d = (double)factor[1];
     if (!(gain_limit >= 1 && gain_limit <= 100) || gain_limit != (double)(int)gain_limit)
         return 0;
     if (scale) {
-        /* A weighted value stays below 2^30, and so does a threshold, which is at most the mean of weighted values:
-         * nothing wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
+        /* Weighted values stay below 2^30, and so do thresholds, which are at most the mean of weighted values. Nothing
+         * wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
         const double limit = 288230376151711744.0;   /* 2^58: the product before its shift by 28 */
         return f * bound < limit && d * bound < limit;
     }
     /* The products are the signals: (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit 31 bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
-    /* The threshold, shifted left by 12 for d, must not wrap: it has to stay below 2^19. A side is 16/15 of a
-     * weighted value, and nine of them are summed per band; the centre adds at most 16384 in each band. |h| + |v| +
-     * |d| * share is at most 41764 for a share of 0, 44562 for one half, and convex in between. */
+    /* The threshold is shifted left by 12 for d and must not wrap, so it must stay below 2^19. A side is 16/15 of a
+     * weighted value, and nine sides are summed per band; the centre adds at most 16384 in each band. |h| + |v| + |d| *
+     * share is at most 41764 for a share of 0 and 44562 for one half, and convex in between. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
 }
 
-/* The largest coefficient of scale 0 for which these hold: what is restored is the smaller magnitude (up to 16383); a
- * weighted value does not wrap at the centre (from 15360 on it does); none lies half way between integers, where rounding
- * would depend on the sign: the smallest one that does is half the unit over the factor's power of two. */
+/* Returns the largest coefficient of scale 0 for which the short cuts are exact:
+ *   - the restored value is the smaller magnitude (up to 16383);
+ *   - a weighted value does not wrap at the centre (it does from 15360 on);
+ *   - no weighted value lies half way between integers, where rounding would depend on the sign. The smallest
+ *     coefficient that does is half the unit divided by the largest power of two that divides the factor. */
 static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
     const uint32_t unit = band == 2 ? 131072 : 32768, power = factor & (0u - factor);
     uint32_t limit = 16383;
@@ -9758,54 +9798,54 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
 }
 #endif
 
-/* Band columns of a tile: what a warp walks along. A tile has as many band rows as the warp has lanes, two of them
- * only for their neighbours. Wider tiles repeat less work at their sides, narrower ones are more in number and need
- * less shared memory; with 64 lanes a column of the tile takes twice the memory. Multiples of four; above 12 columns
- * the kernels carry more sums. */
+/* Widths of tiles in band columns. A warp walks along the columns of its tile. A tile has as many band rows as the warp
+ * has lanes; two of these rows only serve as neighbours. Wider tiles repeat less work at their sides; narrower ones are
+ * more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory. Widths are
+ * multiples of four; above 12 columns the kernels keep more sums. */
 enum {
-    VMAFGPU__ADM_THREADS = 128,          /* of a block; each warp has its own tile */
-    VMAFGPU__ADM_ROW_THREADS = 256,      /* of a block of the row kernel */
-    VMAFGPU__ADM_ROW_SUMS = 9,           /* of a row: numerator, impairment, denominator, three bands each */
+    VMAFGPU__ADM_THREADS = 128,          /* per block; each warp has its own tile */
+    VMAFGPU__ADM_ROW_THREADS = 256,      /* per block of the row kernel */
+    VMAFGPU__ADM_ROW_SUMS = 9,           /* per row: numerator, impairment, denominator, three bands each */
     VMAFGPU__ADM_WIDTH_0_8 = 28, VMAFGPU__ADM_WIDTH_0_16 = 12, VMAFGPU__ADM_WIDTH_1 = 12, VMAFGPU__ADM_WIDTH_2 = 4,
     VMAFGPU__ADM_WIDTH_3 = 4,
     VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12   /* instead of 28 with 64 lanes */
 };
 
-/* Shared memory of a warp: words of a row of its tile, an odd number so that lanes meet different banks; and of all rows
- * of both frames. `word_columns`: input columns that a word holds. */
+/* Shared memory of a warp. STRIDE: words per row of its tile, an odd number, so that lanes access different banks.
+ * TILE_WORDS: words of all rows of both frames. `word_columns`: input columns per word. */
 #define VMAFGPU__ADM_STRIDE(width, word_columns) ((2 * (width) + 8) / (word_columns) | 1)
 #define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
     (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* The tiles of a scale. Those with pixels inside the border come first: they take four times as long as the others,
- * which only pass the low-pass band on. */
+/* The tiles of a scale. Tiles with samples inside the border come first: they take four times as long as the others,
+ * which only compute the low-pass band. */
 typedef struct vmafgpu__adm_tiles {
-    int32_t x, y;                        /* band position of the first tile; may be negative */
+    int32_t x, y;                        /* position of the first tile in the band; may be negative */
     int32_t columns, rows;
-    int32_t inner_x, inner_y;            /* in tiles: the rectangle that comes first */
+    int32_t inner_x, inner_y;            /* in tiles: the rectangle of tiles that come first */
     int32_t inner_columns, inner_rows;
-    int32_t count;                       /* of tiles to do: all, or those inside only */
+    int32_t count;                       /* number of tiles to process: all, or the inner ones only */
 } vmafgpu__adm_tiles;
 
-/* What 64-bit multiplications start from. As literals they would cost an addition of their zero half at each use. */
+/* Initial values of 64-bit multiply-adds. As literals, each use would need an extra addition of their zero half. */
 typedef struct vmafgpu__adm_addends {
-    int64_t  vertical, horizontal;       /* half units of the wavelet's shifts at scales 2 and 3, and 1 to 3 */
+    int64_t  vertical, horizontal;       /* half units of the wavelet shifts at scales 2 and 3, and 1 to 3 */
     uint64_t square[2],
-        den_square; /* of the masked square (at scale 0 one for h and v, one for d), and the denominator's */
-    uint64_t weight, side;               /* scales 1 to 3: of the weighted value, and its shares of the threshold */
+        den_square; /* for the masked square (at scale 0 one for h and v, one for d), for that of the denominator */
+    uint64_t weight, side;               /* scales 1 to 3: for the weighted value, and its shares of the threshold */
 } vmafgpu__adm_addends;
 
-/* Constants of the fast form; both forms use the addends of the wavelet. The pairs are for the bands h and v, and
- * for d. */
+/* Constants of the fast form; the general form uses the addends of the wavelet too. Pairs are for the bands h and v,
+ * and for d. */
 typedef struct vmafgpu__adm_fast {
     float    gain;                       /* the gain limit, an integer */
     uint32_t whole_gain;
-    uint32_t gain_reach;                 /* the largest number that times the gain limit fits 32 bits */
+    uint32_t gain_reach;                 /* largest number whose product with the gain limit fits 32 bits */
     float    factor[2];                  /* scale 0: contrast sensitivity in units of the weighted value */
     uint32_t factor_bias[2];             /* scale 0: minus factor times the bits of 2^23 as a float */
     float    plain_limit;                /* scale 0: squared length of the coefficients up to which floats are exact */
     float    upper;                      /* scale 0: 2^23 + 2^15 */
-    uint32_t mask[2];                    /* the bits that the shift per sample drops, in both halves of the word */
+    uint32_t mask[2];                    /* bits dropped by the shift per sample, in both halves of the word */
     uint32_t half[2];                    /* half the unit of that shift */
     uint32_t den_mask, den_half;
     vmafgpu__adm_addends addends;
@@ -9816,11 +9856,11 @@ typedef struct vmafgpu__adm_launch {
     vmafgpu__batch        batch;
     unsigned char        *scratch;       /* of the first pair; those of the others follow */
     uint64_t              scratch_size;  /* per pair */
-    uint64_t input[2]; /* in the scratch: low-pass band of the scale before, reference and distorted */
+    uint64_t input[2]; /* in the scratch: low-pass band of the previous scale, reference and distorted */
     uint64_t              output[2];     /* in the scratch: low-pass band of this scale */
     uint64_t              row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
     double                gain_limit;
-    int32_t               first;         /* the first variant also makes denominators and low-pass bands */
+    int32_t               first;         /* the first variant also computes denominators and low-pass bands */
     int32_t               input_pitch, output_pitch;
     int32_t               input_width, input_height;
     uint32_t              factor[2];
@@ -9838,7 +9878,7 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t        rows[VMAFGPU__SCALES];
     int32_t        row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
     int32_t        variant, first;
-    unsigned char *kept;                 /* where the sums go as they are, laid out as row_sums; NULL: nowhere */
+    unsigned char *kept;                 /* receives the unrounded sums, laid out as row_sums; NULL: not wanted */
 } vmafgpu__adm_rows_launch;
 
 #endif
@@ -9868,7 +9908,7 @@ static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
 
 /* ---- what the options mean ---- */
 
-/* Contrast sensitivities that were fitted for given viewing conditions (adm_csf_mode 2 and 3). */
+/* Contrast sensitivities fitted for given viewing conditions (adm_csf_mode 2 and 3). */
 typedef struct vmafgpu__csf_row {
     int display_height;
     double view_dist;
@@ -9890,7 +9930,7 @@ static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
                 { { .009689f, .020577f, .034162f, .044523f }, { .003302f, .009579f, .019661f, .030318f } } } }
 };
 
-/* What a sensitivity is multiplied by to become a fixed-point number: of 16 bits at scale 0, of 32 at the others. */
+/* Returns the factor from a sensitivity to fixed point: 16 bits at scale 0, 32 bits at the others. */
 static double vmafgpu__csf_unit(int scale, int diagonal) {
     return scale ? 4294967296.0 : diagonal ? 8388608.0 : 2097152.0;
 }
@@ -9947,7 +9987,7 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
         }
     if (standard_view) {
-        /* Not quite the formula's 36451 and 49414: the reference has these constants for the usual viewing distance. */
+        /* The reference uses these constants for the usual viewing distance; the formula would give 36451 and 49414. */
         variant->factor[0][0] = 36453;
         variant->factor[0][1] = 49417;
     }
@@ -9966,12 +10006,12 @@ static vmafgpu_result vmafgpu__adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- from sums to columns ---- */
 
-/* Cube root as the reference takes it. */
+/* Returns the cube root, computed as in the reference. */
 static float vmafgpu__root3(float x) {
     return powf(x, 1.0f / 3.0f);
 }
 
-/* Numerator or impairment of one scale from the masked cubes. */
+/* Returns the numerator or impairment of one scale from the masked cubes. */
 static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
                                       double noise_weight) {
     static const int exponent[VMAFGPU__SCALES] = { 0, 45, 39, 36 };
@@ -10024,7 +10064,8 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
     const double limit = 1e-10 * ((double)v->config.width * v->config.height) / (1920.0 * 1080.0);
     num = num < limit ? 0 : num;
     den = den < limit ? 0 : den;
-    /* Without any reference detail (only possible with adm_noise_weight=0) the reference leaves aim undefined; ours is 0. */
+    /* Without any reference detail (only possible with adm_noise_weight=0), aim is undefined in the reference and 0
+     * here. */
     const double adm2 = den > 0 ? num / den : 1.0, aim = den > 0 ? impairment / den : 0.0;
     const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
     *out++ = adm2;
@@ -10047,36 +10088,36 @@ VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
-/* One picture of a scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
+/* A picture of one scale: input of the wavelet, and destination of the low-pass band for the next scale. */
 typedef struct vmafgpu__adm_image {
     const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
-    ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
-    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none. NULL: not wanted */
+    ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is read up to its width, others up to a multiple of CHUNK */
+    void       *low;          /* int16_t at scale 0, int32_t at 1 and 2, none at 3. NULL: not wanted */
     ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
 } vmafgpu__adm_image;
 
 typedef struct vmafgpu__adm_task {
-    int scale, bit_depth, bytes;             /* bytes per sample of scale 0's input */
+    int scale, bit_depth, bytes;             /* bytes: per input sample at scale 0 */
     int in_width, in_height;
     vmafgpu__adm_geometry geometry;
     const vmafgpu__adm_variant *variants;
     int variant_count;
-    int distorted;                           /* how many pictures are compared with the one reference */
-    int apart;                               /* sums of row y are added `apart * y` places on: 0, all to the same */
-    vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
-    void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; a thread's */
+    int distorted;                           /* number of pictures compared with the reference */
+    int apart;                               /* row y adds to sums[apart * y]; 0: all rows add to the same sums */
+    vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* [0] is the reference */
+    void *scratch;                           /* of this thread: adm_scratch_size() bytes, 64-byte aligned, zeroed */
 } vmafgpu__adm_task;
 
 typedef struct vmafgpu__adm_functions {
-    /* Bands of one scale, with what they leave for the next. Adds to sums[i] of the i-th distorted picture. The denominators are
-     * the reference's and come with the first. */
+    /* Computes the bands of one scale in rows first..end-1, and the low-pass band for the next scale. Adds to sums[i]
+     * for the i-th distorted picture. The denominators depend on the reference only and are added to sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__adm_functions;
 
 /* Lines of one row. */
 typedef struct vmafgpu__adm_lines {
-    int32_t *low[2], *high[2];             /* after the vertical pass: reference, distorted; where vector code has its lines */
-    int32_t *band[2][VMAFGPU__BANDS];      /* h, v, d of both */
+    int32_t *low[2], *high[2];             /* vertical pass: reference, distorted; share memory with adm_work.line */
+    int32_t *band[2][VMAFGPU__BANDS];      /* h, v, d of both pictures */
     int32_t *restored[VMAFGPU__BANDS];
     uint8_t *same_angle;
     uint32_t *column_sum;
@@ -10084,29 +10125,30 @@ typedef struct vmafgpu__adm_lines {
 
 /* Per variant and row, kept for three rows: mask sums and signals of the numerator [0] and of the impairment [1]. */
 typedef struct vmafgpu__adm_row {
-    uint32_t *side[2], *centre[2];         /* centre: what the centre adds beyond its side; modulo 2^32 */
+    uint32_t *side[2], *centre[2];         /* centre: additional share of the centre; modulo 2^32 */
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
 /* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
-    int16_t *line[2][2][2];                  /* frame; low, high filter; samples (scale 0), or l, h of 65536 h + l */
-    uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
+    int16_t *line[2][2][2];                  /* [frame][low, high filter][samples (scale 0), or l, h of 65536 h + l] */
+    uint16_t *inside;                        /* all ones inside the region of the sums, in the order of packed chunks */
     uint32_t *column_sum;
-    uint32_t *rest[VMAFGPU__BANDS];          /* of a row, what is above the threshold, one after the other */
-    void *narrow[4];                         /* input rows of a frame narrower than a chunk */
-    vmafgpu__adm_lines general;              /* of the plain code, which does some variants for the vector code, too */
+    uint32_t *rest[VMAFGPU__BANDS];          /* amounts above the threshold in a row, compacted */
+    void *narrow[4];                         /* copies of input rows narrower than a chunk */
+    vmafgpu__adm_lines general;              /* of the scalar code, which the vector code uses for some variants */
     vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
 } vmafgpu__adm_work;
 
-enum { VMAFGPU__ADM_MARGIN = 128 };          /* columns before and after a line, a chunk of scale 0 and more */
+enum { VMAFGPU__ADM_MARGIN = 128 };          /* columns before and after a line: at least a chunk of scale 0 */
 
 static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element) {
     return vmafgpu__carve_line(c, count, VMAFGPU__ADM_MARGIN, element);
 }
 
-/* Lays out the lines for an input of `width`, or with a null base only counts. Shares of the threshold lie `skew` columns
- * further on than the others: so that no register of them crosses a cache line. */
+/* Lays out the lines for an input of `width`; with base NULL only computes the size. Shares of the threshold start
+ * `skew` columns later than other lines, so that registers of them never cross cache lines. Returns the size in
+ * bytes. */
 static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants, int distorted,
                                   int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
@@ -10116,7 +10158,7 @@ static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base
         for (int filter = 0; filter < 2; filter++)
             for (int part = 0; part < 2; part++)
                 work->line[f][filter][part] = (int16_t *)vmafgpu__adm_line(c, w, sizeof(int16_t));
-    /* The plain code's lines of 32 bits lie where the two parts do. */
+    /* The 32-bit lines of the scalar code share the memory of the two 16-bit parts. */
     for (int f = 0; f < 2 && base; f++) {
         work->general.low[f] = (int32_t *)(void *)work->line[f][0][0] + VMAFGPU__ADM_MARGIN / 2;
         work->general.high[f] = (int32_t *)(void *)work->line[f][1][0] + VMAFGPU__ADM_MARGIN / 2;
@@ -10161,8 +10203,8 @@ static uint64_t vmafgpu__adm_scratch_size(int width, int variants, int distorted
     return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
 
-/* Vertical pass of the wavelet: row y of low and high. The input of scale 0 is luma, that of scale 1 the 16-bit low-pass
- * band of scale 0, then 32 bits. */
+/* Runs the vertical pass of the wavelet for row y of low and high. The input is luma at scale 0, the 16-bit low-pass
+ * band of scale 0 at scale 1, and 32-bit bands after that. */
 static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y, int32_t *low,
                                   int32_t *high) {
     const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
@@ -10207,7 +10249,7 @@ static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__
     }
 }
 
-/* Horizontal pass at output columns first..end-1. */
+/* Runs the horizontal pass for output columns first..end-1. */
 static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, int scale, int first, int end,
                                     int32_t *out) {
     const int shift = vmafgpu__dwt_horizontal_shift(scale);
@@ -10221,7 +10263,7 @@ static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, in
         out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
 }
 
-/* Parts the distorted bands of one row into what is restored of the reference and whether the gain applies. */
+/* Computes the restored part of the distorted bands of one row, and whether the gain applies. */
 static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
@@ -10234,8 +10276,8 @@ static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first
                                                                 lines->band[1][0][x], lines->band[1][1][x]);
 }
 
-/* Signals and mask sums of one row for one variant. The numerator's signal is what is restored and its mask what is
- * added; for the impairment it is the other way round. */
+/* Computes signals and mask sums of one row for one variant. For the numerator, the restored part is the signal and the
+ * additive impairment is the mask; for the impairment it is the other way round. */
 static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
                                    int first, int end, const vmafgpu__adm_row *out) {
     for (int i = 0; i < 2; i++) {
@@ -10262,7 +10304,8 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
     }
 }
 
-/* Shares of the thresholds in three rows; those above and below are given by the caller's border rule. */
+/* Sums the shares of the threshold over three rows. The caller chooses the rows above and below at the border of the
+ * band. */
 static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
                                    const vmafgpu__adm_row *below, uint32_t *column_sum, int which) {
     const int first = g->left, end = g->w - g->left;
@@ -10276,7 +10319,7 @@ static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu
     }
 }
 
-/* Adds the masked cubes at columns first..end-1; strong adm_csf_scale may have the sum wrap. */
+/* Adds the masked cubes at columns first..end-1. With a large adm_csf_scale the sum may wrap. */
 static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
                                       const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
     for (int x = first; x < end; x++) {
@@ -10287,14 +10330,14 @@ static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale,
     }
 }
 
-/* Adds one row's masked cubes to the sums. */
+/* Adds the masked cubes of one row to the sums. */
 static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
                                   const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
                                   int which, int64_t *sums) {
     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
     vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
     vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
-    /* The reference rounds each row's sum, so rows cannot be added first. */
+    /* The reference rounds the sum of each row, so rows cannot be added first. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
@@ -10310,7 +10353,8 @@ static void vmafgpu__adm_denominator_row(const vmafgpu__adm_geometry *g, int sca
     }
 }
 
-/* Wavelet of one row of a picture: the low-pass row if this band owns it, the others where the sums look. */
+/* Computes the wavelet of one row of a picture: the low-pass row if this strip of rows owns row y, the other bands in
+ * columns first..end-1. */
 static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image,
                                      const vmafgpu__adm_lines *lines, int frame, int y, int own, int first, int end) {
     const int scale = task->scale, w = task->geometry.w;
@@ -10330,14 +10374,15 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgp
     vmafgpu__dwt_horizontal(high, vmafgpu__dwt_high, scale, first, end, lines->band[frame][2]);
 }
 
-/* The reference and one distorted picture. Only with the first of these the reference's own sums and low-pass rows are made. */
+/* Processes the reference and one distorted picture. Sums and low-pass rows of the reference are computed with
+ * distorted picture 0 only. */
 static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted, int first, int end,
                               vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const vmafgpu__adm_lines *lines = &work->general;
     const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
-    /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
+    /* One more row on each side provides masks for the own rows. Row y - 1 is finished once row y is known. */
     for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom, until = needed ? right : left;
@@ -10398,7 +10443,7 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
     }
 }
 
-/* A row's sum of the numerators as the reference rounds it. */
+/* Returns the sum of a row of numerators, rounded as in the reference. */
 static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
     return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
 }
@@ -10518,24 +10563,28 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 #define vmafgpu__adm_threshold VMAFGPU__LEVEL_NAME(vmafgpu__adm_threshold)
 #define vmafgpu__adm_masked_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_masked_row)
 
-/* Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: x is
- * 65536 h + l with a signed l), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
- * Then coefficients become signals and shares of the threshold in one go, kept as lines for three rows; with the row
- * below the masked cubes can be added up. A chunk is a register of words, or two of 32-bit lanes. At scale 0
- * coefficients are words in PACKED ORDER: what pack made of two registers in order, and unpack takes apart again; so
- * nothing is ever permuted.
+/* Steps for each row of the bands:
+ *   - The vertical filters of the wavelet write lines of 16-bit samples; from scale 1 on two lines, where x is 65536
+ *     h + l with signed l.
+ *   - The horizontal filters are sums of products of neighbouring pairs, with two unaligned loads each.
+ *   - Coefficients become signals and shares of the threshold in one step, stored as lines for three rows.
+ *   - Once the row below is known, the masked cubes are added.
+ * A chunk is a register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED ORDER:
+ * the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes are never
+ * permuted.
  *
- * Short cuts for the definitions that kernels share, and why they are exact:
- *   filters     of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored borders, those of c l
- *               do, and those of c h, modulo 2^32, leave a result that does.
- *   angle       its two sides err by less than 2^-19 in floats; within 2^-18 the definition decides.
- *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and
- *               an integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved
- *               with rounding; for d (F m + 2^16) >> 17 likewise of m F. side = c + (273 c + 2048 >> 12), and
- *               273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12). Columns with larger coefficients are
- *               done again by the definition.
- *   scale 1..   restored is min(u, v) up to u = 16384; beyond, divisors q are 16385..32768. v is cut at 2 u, as the
- *               quotient is at 32768, which keeps products below 2^48.
+ * Short cuts compared with the shared definitions, and why they are exact:
+ *   filters     at scale 0 all sums fit 32 bits. For x = 65536 h + l, |x| < 1.63e9 with mirrored borders: sums of c l
+ *               fit, and sums of c h modulo 2^32 give a result that fits.
+ *   angle       in floats both sides of the comparison have an error of less than 2^-19; if they differ by less than
+ *               2^-18, the definition decides.
+ *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (verified for all pairs),
+ *               and an integer gain is a factor of |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F,
+ *               halved with rounding; for d, (F m + 2^16) >> 17 is the upper half of m F, halved with rounding.
+ *               side = c + (273 c + 2048 >> 12), and 273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12).
+ *               Columns with larger coefficients are recomputed by the definition.
+ *   scale 1..   restored is min(u, v) up to u = 16384; beyond that, divisors q are 16385..32768. v is limited to 2 u,
+ *               as the quotient is limited to 32768, which keeps products below 2^48.
  */
 
 #undef VMAFGPU__ADM_CHUNK
@@ -10561,7 +10610,7 @@ VMAFGPU__INLINE vmafgpu__adm_taps vmafgpu__adm_taps_of(void) {
 
 /* ---- what does not change along a row ---- */
 
-/* Roundings of a cube, as 64-bit lanes. */
+/* Rounding of cubes, as 64-bit lanes. */
 typedef struct vmafgpu__adm_rounding {
     vmafgpu__v square_half, square_shift, half, shift;
 } vmafgpu__adm_rounding;
@@ -10576,16 +10625,16 @@ VMAFGPU__INLINE vmafgpu__adm_rounding vmafgpu__adm_rounding_of(int64_t square_ha
 }
 
 typedef struct vmafgpu__adm_variant_of {
-    int fast, gains;                         /* gains: the gain limit is above 1 */
-    vmafgpu__v gain, reach;                  /* words at scale 0; reach: what the gain takes beyond any coefficient */
+    int fast, gains;                         /* gains: 1 if the gain limit is above 1 */
+    vmafgpu__v gain, reach;                  /* words at scale 0; reach: largest value that the gain may multiply */
     vmafgpu__v factor[2], limit[2];
 } vmafgpu__adm_variant_of;
 
 typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_variant_of variant[VMAFGPU__MAX_VARIANTS];
     int all_fast, any_gain, any_general;
-    int left, right, chunks;                 /* columns with coefficients, and the number of their chunks */
-    vmafgpu__adm_rounding mask[2], den;     /* mask: of h and v, d */
+    int left, right, chunks;                 /* columns for which coefficients are computed, and the number of chunks */
+    vmafgpu__adm_rounding mask[2], den;     /* mask: for h and v, for d */
 } vmafgpu__adm_constants;
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
@@ -10599,7 +10648,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *
         const int square_shift = task->scale || d ? 30 : 29;
         c->mask[d] = vmafgpu__adm_rounding_of(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
     }
-    /* Half of the denominator's squares is a whole unit, and not used at scale 0. */
+    /* The denominator rounds squares by a whole unit; this is not used at scale 0. */
     const int den_square_shift = task->scale == 2 ? 30 : 31;
     c->den = vmafgpu__adm_rounding_of((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
     for (int i = 0; i < task->variant_count; i++) {
@@ -10625,7 +10674,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *
         to->reach = task->scale ? vmafgpu__v_set32((int32_t)(0xffffffffu / (uint32_t)gain))
                                 : vmafgpu__v_set16((int16_t)(32767 / gain));
     }
-    /* Where the sums' region is. */
+    /* Marks the region of the sums. */
     for (int i = 0; i < c->chunks; i++) {
         const int x = c->left + i * VMAFGPU__ADM_CHUNK;
         int32_t lanes[VMAFGPU__ADM_CHUNK];
@@ -10652,14 +10701,14 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_load16(const void *row, int x, int kind,
     return kind == VMAFGPU__ADM_LUMA ? vmafgpu__v_sub16(words, offset) : words;
 }
 
-/* Packs what 65536 h + l = x - 32768 are made of. */
+/* Splits x - 32768 = 65536 h + l, and packs l and h. */
 VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
     *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
     *h = vmafgpu__v_pack32(vmafgpu__v_srai32(a, 16), vmafgpu__v_srai32(b, 16));
 }
 
-/* A chunk of columns of scale 0 or 1 from x on. */
+/* Filters a chunk of columns of scale 0 or 1 from x on. */
 VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x, int kind, int filters,
                                                  vmafgpu__v offset, const vmafgpu__v *half, vmafgpu__v shift,
                                                  const vmafgpu__adm_taps *t, int16_t *(*line)[2]) {
@@ -10689,7 +10738,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x,
     }
 }
 
-/* How many filters the chunk of input columns at x needs: only rows and columns with coefficients need the high one. */
+/* Returns the number of filters that the chunk of input columns at x needs. Only rows and columns with coefficients
+ * need the high-pass filter. */
 VMAFGPU__INLINE int vmafgpu__adm_filters(const vmafgpu__adm_constants *c, int x, int needed) {
     return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
                ? 2 : 1;
@@ -10703,10 +10753,10 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
     const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
     const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) };   /* as split wants it */
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) };   /* see vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
-        /* Mid grey comes off the sums of bytes: the taps add up to 46342 and 0. */
+        /* For bytes, mid grey is subtracted from the sums: the taps add up to 46342 and 0. */
         half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM_BYTES ? one_half - 46342 * 128 : one_half);
         half[1] = vmafgpu__v_set32(one_half);
     }
@@ -10719,16 +10769,16 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
         rows = narrow;
     }
     for (int x = 0; x < w; x += CHUNK) {
-        /* A picture's rows end where they end: their last chunk overlaps the one before. */
+        /* Rows of a picture have no padding: their last chunk overlaps the previous one. */
         const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
-        /* The rows that the next row of bands adds: too short for the hardware to see them coming. */
+        /* Prefetch the input rows of the next row of bands: rows are too short for the hardware prefetcher. */
         vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
         vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
         vmafgpu__adm_vertical_chunk(rows, at, kind, vmafgpu__adm_filters(c, x, needed), offset, half, shift, &t, line);
     }
 }
 
-/* Samples of scales 2 and 3 are 65536 h + l, h rounded. Interleaves the l and the h of two rows. */
+/* Splits samples of scales 2 and 3 into 65536 h + l, with h rounded. Interleaves the l and the h of two rows. */
 VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v half = vmafgpu__v_set32(32768);
     const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
@@ -10774,7 +10824,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical32(const vmafgpu__adm_task *t
     }
 }
 
-/* Vertical filters of one row, and the border of the lines. */
+/* Runs the vertical filters of one row and extends the lines at the borders. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                     const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
                                                     int needed, int16_t *(*line)[2]) {
@@ -10796,7 +10846,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
         for (int part = 0; part < (task->scale ? 2 : 1); part++) {
             int16_t *l = line[filter][part];
             const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
-            /* Columns that make a chunk whole must not have coefficients larger than any picture's. */
+            /* Padding columns must not contain larger coefficients than a picture can have. */
             for (int i = 0; i < 3; i++)
                 vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
             l[-1] = l[1];
@@ -10807,7 +10857,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
 
 /* ---- horizontal filters ---- */
 
-/* A register of scale 0's coefficients from column x on, as 32-bit lanes. */
+/* Returns a register of coefficients of scale 0 from column x on, as 32-bit lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int x, const vmafgpu__adm_taps *t,
                                                         int filter) {
     const int16_t *in = line + 2 * x;
@@ -10817,14 +10867,14 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int
     return vmafgpu__v_srai32(s, 16);
 }
 
-/* A chunk of scale 0's coefficients, packed. */
+/* Returns a packed chunk of coefficients of scale 0. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, const vmafgpu__adm_taps *t,
                                                     int filter) {
     return vmafgpu__v_pack32(vmafgpu__adm_horizontal_half(line, x, t, filter),
                              vmafgpu__adm_horizontal_half(line, x + VMAFGPU__V_WORDS, t, filter));
 }
 
-/* A register of coefficients of scales 1 to 3: the shift is 16 at scale 2, else 15. */
+/* Returns a register of coefficients of scales 1 to 3. The shift is 16 at scale 2, else 15. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, const vmafgpu__adm_taps *t, int filter,
                                                    int scale) {
     const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
@@ -10841,7 +10891,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, 
     return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
 }
 
-/* The low-pass band of a row. */
+/* Computes the low-pass band of a row. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
                                                    int16_t *(*line)[2]) {
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
@@ -10872,7 +10922,7 @@ VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
 
 /* ---- the denominator ---- */
 
-/* Adds (z x + half) >> shift, z = (x^2 + square_half) >> square_shift, of 32-bit lanes x. */
+/* Adds (z x + half) >> shift with z = (x^2 + square_half) >> square_shift for 32-bit lanes x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
     VMAFGPU__UNROLL
@@ -10885,7 +10935,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, cons
     return sum;
 }
 
-/* Adds the cubes of words x, in 32-bit lanes: nothing is shifted at scale 0. */
+/* Adds the cubes of words x in 32-bit lanes. Scale 0 needs no shifts. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes0(vmafgpu__v sum, vmafgpu__v x) {
     const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
     sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
@@ -10898,12 +10948,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_den0(vmafgpu__v sum, vmafgpu__v magnitud
     return vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_high16(magnitude, zero));
 }
 
-/* Parts of scale 0's sums, in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
+/* Partial sums of scale 0 in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
 typedef struct vmafgpu__adm_den_parts {
     vmafgpu__v of[VMAFGPU__BANDS][2];
 } vmafgpu__adm_den_parts;
 
-/* Adds the words of a chunk, to the parts if they are small. With 16 registers that costs more than it saves. */
+/* Adds the words of a chunk: to `parts` if they are small, else to `den`. With 16 registers, `parts` costs more than it
+ * saves. */
 VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
     const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
     const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
@@ -10922,7 +10973,7 @@ VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_par
     }
 }
 
-/* Needed after eight chunks: 16 * 4095 * 32767 is what 32 bits hold. */
+/* Adds `parts` to `den`. Required after eight chunks, as 16 * 4095 * 32767 is the limit of 32 bits. */
 VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts) {
     const vmafgpu__v even = vmafgpu__v_set64(0xffffffff);
     VMAFGPU__UNROLL
@@ -10948,8 +10999,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 
 /* ---- a row of scale 0 ---- */
 
-/* The angle test in floats, for sums of products: `apart` is negative where the angle is too large, `doubt` positive
- * where floats cannot tell. */
+/* Tests the angle in floats, given sums of products. `apart` is negative if the angle is too large; `uncertainty` is
+ * positive if floats cannot decide. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
@@ -10962,7 +11013,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vma
         vmafgpu__v_and(*apart, magnitude));
 }
 
-/* The same for exact 32-bit sums of words, packed again. */
+/* Tests the angle of packed words, whose 32-bit sums of products are exact. The results are packed too. */
 VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
                                          vmafgpu__v *uncertainty) {
     vmafgpu__v f[2], u[2];
@@ -10978,7 +11029,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
     *uncertainty = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
 }
 
-/* Does columns again by the definition, where `rare` is not 0. */
+/* Recomputes columns with the definition where `rare` is not 0. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
                                                  const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
                                                  const vmafgpu__adm_row *row) {
@@ -10993,7 +11044,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     for (int i = 0; i < CHUNK; i++) {
         if (!rare[i])
             continue;
-        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0);   /* of word i in packed order */
+        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0);   /* word i in packed order */
         const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
         uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
         VMAFGPU__UNROLL
@@ -11020,8 +11071,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     }
 }
 
-/* Signals and shares of the threshold of a chunk at column x, for one variant. Signals are magnitudes of what is
- * restored [0] and what is added [1], at index `at` of their lines, packed. */
+/* Computes signals and shares of the threshold of a chunk at column x, for one variant. Signals are the magnitudes of
+ * the restored [0] and the added [1] part, packed at index `at` of their lines. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
                                          const vmafgpu__adm_variant *definition, const vmafgpu__v *o,
                                          const vmafgpu__v *t, const vmafgpu__v *u, const vmafgpu__v *v,
@@ -11035,7 +11086,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         const int d = band == 2;
         vmafgpu__v reached = u[band], value[2];
         rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
-        if (variant->gains)   /* the gain is no less than 1, so the larger one is what is wanted */
+        if (variant->gains)   /* the gain is at least 1, so the larger value is the right one */
             reached = vmafgpu__v_max16(reached, vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
                 vmafgpu__v_mullo16(vmafgpu__v_min16(u[band], variant->reach), variant->gain)));
         value[0] = vmafgpu__v_andnot(vmafgpu__v_srai16(vmafgpu__v_xor(o[band], t[band]), 15),
@@ -11065,7 +11116,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         vmafgpu__adm_rare0(definition, o, t, rare, x, at, row);
 }
 
-/* Packed coefficients to 32-bit lines, for the scalar functions. */
+/* Unpacks coefficients into 32-bit lines for the scalar functions. */
 static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *const *out) {
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -11122,8 +11173,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals0(const vmafgpu__adm_task *tas
 
 /* ---- a row of scales 1 to 3 ---- */
 
-/* floor(2^30 / q) for 16384 < q <= 32768. The float quotient is that, or an integer too large by one; the remainder is
- * exact. */
+/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated float quotient is exact or too large by one; the
+ * remainder is exact. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
 #ifdef vmafgpu__v_div_down_f32
@@ -11135,12 +11186,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
 #endif
 }
 
-/* Merges shifted products: bits n to n + 31 of the 64-bit lanes of even and odd lanes. */
+/* Merges bits n to n + 31 of 64-bit products of even and of odd lanes. */
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
-/* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the
- * divisor is u's upper half, rounded, and every lane's quotient is shifted by the same. */
+/* Returns |restored| for equal signs, with u = |o| and v = |t|. u and v are shifted left until bit 30 of u is set. Then
+ * the divisor is the rounded upper half of u, and all lanes shift the quotient by the same number of bits. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -11159,7 +11210,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vma
     return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
 }
 
-/* Negative where the angle is too large. */
+/* Returns negative lanes where the angle is too large. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, const vmafgpu__v *t) {
     vmafgpu__v f[4], apart, uncertainty;
     VMAFGPU__UNROLL
@@ -11167,7 +11218,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    /* Two products of -0 make a dot product of -0, whose sign would count as an angle that is too large: +0 is added first. */
+    /* Adding +0 first prevents a dot product of -0 (from two products of -0), whose sign would count as too large an
+     * angle. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
     vmafgpu__adm_angle(dot,
@@ -11191,13 +11243,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
     return apart;
 }
 
-/* Signals, which are weighted magnitudes here, and shares of the threshold, for one variant. */
+/* Computes signals (weighted magnitudes at these scales) and shares of the threshold, for one variant. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant, const vmafgpu__v *t,
                                           const vmafgpu__v *v, const vmafgpu__v *restored, const vmafgpu__v *opposite,
                                           vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
     const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
-    /* Sums of 64-bit products, each half separately: only their upper halves count. */
+    /* Sums of 64-bit products of even and of odd lanes. Only the upper halves matter. */
     vmafgpu__v side[2][2], mid[2][2];
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -11228,7 +11280,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant
             }
         }
     }
-    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, less one. */
+    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, minus one. */
     VMAFGPU__UNROLL
     for (int k = 0; k < 2; k++) {
         const vmafgpu__v sides = vmafgpu__v_high_halves(side[k][0], side[k][1]);
@@ -11285,8 +11337,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
     }
 }
 
-/* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
- * where they have wrapped. Only the first and the last register have such columns. */
+/* Clears signals outside the region of the sums, so that none exceeds its threshold there, and centres, which may be
+ * negative after wrapping. Only the first and the last register have such columns. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                          const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
@@ -11333,16 +11385,16 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
 
 /* ---- masked cubes ----
  *
- * A third of the signals is above the threshold, too scattered for a branch to pay. A level that can push lanes together
- * collects those of a row first.
+ * About a third of the signals exceed the threshold, too scattered for branches to pay off. Instruction sets with a
+ * compress operation first collect these signals for a row.
  */
 
 typedef struct vmafgpu__adm_cubes_of {
-    vmafgpu__v sum[VMAFGPU__BANDS], low[2];   /* low: what adds nothing, as its square rounds to 0; of h and v, d */
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2];   /* low: up to this, squares round to 0; for h and v, for d */
     uint32_t *rest[VMAFGPU__BANDS];
 } vmafgpu__adm_cubes_of;
 
-/* Adds the cubes of what is above 0. */
+/* Adds the cubes of positive lanes, or collects them for later. */
 VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
                                             const vmafgpu__adm_rounding *r) {
 #ifdef vmafgpu__v_compress32
@@ -11376,7 +11428,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
         vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x),
                                                                            vmafgpu__v_load(middle + x)),
                                                           vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0;   /* of no column inside, but they must not be old values */
+    column_sum[c->left - 1] = column_sum[stop] = 0;   /* unused inside the region, but must not be stale */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -11433,8 +11485,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
 
 /* ---- rows ---- */
 
-/* Rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each distorted
- * frame. */
+/* Processes rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each
+ * distorted frame. */
 static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
@@ -11496,7 +11548,7 @@ VMAFGPU__COLD
 
 typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
 
-/* The kernel of a form and an input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
+/* Kernels by form and kind of input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
 enum { VMAFGPU__ADM_INPUTS = 5 };
 static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
     {"vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2", "vmafgpu_adm_fast_3"},
@@ -11513,12 +11565,12 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
                                                                                         : VMAFGPU__ADM_GENERAL;
 }
 
-/* Device memory of one pair. The row sums lie at its start. They have to be zero before the first launch of all; the
- * row kernel leaves them zero. */
+/* Device memory of one pair. It starts with the row sums, which must be zero before the very first launch; the row
+ * kernel clears them again. */
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
-    uint64_t low[VMAFGPU__SCALES][2];                /* low-pass bands; none of scale 3 */
+    uint64_t low[VMAFGPU__SCALES][2];                /* low-pass bands; none at scale 3 */
     int32_t  low_pitch[VMAFGPU__SCALES];
 } vmafgpu__adm_scratch;
 
@@ -11552,14 +11604,14 @@ static int vmafgpu__adm_tile_width(int input, int lanes) {
     return input == 0 && lanes == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : width[input];
 }
 
-/* Input columns that a word of a tile holds. */
+/* Returns the number of input columns per word of a tile. */
 static int vmafgpu__adm_word_columns(int input) {
     static const int columns[VMAFGPU__ADM_INPUTS] = {4, 2, 2, 1, 1};
     return columns[input];
 }
 
-/* Tiles start where the region of the sums does (at an even column, for the loader), so that as few as possible are
- * mixed. */
+/* The inner tiles start at the region of the sums (at an even column, as the loader requires), so that few tiles are
+ * partly inside. */
 static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
                                                 int tile_height) {
     vmafgpu__adm_tiles t;
@@ -11597,7 +11649,7 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
     f.addends.horizontal = vmafgpu__half(vmafgpu__dwt_horizontal_shift(scale));
     f.addends.square[0] = (uint64_t)vmafgpu__half(scale ? 30 : 29);
     f.addends.square[1] = (uint64_t)vmafgpu__half(30);
-    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31);   /* a whole unit */
+    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31);   /* rounds by a whole unit */
     f.addends.weight = (uint64_t)vmafgpu__half(28);
     f.addends.side = (uint64_t)vmafgpu__half(32);
     double limit = 65536;
@@ -11613,13 +11665,13 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
         const double plain = vmafgpu__adm_plain_limit(factor, d ? 2 : 0);
         limit = limit < plain ? limit : plain;
     }
-    f.plain_limit = (float)(limit * limit * 0.99);   /* a sum of squares in float is right within far less than that */
+    f.plain_limit = (float)(limit * limit * 0.99);   /* 1 % covers the rounding of float sums */
     return f;
 }
 
-/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch` is the
- * device memory of the first pair, `lanes` the device's. Variants after the first use the low-pass bands that the
- * first has left. */
+/* Fills the launch of one scale of variant `index` of the plan, except its batch, and the shape. `scratch` is the
+ * device memory of the first pair, `lanes` the number of lanes of a warp. Variants after the first reuse the low-pass
+ * bands of the first. */
 static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
     const vmafgpu__adm_variant *variant = &plan->adm[index];
@@ -11650,7 +11702,7 @@ static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, c
     shape->shared = (uint32_t)(warps * VMAFGPU__ADM_TILE_WORDS(tile_width, vmafgpu__adm_word_columns(input), lanes) * 4);
 }
 
-/* The same for the row sums of all scales: the last launch of a variant. */
+/* Fills the launch for the row sums of all scales, the last launch of a variant, and its shape. */
 static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape *shape, int index,
                                    const vmafgpu__adm_scratch *layout, unsigned char *scratch) {
     out->scratch = scratch;
@@ -11671,7 +11723,7 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };   /* function; before it [form][input] */
+enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };   /* after [form][input] */
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;
@@ -11761,9 +11813,10 @@ VMAFGPU__COLD_END
  * >>cambi                                        banding: flat areas whose values differ by little
  * ================================================================================================
  * After libvmaf's cambi.c.
- * A picture becomes 10 bits deep; flat neighbourhoods are marked; then, on five scales, each marked sample asks how
- * often its own value and those near it occur in a window around it. All integers up to one product in float. A picture
- * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
+ * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, on five scales, each marked sample gets a
+ * c-value, which depends on how often its own value and values near it occur in a window around it. All arithmetic is integer
+ * except one product in float. A picture is processed in stages (import, mask, a filter per scale, counting), each in bands of
+ * rows, one per thread.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -11772,29 +11825,30 @@ VMAFGPU__COLD_END
 
 enum { VMAFGPU__CAMBI_SCALES = 5, VMAFGPU__CAMBI_CONTRASTS = 32 };
 
-/* Per scale the sum of the largest c-values, in units of 2^-24, of which all are multiples: [0] of the distorted frame,
- * [1] of the reference. */
+/* Per scale, the sum of the largest c-values in units of 2^-24 (all c-values are multiples of this): [0] of the
+ * distorted frame, [1] of the reference. */
 typedef struct vmafgpu__cambi_sums {
     int64_t top[2][VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_sums;
 
-/* The picture that CAMBI looks at: the distorted frame as it was encoded, or the reference as it was before that. */
+/* The picture that CAMBI analyses: the distorted frame at the size of the encode, or the reference at the size of the
+ * source. */
 typedef struct vmafgpu__cambi_picture {
     int width, height;
-    int window;                                 /* side of the window in which values are counted; odd */
-    int mask_threshold;                         /* of 49 neighbours more than this must be flat */
+    int window;                                 /* side of the window for counting values; odd */
+    int mask_threshold;                         /* more than this many of 49 neighbours must be flat */
 } vmafgpu__cambi_picture;
 
 typedef struct vmafgpu__cambi_variant {
     vmafgpu__cambi_picture picture[2];          /* distorted, reference */
-    int    pictures;                            /* 2: the reference is looked at, too */
-    int    halved;                              /* scale 0 has half the size already */
-    int    softened;                            /* averages of 2x2 samples undo dither */
+    int    pictures;                            /* 2: includes the reference */
+    int    halved;                              /* 1: scale 0 has half the size */
+    int    softened;                            /* 1: averages of 2x2 samples remove dither */
     int    contrasts;                           /* differences of 1..contrasts count */
     int    limit[VMAFGPU__CAMBI_CONTRASTS];     /* largest sample at which a difference of i + 1 is visible */
-    int    floor;                               /* samples below are too dark, or 0 */
-    int    base, bins;                          /* first value that is ever counted, and how many there are */
-    double topk;                                /* fraction of a scale's c-values that is summed */
+    int    floor;                               /* samples below this are too dark; 0: no limit */
+    int    base, bins;                          /* first counted value, and number of counted values */
+    double topk;                                /* fraction of the c-values of a scale that is summed */
 } vmafgpu__cambi_variant;
 
 #endif
@@ -11818,8 +11872,8 @@ enum {
     VMAFGPU__CAMBI_TILE_WIDTH = 128, VMAFGPU__CAMBI_TILE_HEIGHT = 32,   /* of the picture */
     VMAFGPU__CAMBI_TILE_MARGIN = 8, VMAFGPU__CAMBI_TILE_REACH = 3,      /* columns on either side; rows */
     VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
-    /* Bytes of shared memory: the samples, two rows and 16 bytes more of them than are used at a time; a bit for each that
-     * is flat; three digits of the sums along rows; a bit for each that is marked. */
+    /* Bytes of shared memory: the samples (two rows and 16 bytes more than are used at a time); a bit for each flat
+     * sample; three digits of the sums along rows; a bit for each marked sample. */
     VMAFGPU__CAMBI_PREPARE_SHARED =
         (VMAFGPU__CAMBI_TILE_ROWS + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
@@ -11827,60 +11881,61 @@ enum {
         VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4,
     VMAFGPU__CAMBI_SHRINK_THREADS = 512,
     VMAFGPU__CAMBI_SHRINK_TILE = 64,     /* side, at scale 1; an eighth of it at scale 4 */
-    VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* with what is around it */
+    VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* including its surroundings */
     VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2,   /* two scales */
     VMAFGPU__CAMBI_COUNT_WIDTH = 64,     /* columns of a strip */
-    VMAFGPU__CAMBI_COUNT_ROWS = 32,      /* at most, of a block */
+    VMAFGPU__CAMBI_COUNT_ROWS = 32,      /* per block, at most */
     VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
     VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024,   /* at most, see vmafgpu__cambi_count_shared() */
     VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
-    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,  /* with four contrasts: codes that are looked at in one go... */
+    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,  /* with four contrasts: number of codes per pass... */
     VMAFGPU__CAMBI_CELL_OF_FOUR = 180,   /* ...and bytes of their histogram */
-    VMAFGPU__CAMBI_NARROW = 42,          /* largest window where three cells of two columns fit a byte */
+    VMAFGPU__CAMBI_NARROW = 42,          /* largest window for which three cells of two columns fit a byte */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
-    VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* of a block */
+    VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* per block */
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
-    VMAFGPU__CAMBI_SELECT_BITS = 9,      /* that a pass finds */
+    VMAFGPU__CAMBI_SELECT_BITS = 9,      /* found per pass */
     VMAFGPU__CAMBI_SELECT_BINS = 512,
     VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
     VMAFGPU__CAMBI_ORDER_THREADS = 1024,
-    VMAFGPU__CAMBI_ORDER_RUN = 8,        /* values of a thread at a time */
-    VMAFGPU__CAMBI_ORDER_SMALL = 1024,   /* values of which one thread makes an end */
-    VMAFGPU__CAMBI_ORDER_HEAD = 256,     /* bytes of shared memory, for the warps */
+    VMAFGPU__CAMBI_ORDER_RUN = 8,        /* values per thread at a time */
+    VMAFGPU__CAMBI_ORDER_SMALL = 1024,   /* up to this many values, a single thread finishes */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256,     /* bytes of shared memory for the warps */
     VMAFGPU__CAMBI_ORDER_SHARED =
         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4
 };
 
-/* The reach of the window as the histograms of the count have it, which are those of pairs of columns. */
+/* Returns the reach of the window in the count kernel, rounded up to even: its histograms are of pairs of columns. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_margin(int32_t reach) {
     return (reach + 1) & ~1;
 }
 
-/* A histogram, of `cell` bytes, for each column of a strip and of the margins beside it. */
+/* Returns the bytes of shared memory: a histogram of `cell` bytes for each column of a strip and of the margins beside
+ * it. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
     return VMAFGPU__CAMBI_COUNT_HEAD + (VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_count_margin(reach)) * cell;
 }
 
-/* One scale. Samples are words of 16 bits, the highest of which marks the sample; a row's last pair of words is whole.
- * C-values are floats, [height][width]: only those of marked samples in the launch's range are there. */
+/* One scale. Samples are 16-bit words whose highest bit marks the sample; rows consist of whole pairs of words.
+ * C-values are floats, [height][width]; only those of marked samples in the range of the launch are written. */
 typedef struct vmafgpu__cambi_plane {
     uint64_t samples, values;            /* in the scratch */
-    int64_t  top;                        /* how many of the largest c-values are summed */
+    int64_t  top;                        /* number of largest c-values that are summed */
     int32_t  width, height, pitch;
-    int32_t  rows, strips;               /* of a block of the count, and how many blocks lie side by side */
-    int32_t  first_block, first_part;    /* blocks of the count and of the selection */
+    int32_t  rows, strips;               /* rows per block of the count kernel; blocks side by side */
+    int32_t  first_block, first_part;    /* blocks of the count and the selection kernel */
 } vmafgpu__cambi_plane;
 
-/* One picture of one variant; all its launches. */
+/* One picture of one variant; shared by all its launches. */
 typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch  batch;
     unsigned char  *scratch;             /* of the first pair; those of the others follow */
     uint64_t        scratch_size;        /* per pair */
-    uint64_t        found;               /* in the scratch: [scale] how many c-values are above 0, 64 bits */
+    uint64_t        found;               /* in the scratch: [scale] number of c-values above 0, 64 bits */
     uint64_t        histograms;          /* in the scratch: [scale][pass][bin], 32 bits */
     uint32_t        cleared;             /* bytes from `found` on, a multiple of 16 */
     uint32_t        prepare_columns, prepare_blocks;
-    const int32_t  *source_column, *source_row;   /* where samples come from; NULL: from the same place */
+    const int32_t  *source_column, *source_row;   /* source positions of samples; NULL: the same positions */
     const uint32_t *reciprocal;          /* floats */
     const uint8_t  *weights;             /* [code][contrast] */
     int32_t         variant, image;      /* 0: distorted, 1: reference */
@@ -11888,9 +11943,9 @@ typedef struct vmafgpu__cambi_launch {
     int32_t         up, half, down;      /* shifts to 10 bits */
     int32_t         softened, halved, mask_threshold;
     int32_t         base;                /* code 0 */
-    int32_t         low, centres;        /* codes whose c-values can be above 0 */
+    int32_t         low, centres;        /* first code, and number of codes, with c-values above 0 */
     int32_t         contrasts, reach;    /* of the window */
-    int32_t         range;               /* codes that are looked at in one go */
+    int32_t         range;               /* codes per pass */
     int32_t         cell;                /* bytes of their histogram: four times an odd number */
     int32_t         pass;                /* of the selection */
     vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
@@ -11925,87 +11980,89 @@ static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache... */
+    VMAFGPU__CAMBI_STRIP = 128,        /* columns processed at a time, so that their histograms stay in the cache... */
     VMAFGPU__CAMBI_WIDE_STRIP = 256,   /* ...and those of the vector code */
-    VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added up in groups of so many */
-    VMAFGPU__CAMBI_REACH = 3,          /* of the mask's neighbourhood of 7x7 */
+    VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added in groups of this size */
+    VMAFGPU__CAMBI_REACH = 3,          /* of the 7x7 neighbourhood of the mask */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
     VMAFGPU__CAMBI_MIN_SIZE = 216,
     VMAFGPU__CAMBI_NOTHING = 0xffff    /* a code: not marked, or a value that never counts */
 };
 
-/* What one thread needs and finds. */
+/* Scratch and results of one thread. */
 typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
-    uint8_t  *flat[8];                 /* of the latest eight rows: does a sample equal the next one and the one below? */
-    uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
-    uint8_t  *sum_line;                /* and how many of 49 samples */
-    uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
-    uint16_t *counts;                  /* the same for the vector code: per value and column, in the whole window */
-    size_t    length[VMAFGPU__CAMBI_SCALES];   /* of the list of c-values, which begins where the strip's rows would */
-    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of those above 0 among them */
+    uint8_t  *flat[8];                 /* per row, for eight rows: 1 if a sample equals its right and lower neighbours */
+    uint8_t  *column;                  /* per column: number of flat samples in seven rows; with margins */
+    uint8_t  *sum_line;                /* per column: number of flat samples of 49 */
+    uint8_t  *histograms;              /* per column of a strip and its surroundings: count of each value */
+    uint16_t *counts;                  /* vector code: per value and column, count in the whole window */
+    size_t    length[VMAFGPU__CAMBI_SCALES];   /* of the list of c-values, which starts at the first row */
+    size_t    count[VMAFGPU__CAMBI_SCALES];    /* number of c-values above 0 in the list */
     int64_t   sum[VMAFGPU__CAMBI_SCALES];
     int       first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
 
-/* What is done to rows: in plain C here, in vectors in >>levels. Lines and rows of planes can be read CHUNK columns beyond
- * their width rounded up to CHUNK, whatever is there, and written up to that. */
+/* Operations on rows, in plain C and as vector code. Lines and rows of planes can be read up to CHUNK columns beyond
+ * their width rounded up to CHUNK, with any content, and can be written up to the rounded width. */
 typedef struct vmafgpu__cambi_functions {
-    /* A row of bytes or words with 10 bits. */
+    /* Converts a row of bytes or words to 10 bits. */
     void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
     void (*soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out);
-    /* Which samples equal their neighbours to the right and below, 1 or 0; 0 beyond the row. */
+    /* Sets flat to 1 for samples that equal their right and lower neighbours, else to 0, also beyond the row. */
     void (*flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat);
-    /* A row that comes and one that goes, in the sums of seven rows. */
+    /* Updates sums over seven rows: adds the newest row and subtracts the oldest. */
     void (*slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w);
-    /* Not 0 where more than `threshold` samples of 7x7 are flat, at every column or every second one. */
+    /* Sets mask to nonzero where more than `threshold` samples of 7x7 are flat, for every column, or for every second
+     * one. */
     void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
-    /* w samples, or marks, out of every second one. */
+    /* Copy every second sample, or mark; w results. */
     void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
     void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
     void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
     void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
                      uint16_t *code);
     int  strip_columns;
-    /* Counts in rows first..end-1 of columns x0..x1-1, at most strip_columns. */
+    /* Computes c-values in rows first..end-1 of columns x0..x1-1, at most strip_columns columns. */
     void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first, int end);
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
-/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
- * 2048 values there. Neighbours are often alike, so that each has a histogram of its own to count in. */
+/* Nonzero c-values are between 0.5 and 2^15. Non-negative floats sort like their bits, and the upper sixteen bits take
+ * 2048 values in this range. Neighbouring values are often equal, so consecutive values are counted in different
+ * histograms. */
 enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
 
 struct vmafgpu__cambi {
     const vmafgpu__cambi_functions *functions;
-    unsigned char *work;               /* memory that every picture lays out anew: of vmafgpu__cpu.scratch */
+    unsigned char *work;               /* memory of vmafgpu__cpu.scratch, laid out again for each picture */
     float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
 
     /* The present picture. */
     const vmafgpu__cambi_variant *variant;
     const vmafgpu__cambi_picture *picture;
     vmafgpu__view   source;
-    int             is_wide;           /* whether it has words, or bytes */
+    int             is_wide;           /* 1: samples are words, 0: bytes */
     int             scale;
-    int            *source_column, *source_row;                /* where samples are taken from */
+    int            *source_column, *source_row;                /* source positions of samples */
     vmafgpu__plane  image;                                     /* 10 bits, scale 0 */
-    uint8_t        *mask[VMAFGPU__CAMBI_SCALES];               /* rows are as long as those of `codes` */
+    uint8_t        *mask[VMAFGPU__CAMBI_SCALES];               /* rows have the length of those of `codes` */
     vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
-    vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
+    vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* value - variant->base, or NOTHING */
     size_t          histogram_size;                            /* of one column */
-    int             span;                                      /* counts that are added up for a sample */
-    uint8_t        *weights;                                   /* per code how much each difference counts... */
-    uint8_t        *counts;                                    /* ...and whether any does */
-    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands, with
-                                                                  zeros among them */
+    int             span;                                      /* number of counts added per sample */
+    uint8_t        *weights;                                   /* per code: weight of each difference... */
+    uint8_t        *counts;                                    /* ...and whether any weight is not 0 */
+    float          *values[VMAFGPU__CAMBI_SCALES];             /* lists of c-values, one per band; they may contain
+                                                                  zeros */
     uint32_t        digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS];   /* a histogram of c-values */
-    int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
+    int             in_place;                                  /* 1: write every c-value where its sample is */
     vmafgpu__cambi_band *bands;
 };
 
 /* ---- what the options mean ---- */
 
-/* cd/m2 of a 10-bit sample of limited range on a display after BT.1886, or after PQ. */
+/* Returns the luminance in cd/m2 of a 10-bit sample of limited range on a display with BT.1886 or PQ. */
 static double vmafgpu__cambi_luminance(int sample, int is_pq) {
     const int clamped = sample < 64 ? 64 : sample > 940 ? 940 : sample;
     const double signal = (double)(clamped - 64) / 876;
@@ -12024,8 +12081,8 @@ static int vmafgpu__cambi_is_visible(int sample, int difference, double threshol
     return vmafgpu__cambi_luminance(sample + difference, is_pq) - low > threshold * low;
 }
 
-/* Largest sample at which the difference is visible. What is visible need not be one interval, so the way of searching
- * is part of the result. */
+/* Returns the largest sample at which the difference is visible. The visible samples are not necessarily an interval,
+ * so the search has to follow the reference step by step. */
 static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     int low = 64, high = 940 - difference - 1;
     if (!vmafgpu__cambi_is_visible(low, difference, threshold, is_pq))
@@ -12045,7 +12102,7 @@ static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     }
 }
 
-/* Darkest sample that reaches a luminance; 0 where all do. */
+/* Returns the darkest sample that reaches a luminance; 0 if all samples do. */
 static int vmafgpu__cambi_floor(double luminance, int is_pq) {
     int sample = 64;
     while (sample <= 940 && vmafgpu__cambi_luminance(sample, is_pq) < luminance)
@@ -12066,7 +12123,7 @@ static vmafgpu__cambi_picture vmafgpu__cambi_picture_of(int width, int height, i
     return p;
 }
 
-/* Width or height of a scale, whose steps round up. */
+/* Returns the width or height of a scale; each step rounds up. */
 static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, int scale) {
     const int shift = scale + variant->halved;
     return (size + (1 << shift) - 1) >> shift;
@@ -12094,7 +12151,7 @@ static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__ca
     return VMAFGPU_OK;
 }
 
-/* How much a difference of k counts: 1, 2, 3, 4, 4, 5, 5, 6... */
+/* Returns the weight of a difference of k: 1, 2, 3, 4, 4, 5, 5, 6... */
 static int vmafgpu__cambi_weight(int k) {
     static const int8_t weights[VMAFGPU__CAMBI_CONTRASTS] = {
         1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9
@@ -12102,8 +12159,8 @@ static int vmafgpu__cambi_weight(int k) {
     return weights[k - 1];
 }
 
-/* The largest sum there can be must fit 63 bits with its 24 behind the point; only huge pictures with small windows
- * do not. */
+/* Whether the largest possible sum fits 63 bits with 24 fractional bits. Only huge pictures with small windows exceed
+ * this. */
 static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
     const double pixels = (double)vmafgpu__cambi_size(variant, p->width, 0) *
                           (double)vmafgpu__cambi_size(variant, p->height, 0);
@@ -12137,7 +12194,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
     variant->softened = bit_depth < 10;
     variant->pictures = o[VMAFGPU__CAMBI_FULL_REF] != 0 ? 2 : 1;
     variant->contrasts = 1 << (int)o[VMAFGPU__CAMBI_LOG_CONTRAST];
-    /* The older name of the option counts when it was given. */
+    /* The older name of the option takes precedence if it was given. */
     variant->topk = o[o[VMAFGPU__CAMBI_OLD_TOPK] != 0.6 ? VMAFGPU__CAMBI_OLD_TOPK : VMAFGPU__CAMBI_TOPK];
     int highest = 0;
     for (int k = 1; k <= variant->contrasts; k++) {
@@ -12168,7 +12225,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
 static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__cambi_variant variant;
     memset(&variant, 0, sizeof variant);
-    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0)   /* nobody looks at it else */
+    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0)   /* otherwise unused */
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option 'eotf' of feature 'cambi' must be one of %s, not '%s'",
                              vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words, e->word);
     const vmafgpu_result result = vmafgpu__cambi_resolve(v, e, &variant);
@@ -12177,7 +12234,7 @@ static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
                                                         sizeof variant, "sets of options of cambi", &e->variant);
 }
 
-/* How many of the c-values of a scale are averaged. */
+/* Returns the number of c-values of a scale that are averaged. */
 static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p,
                                         int scale) {
     const int64_t pixels = (int64_t)vmafgpu__cambi_size(variant, p->width, scale) *
@@ -12190,7 +12247,7 @@ VMAFGPU__COLD_END
 
 /* ---- memory ---- */
 
-/* Lays the work memory out for a picture. */
+/* Lays out the work memory for a picture. */
 static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafgpu__carver *c) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int w = cambi->picture->width, h = cambi->picture->height, threads = v->config.threads;
@@ -12202,15 +12259,15 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
     cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
     cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
-    /* c-values lie where pictures and masks were, which nobody looks at once there are codes. */
+    /* c-values share memory with pictures and masks, which are unused once there are codes. */
     vmafgpu__carver values;
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
-        cambi->codes[s] =   /* one more row, with nothing in it */
+        cambi->codes[s] =   /* one extra row of NOTHING */
             vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, s), vmafgpu__cambi_size(variant, h, s) + 1);
     values = *c;
     cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        /* One more row each: what may be read beyond the last one. */
+        /* One extra row each, for reads beyond the last row. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
         cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(sw) * (uint64_t)(sh + 1) + VMAFGPU__CHUNK);
@@ -12237,7 +12294,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     }
 }
 
-/* The reference's table was printed with nine digits. That matters for 42 of its entries. */
+/* The table of the reference is rounded to nine digits, which changes 42 entries. */
 static void vmafgpu__cambi_reciprocals(float *reciprocal) {
     double unit = 1e8;
     reciprocal[0] = 0;
@@ -12250,21 +12307,21 @@ static void vmafgpu__cambi_reciprocals(float *reciprocal) {
     }
 }
 
-/* How much a difference of k counts for a sample of that code; 0: nobody sees it. */
+/* Returns the weight of a difference of k for a sample with that code; 0 if it is invisible. */
 static int vmafgpu__cambi_weight_at(const vmafgpu__cambi_variant *variant, int code, int k) {
     const int value = code + variant->base;
     const int visible = value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
     return visible ? vmafgpu__cambi_weight(k) : 0;
 }
 
-/* [bins][contrasts] */
+/* Fills weights[bins][contrasts]. */
 static void vmafgpu__cambi_weigh(const vmafgpu__cambi_variant *variant, uint8_t *weights) {
     for (int code = 0; code < variant->bins; code++)
         for (int k = 1; k <= variant->contrasts; k++)
             *weights++ = (uint8_t)vmafgpu__cambi_weight_at(variant, code, k);
 }
 
-/* Whether any difference counts. */
+/* Whether any difference counts for that code. */
 static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int code) {
     int sum = 0;
     for (int k = 1; k <= variant->contrasts; k++)
@@ -12272,7 +12329,7 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
     return sum > 0;
 }
 
-/* scratch: what pictures need is seen to be in it. */
+/* Allocates the state; increases *scratch to the bytes that the largest picture needs. */
 static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
     uint64_t most = 0;
     if (!v->plan.cambi_variants)
@@ -12315,8 +12372,8 @@ static void vmafgpu__cambi_cpu_close(vmafgpu *v) {
 
 /* ---- stages ---- */
 
-/* Where each of `count` samples comes from when a side of `size` is shrunk or stretched to them, in the reference's
- * float steps, which drift. */
+/* Computes the source positions when `size` samples are resized to `count`. Uses the float steps of the reference,
+ * whose rounding errors accumulate. */
 static void vmafgpu__cambi_positions(int size, int count, int *positions) {
     const float ratio = (float)size / (float)count;
     float at = (float)((double)(ratio / 2) - 0.5);
@@ -12327,7 +12384,7 @@ static void vmafgpu__cambi_positions(int size, int count, int *positions) {
     }
 }
 
-/* A sample with 10 bits. */
+/* Converts a sample to 10 bits. */
 static inline uint16_t vmafgpu__cambi_ten_bits(int sample, int bit_depth) {
     const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
     return (uint16_t)(((sample << up) + (int)vmafgpu__half(down)) >> down);
@@ -12343,7 +12400,7 @@ static void vmafgpu__cambi_import_row_scalar(const uint8_t *source, int wide, in
             row[x] = (uint16_t)(source[x] << 2);
 }
 
-/* Row y of the picture. */
+/* Reads row y of the picture and converts it to 10 bits. */
 static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     const vmafgpu__cambi *cambi = v->cambi;
     const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
@@ -12358,8 +12415,8 @@ static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     }
 }
 
-/* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. The last column
- * has no neighbour to the right, which a copy of itself stands for; the last row none below. */
+/* Removes dither: each sample becomes the average of itself and its right and lower neighbours. The last column repeats
+ * itself as its right neighbour; `below` is NULL for the last row, which averages along the row only. */
 static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
                                          uint16_t *VMAFGPU__RESTRICT out) {
     if (below)
@@ -12370,7 +12427,7 @@ static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *be
             out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
 }
 
-/* None outside the picture is flat. The last sample has itself for a neighbour to the right. */
+/* Samples outside the picture are not flat. The last sample of a row is its own right neighbour. */
 static void vmafgpu__cambi_flat_row_scalar(const uint16_t *row, const uint16_t *below, int w,
                                            uint8_t *VMAFGPU__RESTRICT flat) {
     for (int x = 0; x < w; x++)
@@ -12403,7 +12460,8 @@ static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t
         out[x] = mask[2 * x];
 }
 
-/* Makes row y of the picture in line 2 or 3 of the strip, in turn; rows come one after the other, the first at `start`. */
+/* Computes row y of the picture in line 2 or 3 of the band, alternately. Rows must be requested in order, from `start`
+ * on. */
 static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
     const vmafgpu__cambi *cambi = v->cambi;
     const int w = cambi->picture->width, h = cambi->picture->height;
@@ -12422,8 +12480,8 @@ static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_
     return out;
 }
 
-/* The samples of scale 0 before its filter, and which of them are marked: those in whose neighbourhood enough samples
- * of the picture are flat. */
+/* Computes the samples of scale 0 before its filter, and marks those that have enough flat samples of the picture in
+ * their neighbourhood. */
 static void vmafgpu__cambi_mark_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     const vmafgpu__cambi *cambi = v->cambi;
@@ -12462,23 +12520,23 @@ static void vmafgpu__cambi_mark_task(void *arg, int index) {
         } else {
             memset(newest, 0, vmafgpu__padded(w));
         }
-        f->slide(column, newest, band->flat[(y + 1) & 7], w);   /* seven rows before */
+        f->slide(column, newest, band->flat[(y + 1) & 7], w);   /* row y - 7 */
         if (y - reach >= first << halved && marked << halved == y - reach)
             f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
                         cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
     }
 }
 
-/* What most of three values are; where they all differ, the least. Without a branch, so that it can be done for many
- * at a time. */
+/* Returns the value that at least two of three values have, or the least if all differ. Branch-free, so that compilers
+ * can vectorise it. */
 static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
     const uint16_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint16_t other = b == c ? b : least;
     return ((a == b) | (a == c)) ? a : other;
 }
 
-/* Row y of the present scale before its filter: every second sample of the filtered scale before, into the line, or what
- * is there already. */
+/* Returns row y of the present scale before its filter: of the image at scale 0, else every second sample of the
+ * previous filtered scale, copied to `line`. */
 static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
     if (!cambi->scale)
         return cambi->image.data + y * cambi->image.stride;
@@ -12487,7 +12545,7 @@ static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int
     return line;
 }
 
-/* The same, filtered along the row. */
+/* Fetches row y and filters it along the row. */
 static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line, uint16_t *row) {
     const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line);
     cambi->functions->mode_row(raw, raw + 1, raw + 2, w - 2, row + 1);
@@ -12501,7 +12559,7 @@ static void vmafgpu__cambi_mode_row_scalar(const uint16_t *a, const uint16_t *b,
         out[x] = vmafgpu__cambi_mode(a[x], b[x], c[x]);
 }
 
-/* Beyond the row there is nothing. */
+/* Columns beyond the row get NOTHING. */
 static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant, const uint16_t *row,
                                            const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
@@ -12512,7 +12570,7 @@ static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant
     memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
 }
 
-/* Filters a scale and codes it for counting. The outer rows stay as they are. */
+/* Filters a scale and computes its codes for counting. The first and the last row are copied unfiltered. */
 static void vmafgpu__cambi_filter_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     const vmafgpu__cambi *cambi = v->cambi;
@@ -12545,14 +12603,14 @@ static void vmafgpu__cambi_filter_task(void *arg, int index) {
     }
 }
 
-/* Most codes are NOTHING: whether four of them are. */
+/* Whether four codes are NOTHING, as most codes are. */
 static int vmafgpu__cambi_is_empty(const uint16_t *code) {
     uint64_t four;
     memcpy(&four, code, sizeof four);
     return four == UINT64_MAX;
 }
 
-/* Adds a row of codes to the histograms of its columns, or takes it away. */
+/* Adds a row of codes to the histograms of its columns (step 1), or removes it (step -1). */
 static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
                                      int step) {
     for (int x = 0; x < count; x++) {
@@ -12565,7 +12623,7 @@ static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lea
     }
 }
 
-/* The same for a row that comes and one that goes. */
+/* Adds a row of codes that enters the windows, and removes one that leaves them. */
 static void vmafgpu__cambi_plain_slide(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
                                       const uint16_t *gone, int count) {
     for (int x = 0; x < count; x++) {
@@ -12581,7 +12639,7 @@ static void vmafgpu__cambi_plain_slide(uint8_t *histograms, size_t size, int lea
     }
 }
 
-/* The c-value of a sample from the counts around its value. */
+/* Returns the c-value of a sample, given the counts around its value. */
 static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weights, int contrasts,
                                   const uint16_t *count) {
     const int own = count[contrasts];
@@ -12594,7 +12652,7 @@ static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weight
     return best;
 }
 
-/* Exactly: what is not 0 is 0.5 or more. */
+/* Converts a c-value to units of 2^-24; exact, as nonzero c-values are at least 0.5. */
 static int64_t vmafgpu__cambi_units(float value) {
     return (int64_t)((double)value * 16777216.0);
 }
@@ -12603,7 +12661,7 @@ enum {
     VMAFGPU__CAMBI_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + VMAFGPU__CAMBI_GROUP) / VMAFGPU__CAMBI_GROUP * VMAFGPU__CAMBI_GROUP
 };
 
-/* Adds up the columns of a window: `cell` is in the histogram of the leftmost one. */
+/* Adds the histograms of the columns of a window; `cell` is in the histogram of the leftmost column. */
 static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int window, int span, uint16_t *count) {
     enum { GROUP = VMAFGPU__CAMBI_GROUP };
     memset(count, 0, sizeof(uint16_t) * (size_t)span);
@@ -12613,7 +12671,7 @@ static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int wi
                 count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
 }
 
-/* Counts in the rows first..end-1 of a strip that begins at column x0. */
+/* Computes c-values in rows first..end-1 of a strip that starts at column x0. */
 static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                         int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -12627,7 +12685,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
     size_t found = band->count[scale];
     int64_t sum = band->sum[scale];
     float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
-    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* columns outside stay empty */
+    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* outside columns stay empty */
     uint16_t count[VMAFGPU__CAMBI_SPAN];
     memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
     for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
@@ -12714,7 +12772,7 @@ static void vmafgpu__cambi_recount_task(void *arg, int index) {
 
 /* ---- pooling ---- */
 
-/* The list of c-values that a band found. */
+/* Returns the list of c-values of a band. */
 static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, size_t *count) {
     const vmafgpu__cambi *cambi = v->cambi;
     const size_t w = (size_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
@@ -12722,8 +12780,8 @@ static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, 
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* Finds the upper sixteen bits of the c-value of rank *rank, counted from 1 at the largest; *rank becomes that among the
- * values with these bits. */
+/* Returns the upper sixteen bits of the c-value of rank *rank (the largest has rank 1); sets *rank to its rank among
+ * the values with these bits. */
 static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
     enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
     uint32_t (*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
@@ -12733,7 +12791,7 @@ static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t 
         size_t count;
         const float *values = vmafgpu__cambi_found(v, i, scale, &count);
         for (size_t k = 0; k < count; k++) {
-            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16;   /* 0 has a place of its own */
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16;   /* 0 has an entry of its own */
             histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
         }
     }
@@ -12747,7 +12805,8 @@ static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t 
     return digit - 1 + VMAFGPU__CAMBI_LOWEST;
 }
 
-/* The sum of the values from `high` on, in units of 2^-24; those from `low` on and below `high` go to `alike`. */
+/* Returns the sum of the values from `high` on, in units of 2^-24. Appends values from `low` on and below `high` to
+ * `alike`. */
 static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
                                                size_t *alike_count) {
     int64_t sum = 0;
@@ -12761,7 +12820,7 @@ static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count
     return sum;
 }
 
-/* The sum of the `rank` largest of n values whose upper sixteen bits are alike, in units of 2^-24. */
+/* Returns the sum of the `rank` largest of n values with equal upper sixteen bits, in units of 2^-24. */
 static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
     uint32_t found = 0, known = 0;
     int64_t sum = 0;
@@ -12788,10 +12847,10 @@ static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
     return sum + rank * vmafgpu__cambi_units(vmafgpu__float_of_bits(found));
 }
 
-/* The sum of the `top` largest c-values of a scale, of which there are more. The lists are used up. */
+/* Returns the sum of the `top` largest c-values of a scale with more c-values. Overwrites the lists. */
 static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) {
     const uint32_t digit = vmafgpu__cambi_select_high(v, scale, &top);
-    float *alike = v->cambi->values[scale];   /* the front of the lists, which has been looked at by then */
+    float *alike = v->cambi->values[scale];   /* the front of the lists, which has been read by then */
     size_t alike_count = 0;
     int64_t sum = 0;
     for (int i = 0; i < v->config.threads; i++) {
@@ -12803,8 +12862,8 @@ static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) 
     return sum + vmafgpu__cambi_sum_low(alike, alike_count, top);
 }
 
-/* Moves the `top` largest of n values to the front, in the very order in which the reference leaves them: Hoare's
- * selection around the value at `top`. */
+/* Moves the `top` largest of n values to the front, in exactly the order of the reference: Hoare's selection around the
+ * value at `top`. */
 static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     int64_t left = 0, right = n - 1;
     while (top < n && left < right) {
@@ -12828,8 +12887,9 @@ static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     }
 }
 
-/* A sum of 2^29 or more does not fit a double with its 24 bits behind the point, and the reference, which adds in
- * double precision, rounds on the way. What comes out still is a multiple of 2^-24. */
+/* Computes sums of 2^29 or more. With 24 fractional bits they do not fit a double, and the reference, which adds in
+ * double precision, rounds; this function performs the same additions in the same order. The result is still a multiple
+ * of 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     vmafgpu__cambi *cambi = v->cambi;
     const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
@@ -12848,7 +12908,7 @@ static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t
     return VMAFGPU_OK;
 }
 
-/* The sum of the `top` largest c-values of a scale, in units of 2^-24. */
+/* Computes the sum of the `top` largest c-values of a scale, in units of 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     int64_t all = 0, sum = 0;
     for (int i = 0; i < v->config.threads; i++) {
@@ -12861,7 +12921,7 @@ static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, in
     return sum >= (int64_t)1 << 53 ? vmafgpu__cambi_pool_rounded(v, scale, top, units) : VMAFGPU_OK;
 }
 
-/* Everything about one picture. */
+/* Computes the sums of one picture. */
 static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *source, int is_wide, int64_t *top) {
     vmafgpu__cambi *cambi = v->cambi;
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -12875,7 +12935,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     vmafgpu__cambi_weigh(variant, cambi->weights);
     for (int code = 0; code < variant->bins; code++)
         cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)   /* the row outside the picture */
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)   /* the row below the picture */
         memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
                0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
@@ -12890,8 +12950,8 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
 
 /* ---- heat maps: the c-values of all samples, where they are, on a scale of 16 bits ---- */
 
-/* Makes words of the c-values in a scale's memory, at its front. What is above the scale, by less than one in a hundred where
- * its end was rounded down, wraps, as in libvmaf on x86. */
+/* Converts the c-values of a scale to words, at the front of the same memory. Values above the scale wrap, as in
+ * libvmaf on x86; they exceed it by less than 1 %, where its end was rounded down. */
 static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int most = vmafgpu__cambi_weight(variant->contrasts) * cambi->picture->window * cambi->picture->window / 4;
@@ -12913,7 +12973,7 @@ static int vmafgpu__wants_heatmaps(const vmafgpu *v, int variant) {
     return 0;
 }
 
-/* Of the present picture, which has been scored. */
+/* Computes the heat maps of the present picture, which has been scored, and passes them to config.on_heatmap. */
 static vmafgpu_result vmafgpu__cambi_give_maps(vmafgpu *v, int variant) {
     vmafgpu__cambi *cambi = v->cambi;
     const vmafgpu__cambi_picture *p = cambi->picture;
@@ -12942,7 +13002,7 @@ static vmafgpu_result vmafgpu__cambi_give_maps(vmafgpu *v, int variant) {
     return VMAFGPU_OK;
 }
 
-/* All variants for a pair: reference, distorted. */
+/* Computes the sums of all variants for a pair (reference, distorted). */
 static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair, int is_wide, vmafgpu__cambi_sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
     for (int i = 0; i < v->plan.cambi_variants; i++)
@@ -12958,7 +13018,7 @@ static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair
 
 /* ---- from sums to columns ---- */
 
-/* CAMBI of one picture: the scales' averages, the finest counting most. */
+/* Returns CAMBI of one picture: the weighted averages of the scales, where the finest scale has the largest weight. */
 static double vmafgpu__cambi_total(const vmafgpu__cambi_variant *variant, int which, const vmafgpu__cambi_sums *sums) {
     const vmafgpu__cambi_picture *p = &variant->picture[which];
     double score = 0;
@@ -13031,11 +13091,12 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 #define vmafgpu__cambi_strip VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
 #define vmafgpu__cambi_sum_above VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
 
-/* The rows' functions do what their plain forms do, 8, 16 or 32 samples at a time. Counting is another way to
- * the same integers: per value and column of a strip there is the count in the whole window around it. From row to row
- * only those columns change it whose sample comes or goes in another value; neighbours that do so alike are a run, which
- * adds to the columns within reach as many samples as they see of it. Where a row has been flat, there is nothing
- * to do. A register of samples then reads its counts side by side, once for each value in it.
+/* The functions on rows do the same as the scalar ones, for 8, 16 or 32 samples at a time. Counting computes the same
+ * integers differently: for each value and each column of a strip it keeps the count in the whole window around the
+ * column. From row to row, counts only change through columns in which the sample that enters differs from the sample
+ * that leaves. Neighbouring columns with the same value form a run, which adds to each column within reach the number
+ * of samples in the window of that column. Where the entering and the leaving row are equal, nothing has to be done. A
+ * register of samples then loads the counts of adjacent columns, once for each value that occurs in it.
  */
 
 #undef VMAFGPU__CAMBI_LANES
@@ -13050,7 +13111,7 @@ static void vmafgpu__cambi_import_row(const uint8_t *source, int wide, int bit_d
         for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
             vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_samples(source, 1, x, w), 10 - bit_depth));
     } else {
-        /* Half of the unit dropped is the last bit but one that is: rounding is the average with 0. */
+        /* Rounds by shifting one bit less and averaging with 0: (v + 0 + 1) >> 1. */
         for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
             vmafgpu__v_store(row + x, vmafgpu__v_average_u16(
                                           vmafgpu__v_srl16(vmafgpu__v_samples(source, 1, x, w), bit_depth - 11), zero));
@@ -13059,7 +13120,7 @@ static void vmafgpu__cambi_import_row(const uint8_t *source, int wide, int bit_d
 
 static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *out) {
     if (!below)
-        below = row;   /* the average of two samples, taken twice */
+        below = row;   /* (2 a + 2 b) >> 2 is (a + b) >> 1 */
     for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
         const vmafgpu__v own = vmafgpu__v_add16(vmafgpu__v_load(row + x), vmafgpu__v_load(row + x + 1));
         const vmafgpu__v other = vmafgpu__v_add16(vmafgpu__v_load(below + x), vmafgpu__v_load(below + x + 1));
@@ -13092,13 +13153,13 @@ static void vmafgpu__cambi_slide(uint8_t *column, const uint8_t *newest, const u
                                                      vmafgpu__v_load(oldest + x)));
 }
 
-/* Every second byte of two registers. */
+/* Returns every second byte of two registers. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_halve(vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v even = vmafgpu__v_set16(255);
     return vmafgpu__v_in_order(vmafgpu__v_pack_u16(vmafgpu__v_and(a, even), vmafgpu__v_and(b, even)));
 }
 
-/* Whether more than `threshold` of the 49 samples around are flat. */
+/* Whether more than `threshold` of the 49 surrounding samples are flat. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_marked(const uint8_t *column, vmafgpu__v threshold) {
     vmafgpu__v sum = vmafgpu__v_load(column - 3);
     VMAFGPU__UNROLL
@@ -13161,8 +13222,8 @@ static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const
 static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 
-/* Adds the samples first..last of a row, or takes them away, to a value's counts in columns 0..w-1 of a strip. What lies
- * within reach of a column is limited by the run's beginning, its end, its length and the window. */
+/* Adds the samples first..last of a row to the counts of a value in columns 0..w-1 of a strip, or subtracts them. The
+ * number of samples within reach of a column is limited by the start of the run, its end, its length and the window. */
 VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int leaves_window) {
     const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
     const int end = last + reach < w ? last + reach + 1 : w;
@@ -13181,18 +13242,18 @@ VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, i
     }
 }
 
-/* What a strip needs at hand. */
+/* The state of a strip. */
 typedef struct vmafgpu__cambi_state {
     const vmafgpu__cambi *cambi;
-    uint16_t *counts;          /* of code 0 */
-    ptrdiff_t pitch;           /* from one code's to the next one's */
+    uint16_t *counts;          /* counts of code 0 */
+    ptrdiff_t pitch;           /* elements from code to code */
     int       x0, w, reach;    /* first column, columns */
     int       left, right;     /* columns of the picture within reach */
     int       found;           /* c-values above 0 */
     vmafgpu__v sum;
 } vmafgpu__cambi_state;
 
-/* A run of samples of one row; first < 0: none. */
+/* A run of samples of one row; none if first < 0. */
 typedef struct vmafgpu__cambi_open_run { int first, code; } vmafgpu__cambi_open_run;
 
 VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const vmafgpu__cambi_open_run *run, int end,
@@ -13201,8 +13262,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const v
         vmafgpu__cambi_run(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, leaves_window);
 }
 
-/* Runs begin at `starts` and end before the next of `places`, which are counted from column x on. One that does not end
- * stays open. */
+/* Processes runs that begin at `starts` and end before the next of `places`; lanes count from column x on. A run that
+ * does not end stays open. */
 VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu__cambi_open_run *run,
                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
                                          int leaves_window) {
@@ -13223,12 +13284,12 @@ VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu_
     }
 }
 
-/* A row that comes into the windows, and one that goes: where they differ. */
+/* Updates the counts for a row that enters the windows and one that leaves them, where the rows differ. */
 static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint16_t *come, const uint16_t *gone) {
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
     const vmafgpu__v nothing = vmafgpu__v_set16(-1);
     vmafgpu__cambi_open_run in = { -1, 0 }, out = { -1, 0 };
-    vmafgpu__v_lanes before = 0;       /* whether the last column differs, in the first one's bit */
+    vmafgpu__v_lanes before = 0;       /* bit of the first lane: whether the column before x differs */
     for (int x = s->left; x < s->right; x += LANES) {
         const vmafgpu__v a = vmafgpu__v_load(come + x), b = vmafgpu__v_load(gone + x);
         vmafgpu__v_lanes differ = vmafgpu__v_unequal16(a, b);
@@ -13247,7 +13308,7 @@ static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint1
     vmafgpu__cambi_close(s, &out, s->right, 1);
 }
 
-/* The c-values of a register of samples, as floats, in an order of their own. */
+/* Computes the c-values of a register of samples as floats, in the order of unpacked lanes (see cambi_order). */
 VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const uint16_t *code, int x,
                                            vmafgpu__v codes, vmafgpu__v_lanes todo, vmafgpu__v *value) {
     const vmafgpu__cambi *cambi = s->cambi;
@@ -13276,14 +13337,14 @@ VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const 
                 const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
                 const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
                 const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
-                /* None is negative, so that their bits are in the order of the values. */
+                /* No value is negative, so their bits sort like the values. */
                 value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
             }
         }
     } while (todo);
 }
 
-/* The sum of the lanes in units of 2^-24. */
+/* Returns the sum of the lanes in units of 2^-24. */
 VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
     double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
     vmafgpu__v_store(lanes, doubles);
@@ -13292,7 +13353,8 @@ VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
     return (int64_t)(sum * 16777216.0);
 }
 
-/* A register of samples' c-values in the order of the samples: blocks hold every other four. */
+/* Writes the c-values of a register of samples in the order of the samples: blocks of four alternate between the
+ * registers. */
 VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
     float half[2][VMAFGPU__V_WORDS];
     vmafgpu__v_store(half[0], value[0]);
@@ -13301,8 +13363,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
         memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
 }
 
-/* The samples of a row. Their c-values go to the list, whole registers with what is 0 in them, or to `place`. Returns how
- * much longer the list is. */
+/* Computes the c-values of a row. Writes them to `place`, or if that is NULL appends whole registers, which may contain
+ * zeros, to `list`. Returns the number of values appended. */
 static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;
@@ -13337,7 +13399,8 @@ static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *
     return (size_t)(at - list);
 }
 
-/* A strip's sum is exact below 2^29. From there on it may round, but not to less than that, and then it is not looked at. */
+/* The sum of a strip is exact below 2^29. Larger sums may be rounded, but not to less than 2^29, and are then not
+ * used. */
 static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                  int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -13372,10 +13435,10 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     band->sum[scale] += vmafgpu__cambi_sum_of(s.sum);
 }
 
-/* The bits of floats from 0 up are in the order of the values. */
+/* The bits of non-negative floats sort like the values. */
 static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
                                         size_t *alike_count) {
-    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS };   /* below 2^15 each, so that their sum is exact */
+    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS };   /* each is below 2^15, so the sum is exact */
     const vmafgpu__v below_low = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(low) - 1);
     const vmafgpu__v below_high = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(high) - 1);
     const size_t whole = count / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
@@ -13389,7 +13452,7 @@ static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float
             const vmafgpu__v kept = vmafgpu__v_keep32(above, value);
             part = vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
             if (vmafgpu__v_mask_any(vmafgpu__v_greater32(vmafgpu__v_drop32(above, value), below_low))) {
-                float copy[VMAFGPU__V_WORDS];   /* `alike` may be in the place of values looked at */
+                float copy[VMAFGPU__V_WORDS];   /* `alike` may overlap values that were read */
                 vmafgpu__v_store(copy, value);
                 for (int i = 0; i < VMAFGPU__V_WORDS; i++)
                     if (copy[i] >= low && copy[i] < high)
@@ -13468,9 +13531,9 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
     return out;
 }
 
-/* What depends on the options alone; 0 centres: no c-value can be above 0. A histogram has as many codes as are looked at
- * and what lies around them, in whole words from any byte on; the number of words is odd, so that neighbours' lie in
- * different banks of shared memory. */
+/* Sets the fields that depend on the options only. If centres is 0, no c-value can be above 0. A histogram contains the
+ * codes of a pass and their surroundings, in whole words from any byte on. Its number of words is odd, so that
+ * neighbouring histograms use different banks of shared memory. */
 static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
@@ -13487,8 +13550,8 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
     out->range = 4 * (out->cell / 4 - span + 1);
 }
 
-/* Fills the launch for a picture of variant `index` of the plan; batch, tables and `pass` are the caller's. Returns 0
- * where no c-value can be above 0, and no sum either. `scratch`: device memory of the first pair. */
+/* Fills the launch for a picture of variant `index` of the plan; the caller sets batch, tables and `pass`. Returns 0 if
+ * no c-value, and therefore no sum, can be above 0. `scratch`: device memory of the first pair. */
 static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
                                unsigned char *scratch, uint64_t scratch_size) {
     const vmafgpu__cambi_variant *variant = &plan->cambi[index];
@@ -13537,7 +13600,7 @@ static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *
     return out->centres > 0 && out->reach > 0;
 }
 
-/* The shape of a launch that has been filled. */
+/* Returns the shape of a filled launch. */
 static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, vmafgpu__cambi_kernel kernel) {
     const vmafgpu__cambi_plane *first = &launch->scale[1], *last = &launch->scale[VMAFGPU__CAMBI_SCALES - 1];
     vmafgpu__shape shape;
@@ -13577,7 +13640,7 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     return shape;
 }
 
-/* Of a pair; pictures and variants use it in turn. */
+/* Returns the bytes per pair; pictures and variants use the memory in turn. */
 static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->cambi_variants; i++)
@@ -13588,14 +13651,14 @@ static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *contex
     return most;
 }
 
-/* Where the tables of a picture lie in those of CAMBI. */
+/* Offsets of the tables of a picture in the tables of CAMBI. */
 typedef struct vmafgpu__cambi_tables {
     size_t weights;                              /* of the variant */
-    size_t column, row;                          /* of the picture, if its size is not the frames' */
-    size_t size;                                 /* up to here */
+    size_t column, row;                          /* of the picture, if its size differs from that of frames */
+    size_t size;                                 /* up to and including this picture */
 } vmafgpu__cambi_tables;
 
-/* After a first table, the reciprocals. Pictures have theirs one after the other, each with its variant's. */
+/* The reciprocals come first. Then the tables of the pictures follow in order, each with the weights of its variant. */
 static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__launch_context *context, int index, int image) {
     vmafgpu__cambi_tables t;
     memset(&t, 0, sizeof t);
@@ -13635,7 +13698,7 @@ static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
     return plan->cambi_variants > 0;
 }
 
-/* Functions are numbered as kernels are. */
+/* Functions are numbered by vmafgpu__cambi_kernel. */
 static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__launch_context *context, int kernel) {
     int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(context) || kernel == VMAFGPU__CAMBI_SHRINK ||
                   kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;

@@ -6362,8 +6362,8 @@ struct vmafgpu__cpu {
 /* ================================================================================================
  * >>pixels                                       RGB frames become planes
  * ================================================================================================
- * RGB frames are converted when they enter the backend; all later code sees planes in the format of the config. The CPU backend
- * converts them into buffers of its own, a GPU into the planes that other frames are copied to.
+ * RGB frames are converted when they enter the backend; all later code sees planes in the format of the config. The
+ * CPU backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -6379,7 +6379,7 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
 /* ---- colour ----
  *
  * A luma or chroma sample is floor(S (a . X) / (W M D) + offset + 1/2), where
- *   - X are the weighted sums of R, G and B over the pixels of the sample, with weights that add up to W;
+ *   - X are weighted sums of R, G and B over the pixels of the sample, with weights that add up to W;
  *   - M is the largest code of a component;
  *   - a / D is a row of the matrix;
  *   - S is the distance from black to white in the range of the output.
@@ -6524,7 +6524,6 @@ static int vmafgpu__tap_sum(const vmafgpu__chroma_taps *t) {
     return t->weight[0] + t->weight[1] + t->weight[2];
 }
 
-/* Allocates and fills v->colours. Call this once the extractors are known. */
 static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     if (!c->colour.matrix)
@@ -6895,7 +6894,6 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *ta
                                              vmafgpu__v_mullo16(vmafgpu__v_evens32(c, d), weight[1])), vmafgpu__v_odds32(c, d));
 }
 
-/* Computes four vectors of samples of one plane. */
 VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, int plane,
                                              const vmafgpu__v *rb, const vmafgpu__v *g, vmafgpu__v *samples) {
     const vmafgpu__v most = vmafgpu__v_set32(job->plane[plane].max);
@@ -6976,7 +6974,7 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
  * >>vif                                          visual information fidelity, in integers
  * ================================================================================================
  * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
- * With motion it shares the forms of kernels and the tap matrices of >>gpu features; nothing else.
+ * Shares only the kernel forms and the tap matrices of >>gpu features with motion.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -7023,12 +7021,11 @@ VMAFGPU__TABLE uint16_t vmafgpu__vif_taps[VMAFGPU__SCALES][17] = {
     { 10904, 43728, 10904, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 };
 
-/* Taps on either side of the centre. */
 VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
     return 8 >> scale;
 }
 
-/* Rounding shifts of the vertical pass: of the means, and of the squares. */
+/* Return the right shifts, with rounding, of the vertical pass: for means and for squares. */
 VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
     return scale ? 16 : bit_depth;
 }
@@ -7036,9 +7033,9 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
     return scale ? 16 : 2 * (bit_depth - 8);
 }
 
-/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in the reference: log2 to float first.
- * This equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps, which are far
- * enough from integers to be the same with any libm. Only the host computes it; other devices receive a copy. */
+/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf: log2 to float first. This
+ * equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps, which are far enough
+ * from integers to be the same with any libm. Only the host computes it; other devices receive a copy. */
 #ifndef VMAFGPU_KERNELS
 static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
     int m = 32768;
@@ -7149,7 +7146,7 @@ typedef struct vmafgpu__vif_launch {
     uint64_t input[2]; /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
     uint64_t          output[2];         /* in the scratch: images of the next scale; not used at scale 3 */
     int32_t           input_pitch, output_pitch;
-    int32_t           width, height;     /* of this scale's images */
+    int32_t           width, height;     /* of the images of this scale */
     const void       *log_table;
     const void       *fragments;         /* matrix form: tap matrices of this scale */
     uint32_t *illegal; /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
@@ -7232,7 +7229,7 @@ enum {
     VMAFGPU__VIF_WIDE_THREADS = 16,   /* ...with up to this many threads; more threads use narrower strips */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip reads on either side: the longest reach */
     VMAFGPU__VIF_FILL = 64,        /* both sides, and padding to whole registers */
-    VMAFGPU__VIF_MARGIN = 32       /* elements on both sides of both halves of a line */
+    VMAFGPU__VIF_MARGIN = 32       /* elements on both sides of each half of a line */
 };
 
 /* A picture of one scale, and the destination for the next scale. */
@@ -7383,7 +7380,6 @@ static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const u
     }
 }
 
-/* Adds the sums of one row. */
 static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafgpu__vif_tap_lines *lines, int w,
                                     const uint16_t *table, vmafgpu__vif_sums *sums) {
     const int32_t *var1 = lines->variance[0], *var2 = lines->variance[1], *cov = lines->variance[2];
@@ -7441,7 +7437,6 @@ static const void *vmafgpu__vif_picture_row(const vmafgpu__vif_picture *picture,
     return (const uint8_t *)picture->row + y * picture->pitch;
 }
 
-/* Computes the variances of row y of a scale. */
 static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_tap_lines *lines,
                              const vmafgpu__vif_picture *distorted, int y) {
     const int mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
@@ -7502,7 +7497,6 @@ static const vmafgpu__vif_functions vmafgpu__vif_level_scalar = {
     vmafgpu__vif_rows_scalar, vmafgpu__vif_scratch_size_scalar, 32768
 };
 
-/* Returns the picture of a scale, and the destination for the next scale. */
 static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
     const vmafgpu__plane *plane = &cpu->vif[scale][frame];
     vmafgpu__vif_picture picture;
@@ -7516,7 +7510,6 @@ static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int
     return picture;
 }
 
-/* Processes rows first..end-1 of a scale for all members. */
 static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
@@ -7703,7 +7696,6 @@ typedef struct vmafgpu__vif_totals {
     unsigned   logs, registers;
 } vmafgpu__vif_totals;
 
-/* Sets the taps of `scale` in a window for `reach`. */
 static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reach) {
     const int own = vmafgpu__vif_reach(scale);
     int16_t t[2 * 9 + 2] = { 0 };
@@ -8344,7 +8336,6 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
     *pending = next;
 }
 
-/* Returns the sum of lanes of logarithms. */
 static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     uint32_t lanes[VMAFGPU__V_WORDS];
     uint64_t sum = 0;
@@ -8435,7 +8426,6 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_distorted_along(const vmafgpu__vif_st
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
 }
 
-/* Adds the sums of one row. */
 VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int row, int variants, int reference,
                                                 const vmafgpu__vif_constants *constants, vmafgpu__vif_totals *totals) {
     const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
@@ -8942,7 +8932,7 @@ VMAFGPU__COLD_END
  * >>motion                                       how the blurred reference differs from the frames before it, in integers
  * ================================================================================================
  * After libvmaf's integer_motion.c.
- * With vif it shares the forms of kernels and the tap matrices of >>gpu features; nothing else.
+ * Shares only the kernel forms and the tap matrices of >>gpu features with vif.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -9631,7 +9621,7 @@ typedef struct vmafgpu__adm_geometry {
     int den_row_shift;        /* per row of the denominator                                          */
 } vmafgpu__adm_geometry;
 
-/* Returns a tenth of the size, rounded as in the reference. */
+/* Returns a tenth of the size, rounded as in libvmaf. */
 VMAFGPU__FN int vmafgpu__adm_border(int n) {
     return n < 5 ? 0 : (n - 5) / 10;
 }
@@ -9645,7 +9635,7 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
     const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        /* Only negative for bands of 8 columns at scale 0, where the reference is undefined. */
+        /* Only negative for bands of 8 columns at scale 0, where libvmaf is undefined. */
         const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
         g.mask_shift[band] = shift > 0 ? shift : 0;
     }
@@ -9662,7 +9652,7 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
 }
 
 /* Whether the distorted coefficients (th, tv) point within one degree of those of the reference (oh, ov). Compares
- * products rounded to float, as the reference does. */
+ * products rounded to float, as libvmaf does. */
 VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv) {
     const double cos_1deg_squared = 33544212.0 / 33554432.0;
     const int64_t dot = (int64_t)oh * th + (int64_t)ov * tv;
@@ -9715,10 +9705,10 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
         const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
         const int32_t magnitude = vmafgpu__magnitude(weighted);
         side = (int16_t)((4369 * magnitude + 2048) >> 12);
-        centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as in the reference */
+        centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as in libvmaf */
         out.signal = vmafgpu__magnitude(product);
     } else {
-        /* The rounding constant overflows to -2^31 in the reference; this must be reproduced. */
+        /* The rounding constant overflows to -2^31 in libvmaf; this must be reproduced. */
         const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
         side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
         centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
@@ -9730,7 +9720,7 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
 }
 
 /* Returns the scaled cube of the masked signal. `signal` is |product| at scale 0 and the weighted magnitude at scales
- * 1..3. With a large adm_csf_scale the threshold and the square wrap to 32 bits, as in the reference. */
+ * 1..3. With a large adm_csf_scale the threshold and the square wrap to 32 bits, as in libvmaf. */
 VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal, uint32_t threshold, int shift) {
     const int threshold_shift = scale ? 0 : band < 2 ? 10 : 12;
     const int square_shift = scale || band == 2 ? 30 : 29;
@@ -9741,8 +9731,8 @@ VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal
     return (z * x + vmafgpu__half(shift)) >> shift;
 }
 
-/* Returns the cube of a reference coefficient, for the denominator. The square is rounded by a whole unit, as in the
- * reference. */
+/* Returns the cube of a reference coefficient, for the denominator. The square is rounded by a whole unit, as in
+ * libvmaf. */
 VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
     const int64_t magnitude = o < 0 ? -(int64_t)o : o;
     if (scale == 0)
@@ -9838,12 +9828,12 @@ typedef struct vmafgpu__adm_addends {
 /* Constants of the fast form; the general form uses the addends of the wavelet too. Pairs are for the bands h and v,
  * and for d. */
 typedef struct vmafgpu__adm_fast {
-    float    gain;                       /* the gain limit, an integer */
+    float    gain;                       /* gain limit, an integer */
     uint32_t whole_gain;
     uint32_t gain_reach;                 /* largest number whose product with the gain limit fits 32 bits */
     float    factor[2];                  /* scale 0: contrast sensitivity in units of the weighted value */
     uint32_t factor_bias[2];             /* scale 0: minus factor times the bits of 2^23 as a float */
-    float    plain_limit;                /* scale 0: squared length of the coefficients up to which floats are exact */
+    float    plain_limit;                /* scale 0: squared length of coefficients up to which floats are exact */
     float    upper;                      /* scale 0: 2^23 + 2^15 */
     uint32_t mask[2];                    /* bits dropped by the shift per sample, in both halves of the word */
     uint32_t half[2];                    /* half the unit of that shift */
@@ -9854,7 +9844,7 @@ typedef struct vmafgpu__adm_fast {
 /* One scale of one variant. */
 typedef struct vmafgpu__adm_launch {
     vmafgpu__batch        batch;
-    unsigned char        *scratch;       /* of the first pair; those of the others follow */
+    unsigned char        *scratch;       /* of the first pair; those of the other pairs follow */
     uint64_t              scratch_size;  /* per pair */
     uint64_t input[2]; /* in the scratch: low-pass band of the previous scale, reference and distorted */
     uint64_t              output[2];     /* in the scratch: low-pass band of this scale */
@@ -9987,7 +9977,7 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
         }
     if (standard_view) {
-        /* The reference uses these constants for the usual viewing distance; the formula would give 36451 and 49414. */
+        /* libvmaf uses these constants for the usual viewing distance; the formula would give 36451 and 49414. */
         variant->factor[0][0] = 36453;
         variant->factor[0][1] = 49417;
     }
@@ -10006,7 +9996,7 @@ static vmafgpu_result vmafgpu__adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- from sums to columns ---- */
 
-/* Returns the cube root, computed as in the reference. */
+/* Returns the cube root, computed as in libvmaf. */
 static float vmafgpu__root3(float x) {
     return powf(x, 1.0f / 3.0f);
 }
@@ -10064,8 +10054,8 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
     const double limit = 1e-10 * ((double)v->config.width * v->config.height) / (1920.0 * 1080.0);
     num = num < limit ? 0 : num;
     den = den < limit ? 0 : den;
-    /* Without any reference detail (only possible with adm_noise_weight=0), aim is undefined in the reference and 0
-     * here. */
+    /* Without any detail in the reference frame (only possible with adm_noise_weight=0), aim is undefined in libvmaf
+     * and 0 here. */
     const double adm2 = den > 0 ? num / den : 1.0, aim = den > 0 ? impairment / den : 0.0;
     const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
     *out++ = adm2;
@@ -10110,7 +10100,7 @@ typedef struct vmafgpu__adm_task {
 
 typedef struct vmafgpu__adm_functions {
     /* Computes the bands of one scale in rows first..end-1, and the low-pass band for the next scale. Adds to sums[i]
-     * for the i-th distorted picture. The denominators depend on the reference only and are added to sums[0]. */
+     * for the i-th distorted picture. Denominators depend on the reference only; the caller uses those of sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__adm_functions;
 
@@ -10330,14 +10320,13 @@ static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale,
     }
 }
 
-/* Adds the masked cubes of one row to the sums. */
 static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
                                   const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
                                   int which, int64_t *sums) {
     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
     vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
     vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
-    /* The reference rounds the sum of each row, so rows cannot be added first. */
+    /* libvmaf rounds the sum of each row, so rows cannot be added first. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
@@ -10443,7 +10432,7 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
     }
 }
 
-/* Returns the sum of a row of numerators, rounded as in the reference. */
+/* Returns the sum of a row of numerators, rounded as in libvmaf. */
 static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
     return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
 }
@@ -10674,7 +10663,6 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *
         to->reach = task->scale ? vmafgpu__v_set32((int32_t)(0xffffffffu / (uint32_t)gain))
                                 : vmafgpu__v_set16((int16_t)(32767 / gain));
     }
-    /* Marks the region of the sums. */
     for (int i = 0; i < c->chunks; i++) {
         const int x = c->left + i * VMAFGPU__ADM_CHUNK;
         int32_t lanes[VMAFGPU__ADM_CHUNK];
@@ -10891,7 +10879,6 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, 
     return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
 }
 
-/* Computes the low-pass band of a row. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
                                                    int16_t *(*line)[2]) {
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
@@ -11604,7 +11591,6 @@ static int vmafgpu__adm_tile_width(int input, int lanes) {
     return input == 0 && lanes == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : width[input];
 }
 
-/* Returns the number of input columns per word of a tile. */
 static int vmafgpu__adm_word_columns(int input) {
     static const int columns[VMAFGPU__ADM_INPUTS] = {4, 2, 2, 1, 1};
     return columns[input];
@@ -11813,10 +11799,10 @@ VMAFGPU__COLD_END
  * >>cambi                                        banding: flat areas whose values differ by little
  * ================================================================================================
  * After libvmaf's cambi.c.
- * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, on five scales, each marked sample gets a
- * c-value, which depends on how often its own value and values near it occur in a window around it. All arithmetic is integer
- * except one product in float. A picture is processed in stages (import, mask, a filter per scale, counting), each in bands of
- * rows, one per thread.
+ * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, on five scales, each marked
+ * sample gets a c-value, which depends on how often its own value and values near it occur in a window around it. All
+ * arithmetic is integer except one product in float. A picture is processed in stages (import, mask, a filter per
+ * scale, counting), each in bands of rows, one per thread.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -11929,7 +11915,7 @@ typedef struct vmafgpu__cambi_plane {
 /* One picture of one variant; shared by all its launches. */
 typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch  batch;
-    unsigned char  *scratch;             /* of the first pair; those of the others follow */
+    unsigned char  *scratch;             /* of the first pair; those of the other pairs follow */
     uint64_t        scratch_size;        /* per pair */
     uint64_t        found;               /* in the scratch: [scale] number of c-values above 0, 64 bits */
     uint64_t        histograms;          /* in the scratch: [scale][pass][bin], 32 bits */
@@ -11992,7 +11978,7 @@ enum {
 /* Scratch and results of one thread. */
 typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
-    uint8_t  *flat[8];                 /* per row, for eight rows: 1 if a sample equals its right and lower neighbours */
+    uint8_t  *flat[8];                 /* eight rows: 1 if a sample equals its right and lower neighbours */
     uint8_t  *column;                  /* per column: number of flat samples in seven rows; with margins */
     uint8_t  *sum_line;                /* per column: number of flat samples of 49 */
     uint8_t  *histograms;              /* per column of a strip and its surroundings: count of each value */
@@ -12082,7 +12068,7 @@ static int vmafgpu__cambi_is_visible(int sample, int difference, double threshol
 }
 
 /* Returns the largest sample at which the difference is visible. The visible samples are not necessarily an interval,
- * so the search has to follow the reference step by step. */
+ * so the search has to follow that of libvmaf step by step. */
 static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     int low = 64, high = 940 - difference - 1;
     if (!vmafgpu__cambi_is_visible(low, difference, threshold, is_pq))
@@ -12151,7 +12137,6 @@ static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__ca
     return VMAFGPU_OK;
 }
 
-/* Returns the weight of a difference of k: 1, 2, 3, 4, 4, 5, 5, 6... */
 static int vmafgpu__cambi_weight(int k) {
     static const int8_t weights[VMAFGPU__CAMBI_CONTRASTS] = {
         1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9
@@ -12234,7 +12219,6 @@ static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
                                                         sizeof variant, "sets of options of cambi", &e->variant);
 }
 
-/* Returns the number of c-values of a scale that are averaged. */
 static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p,
                                         int scale) {
     const int64_t pixels = (int64_t)vmafgpu__cambi_size(variant, p->width, scale) *
@@ -12247,7 +12231,6 @@ VMAFGPU__COLD_END
 
 /* ---- memory ---- */
 
-/* Lays out the work memory for a picture. */
 static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafgpu__carver *c) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int w = cambi->picture->width, h = cambi->picture->height, threads = v->config.threads;
@@ -12294,7 +12277,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     }
 }
 
-/* The table of the reference is rounded to nine digits, which changes 42 entries. */
+/* The table of libvmaf is rounded to nine digits, which changes 42 entries. */
 static void vmafgpu__cambi_reciprocals(float *reciprocal) {
     double unit = 1e8;
     reciprocal[0] = 0;
@@ -12314,7 +12297,6 @@ static int vmafgpu__cambi_weight_at(const vmafgpu__cambi_variant *variant, int c
     return visible ? vmafgpu__cambi_weight(k) : 0;
 }
 
-/* Fills weights[bins][contrasts]. */
 static void vmafgpu__cambi_weigh(const vmafgpu__cambi_variant *variant, uint8_t *weights) {
     for (int code = 0; code < variant->bins; code++)
         for (int k = 1; k <= variant->contrasts; k++)
@@ -12372,8 +12354,8 @@ static void vmafgpu__cambi_cpu_close(vmafgpu *v) {
 
 /* ---- stages ---- */
 
-/* Computes the source positions when `size` samples are resized to `count`. Uses the float steps of the reference,
- * whose rounding errors accumulate. */
+/* Computes the source positions when `size` samples are resized to `count`. Uses the float steps of libvmaf, whose
+ * rounding errors accumulate. */
 static void vmafgpu__cambi_positions(int size, int count, int *positions) {
     const float ratio = (float)size / (float)count;
     float at = (float)((double)(ratio / 2) - 0.5);
@@ -12384,7 +12366,6 @@ static void vmafgpu__cambi_positions(int size, int count, int *positions) {
     }
 }
 
-/* Converts a sample to 10 bits. */
 static inline uint16_t vmafgpu__cambi_ten_bits(int sample, int bit_depth) {
     const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
     return (uint16_t)(((sample << up) + (int)vmafgpu__half(down)) >> down);
@@ -12545,7 +12526,6 @@ static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int
     return line;
 }
 
-/* Fetches row y and filters it along the row. */
 static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line, uint16_t *row) {
     const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line);
     cambi->functions->mode_row(raw, raw + 1, raw + 2, w - 2, row + 1);
@@ -12564,7 +12544,7 @@ static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant
                                            const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
     for (int x = 0; x < w; x++) {
-        const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps below base */
+        const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps around below base */
         code[x] = (uint16_t)(((mask[x] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
     }
     memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
@@ -12639,7 +12619,6 @@ static void vmafgpu__cambi_plain_slide(uint8_t *histograms, size_t size, int lea
     }
 }
 
-/* Returns the c-value of a sample, given the counts around its value. */
 static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weights, int contrasts,
                                   const uint16_t *count) {
     const int own = count[contrasts];
@@ -12772,7 +12751,6 @@ static void vmafgpu__cambi_recount_task(void *arg, int index) {
 
 /* ---- pooling ---- */
 
-/* Returns the list of c-values of a band. */
 static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, size_t *count) {
     const vmafgpu__cambi *cambi = v->cambi;
     const size_t w = (size_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
@@ -12862,8 +12840,8 @@ static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) 
     return sum + vmafgpu__cambi_sum_low(alike, alike_count, top);
 }
 
-/* Moves the `top` largest of n values to the front, in exactly the order of the reference: Hoare's selection around the
- * value at `top`. */
+/* Moves the `top` largest of n values to the front, in exactly the order of libvmaf: Hoare's selection around the value
+ * at `top`. */
 static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     int64_t left = 0, right = n - 1;
     while (top < n && left < right) {
@@ -12887,9 +12865,9 @@ static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     }
 }
 
-/* Computes sums of 2^29 or more. With 24 fractional bits they do not fit a double, and the reference, which adds in
- * double precision, rounds; this function performs the same additions in the same order. The result is still a multiple
- * of 2^-24. */
+/* Computes sums of 2^29 or more. With 24 fractional bits they do not fit a double, and libvmaf, which adds in double
+ * precision, rounds; this function performs the same additions in the same order. The result is still a multiple of
+ * 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     vmafgpu__cambi *cambi = v->cambi;
     const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
@@ -12921,7 +12899,6 @@ static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, in
     return sum >= (int64_t)1 << 53 ? vmafgpu__cambi_pool_rounded(v, scale, top, units) : VMAFGPU_OK;
 }
 
-/* Computes the sums of one picture. */
 static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *source, int is_wide, int64_t *top) {
     vmafgpu__cambi *cambi = v->cambi;
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -13153,7 +13130,6 @@ static void vmafgpu__cambi_slide(uint8_t *column, const uint8_t *newest, const u
                                                      vmafgpu__v_load(oldest + x)));
 }
 
-/* Returns every second byte of two registers. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_halve(vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v even = vmafgpu__v_set16(255);
     return vmafgpu__v_in_order(vmafgpu__v_pack_u16(vmafgpu__v_and(a, even), vmafgpu__v_and(b, even)));
@@ -13242,7 +13218,6 @@ VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, i
     }
 }
 
-/* The state of a strip. */
 typedef struct vmafgpu__cambi_state {
     const vmafgpu__cambi *cambi;
     uint16_t *counts;          /* counts of code 0 */
@@ -13344,7 +13319,6 @@ VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const 
     } while (todo);
 }
 
-/* Returns the sum of the lanes in units of 2^-24. */
 VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
     double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
     vmafgpu__v_store(lanes, doubles);
@@ -13524,7 +13498,7 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
         out.size += vmafgpu__round_up(width * height * sizeof(float), alignment);
     }
     out.found = out.size;
-    out.histograms = out.found + 64;   /* past the counts, so that no launch writes a line that it reads */
+    out.histograms = out.found + 64;   /* so far behind the counts that no launch writes a line that it reads */
     out.cleared = (uint32_t)(out.histograms - out.found + (size_t)VMAFGPU__CAMBI_SCALES *
                              VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS * sizeof(uint32_t));
     out.size = vmafgpu__round_up(out.found + out.cleared, alignment);
@@ -13600,7 +13574,6 @@ static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *
     return out->centres > 0 && out->reach > 0;
 }
 
-/* Returns the shape of a filled launch. */
 static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, vmafgpu__cambi_kernel kernel) {
     const vmafgpu__cambi_plane *first = &launch->scale[1], *last = &launch->scale[VMAFGPU__CAMBI_SCALES - 1];
     vmafgpu__shape shape;

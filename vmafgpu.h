@@ -6610,7 +6610,6 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
     }
 }
 
-/* A frame that is being converted. */
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
     vmafgpu_frame        to;               /* in the format of the config, except luma if... */
@@ -6710,7 +6709,6 @@ static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functio
     }
 }
 
-/* Converts part number `part` of `parts`. */
 static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
                                   int part, int parts) {
     int first, end;
@@ -7055,7 +7053,6 @@ VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
     return table[(v >> k) - 32768] + 2048 * k;
 }
 
-/* Returns the product of two 32-bit local means in the unit of the variances. */
 VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
     return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
 }
@@ -7138,7 +7135,6 @@ typedef struct vmafgpu__vif_gain {
     uint32_t one;                        /* 1, hidden from the optimiser */
 } vmafgpu__vif_gain;
 
-/* One scale of one variant. */
 typedef struct vmafgpu__vif_launch {
     vmafgpu__batch    batch;
     unsigned char    *scratch;           /* of the first pair; those of the other pairs follow */
@@ -7286,7 +7282,6 @@ static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) 
 }
 #endif
 
-/* Scratch of the scalar code: lines of one row. */
 typedef struct vmafgpu__vif_tap_lines {
     uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
     uint32_t *square[3];                   /* reference squared, distorted squared, product */
@@ -7336,7 +7331,6 @@ static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGP
     }
 }
 
-/* Computes weighted sums down columns x..x+63 over 2 * reach + 1 rows: means, squares and product of both frames. */
 static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x, int w,
                                   int mean_shift, int square_shift, const vmafgpu__vif_tap_lines *out) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
@@ -7361,7 +7355,6 @@ static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint1
             out->square[f][x + i] = (uint32_t)((square[f][i] + square_half) >> square_shift);
 }
 
-/* Computes weighted sums along the row at columns x..x+63, and from them the variances and the covariance. */
 static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const uint16_t *taps, int reach, ptrdiff_t x) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
     uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
@@ -7465,7 +7458,6 @@ static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_tap
         vmafgpu__vif_horizontal(lines, taps, reach, x);
 }
 
-/* Computes the rows of the next scale that belong to the strip. */
 static void vmafgpu__vif_shrink(const vmafgpu__vif_job *job, const vmafgpu__vif_picture *picture, uint16_t *line) {
     if (job->scale + 1 == VMAFGPU__SCALES || !picture->next)
         return;
@@ -7666,7 +7658,6 @@ enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 };   /* 16-bit lanes of a regis
 #define VMAFGPU__VIF_ODD(widest) (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
 #define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
-/* The state of one strip. */
 typedef struct vmafgpu__vif_strip {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns of the vertical pass */
@@ -7777,7 +7768,6 @@ VMAFGPU__INLINE void vmafgpu__vif_put_four(vmafgpu__vif_four sum, vmafgpu__v *ou
     out[3] = sum.d;
 }
 
-/* Doubles sums that were computed with halved taps. */
 VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
     for (int i = 0; i < count; i++)
         sum[i] = vmafgpu__v_add32(sum[i], sum[i]);
@@ -7928,7 +7918,6 @@ typedef struct vmafgpu__vif_product {
     vmafgpu__vif_four low, high;
 } vmafgpu__vif_product;
 
-/* Adds the products of a pair with `other`, or its squares if `other` is NULL. */
 VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const char *from, const char *other, int wide,
                                               const vmafgpu__v (*taps)[2], int place) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
@@ -8052,7 +8041,6 @@ static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
     }
 }
 
-/* Filters a line horizontally into row y / 2 of the next image. */
 static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
                                                         const vmafgpu__vif_picture *image, int y,
                                                         const uint16_t *line) {
@@ -8253,7 +8241,6 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
 /* vif_logs() returns 2048 * k plus this for 2^k. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
-/* Loads 32-bit lanes as two registers of doubles. */
 VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
     out[0] = vmafgpu__v_load_32_as_f64(from);
     out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
@@ -8380,7 +8367,6 @@ static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *lin
     }
 }
 
-/* Computes mean and variance of the reference along a row. */
 VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int row, int most) {
     uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
     uint32_t *mean = s->mean[row];
@@ -8401,7 +8387,6 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_reference_along(const vmafgpu__vif_st
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
-/* Computes variance and covariance of a distorted image along a row. */
 VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int row, int most) {
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
@@ -8780,7 +8765,6 @@ static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
     return gain;
 }
 
-/* One scale of a variant on the GPU. */
 typedef struct vmafgpu__vif_call {
     const vmafgpu__plan *plan;
     int                  index, scale;      /* variant in the plan; scale */
@@ -8794,7 +8778,6 @@ typedef struct vmafgpu__vif_call {
     int                  images_only;       /* compute the next scale only, no sums */
 } vmafgpu__vif_call;
 
-/* Fills the launch, except its batch, and the shape. */
 static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
     const int next = call->scale + 1 < VMAFGPU__SCALES ? call->scale + 1 : call->scale;
     out->scratch = call->scratch;
@@ -9262,7 +9245,6 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_sum(vmafgpu__v start, const vmafgpu__
     return vmafgpu__v_add_pairs16(start, pairs[2], taps[2]);
 }
 
-/* Returns before - now for one register of 16-bit lanes at column x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_difference(const void *before, const void *now, int wide, int x, int w) {
     return vmafgpu__v_sub16(vmafgpu__v_samples(before, wide, x, w), vmafgpu__v_samples(now, wide, x, w));
 }
@@ -9461,7 +9443,6 @@ static void vmafgpu__motion_matrices(uint32_t *out) {
     (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference_tap, 0, VMAFGPU__HALVES_KEPT);
 }
 
-/* Fills the launch of motion, except its batch, and the shape. */
 static void vmafgpu__motion_fill(vmafgpu__motion_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan,
                                  vmafgpu__kernel_form form, const unsigned char *tables) {
     const int is_8 = out->batch.bit_depth == 8, is_matrix = form == VMAFGPU__FORM_MATRIX && out->batch.bit_depth <= 12;
@@ -9841,7 +9822,6 @@ typedef struct vmafgpu__adm_fast {
     vmafgpu__adm_addends addends;
 } vmafgpu__adm_fast;
 
-/* One scale of one variant. */
 typedef struct vmafgpu__adm_launch {
     vmafgpu__batch        batch;
     unsigned char        *scratch;       /* of the first pair; those of the other pairs follow */
@@ -9859,7 +9839,6 @@ typedef struct vmafgpu__adm_launch {
     vmafgpu__adm_fast     fast;
 } vmafgpu__adm_launch;
 
-/* The row sums of all scales of one variant. */
 typedef struct vmafgpu__adm_rows_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;
@@ -9941,7 +9920,6 @@ static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int di
     return floor(largest * 0.9999 / digit) * digit;
 }
 
-/* Fills the sensitivities of an ADM extractor and their fixed-point forms. */
 static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e, vmafgpu__adm_variant *variant) {
     const double view_dist = e->option[VMAFGPU__ADM_VIEW_DIST];
     const int display_height = (int)e->option[VMAFGPU__ADM_DISPLAY_HEIGHT],
@@ -9996,12 +9974,10 @@ static vmafgpu_result vmafgpu__adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- from sums to columns ---- */
 
-/* Returns the cube root, computed as in libvmaf. */
 static float vmafgpu__root3(float x) {
     return powf(x, 1.0f / 3.0f);
 }
 
-/* Returns the numerator or impairment of one scale from the masked cubes. */
 static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
                                       double noise_weight) {
     static const int exponent[VMAFGPU__SCALES] = { 0, 45, 39, 36 };
@@ -10104,7 +10080,6 @@ typedef struct vmafgpu__adm_functions {
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__adm_functions;
 
-/* Lines of one row. */
 typedef struct vmafgpu__adm_lines {
     int32_t *low[2], *high[2];             /* vertical pass: reference, distorted; share memory with adm_work.line */
     int32_t *band[2][VMAFGPU__BANDS];      /* h, v, d of both pictures */
@@ -10239,7 +10214,6 @@ static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__
     }
 }
 
-/* Runs the horizontal pass for output columns first..end-1. */
 static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, int scale, int first, int end,
                                     int32_t *out) {
     const int shift = vmafgpu__dwt_horizontal_shift(scale);
@@ -10599,7 +10573,6 @@ VMAFGPU__INLINE vmafgpu__adm_taps vmafgpu__adm_taps_of(void) {
 
 /* ---- what does not change along a row ---- */
 
-/* Rounding of cubes, as 64-bit lanes. */
 typedef struct vmafgpu__adm_rounding {
     vmafgpu__v square_half, square_shift, half, shift;
 } vmafgpu__adm_rounding;
@@ -10696,7 +10669,6 @@ VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *
     *h = vmafgpu__v_pack32(vmafgpu__v_srai32(a, 16), vmafgpu__v_srai32(b, 16));
 }
 
-/* Filters a chunk of columns of scale 0 or 1 from x on. */
 VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x, int kind, int filters,
                                                  vmafgpu__v offset, const vmafgpu__v *half, vmafgpu__v shift,
                                                  const vmafgpu__adm_taps *t, int16_t *(*line)[2]) {
@@ -10812,7 +10784,6 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical32(const vmafgpu__adm_task *t
     }
 }
 
-/* Runs the vertical filters of one row and extends the lines at the borders. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                     const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
                                                     int needed, int16_t *(*line)[2]) {
@@ -10855,7 +10826,6 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int
     return vmafgpu__v_srai32(s, 16);
 }
 
-/* Returns a packed chunk of coefficients of scale 0. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, const vmafgpu__adm_taps *t,
                                                     int filter) {
     return vmafgpu__v_pack32(vmafgpu__adm_horizontal_half(line, x, t, filter),
@@ -11103,7 +11073,6 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         vmafgpu__adm_rare0(definition, o, t, rare, x, at, row);
 }
 
-/* Unpacks coefficients into 32-bit lines for the scalar functions. */
 static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *const *out) {
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -11688,7 +11657,6 @@ static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, c
     shape->shared = (uint32_t)(warps * VMAFGPU__ADM_TILE_WORDS(tile_width, vmafgpu__adm_word_columns(input), lanes) * 4);
 }
 
-/* Fills the launch for the row sums of all scales, the last launch of a variant, and its shape. */
 static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape *shape, int index,
                                    const vmafgpu__adm_scratch *layout, unsigned char *scratch) {
     out->scratch = scratch;
@@ -11975,7 +11943,6 @@ enum {
     VMAFGPU__CAMBI_NOTHING = 0xffff    /* a code: not marked, or a value that never counts */
 };
 
-/* Scratch and results of one thread. */
 typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
     uint8_t  *flat[8];                 /* eight rows: 1 if a sample equals its right and lower neighbours */
@@ -12303,7 +12270,6 @@ static void vmafgpu__cambi_weigh(const vmafgpu__cambi_variant *variant, uint8_t 
             *weights++ = (uint8_t)vmafgpu__cambi_weight_at(variant, code, k);
 }
 
-/* Whether any difference counts for that code. */
 static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int code) {
     int sum = 0;
     for (int k = 1; k <= variant->contrasts; k++)
@@ -12381,7 +12347,6 @@ static void vmafgpu__cambi_import_row_scalar(const uint8_t *source, int wide, in
             row[x] = (uint16_t)(source[x] << 2);
 }
 
-/* Reads row y of the picture and converts it to 10 bits. */
 static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     const vmafgpu__cambi *cambi = v->cambi;
     const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
@@ -12539,7 +12504,6 @@ static void vmafgpu__cambi_mode_row_scalar(const uint16_t *a, const uint16_t *b,
         out[x] = vmafgpu__cambi_mode(a[x], b[x], c[x]);
 }
 
-/* Columns beyond the row get NOTHING. */
 static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant, const uint16_t *row,
                                            const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
@@ -12603,7 +12567,6 @@ static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lea
     }
 }
 
-/* Adds a row of codes that enters the windows, and removes one that leaves them. */
 static void vmafgpu__cambi_plain_slide(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
                                       const uint16_t *gone, int count) {
     for (int x = 0; x < count; x++) {
@@ -12650,7 +12613,6 @@ static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int wi
                 count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
 }
 
-/* Computes c-values in rows first..end-1 of a strip that starts at column x0. */
 static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                         int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -12979,7 +12941,6 @@ static vmafgpu_result vmafgpu__cambi_give_maps(vmafgpu *v, int variant) {
     return VMAFGPU_OK;
 }
 
-/* Computes the sums of all variants for a pair (reference, distorted). */
 static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair, int is_wide, vmafgpu__cambi_sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
     for (int i = 0; i < v->plan.cambi_variants; i++)
@@ -13448,7 +13409,7 @@ static const vmafgpu__cambi_functions vmafgpu__cambi_level = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per picture of a variant seven launches, in order ---- */
+/* ---- on a GPU: per picture of a variant eight launches, in order ---- */
 
 typedef enum vmafgpu__cambi_kernel {
     VMAFGPU__CAMBI_PREPARE_8 = 0,
@@ -13473,7 +13434,6 @@ static vmafgpu__cambi_kernel vmafgpu__cambi_count_kernel(const vmafgpu__cambi_va
            : p->window <= VMAFGPU__CAMBI_NARROW ? VMAFGPU__CAMBI_COUNT_4 : VMAFGPU__CAMBI_COUNT_4_WIDE;
 }
 
-/* Device memory of one pair. */
 typedef struct vmafgpu__cambi_scratch {
     uint64_t size;
     uint64_t samples[VMAFGPU__CAMBI_SCALES], values[VMAFGPU__CAMBI_SCALES];
@@ -13624,7 +13584,6 @@ static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *contex
     return most;
 }
 
-/* Offsets of the tables of a picture in the tables of CAMBI. */
 typedef struct vmafgpu__cambi_tables {
     size_t weights;                              /* of the variant */
     size_t column, row;                          /* of the picture, if its size differs from that of frames */

@@ -6972,7 +6972,7 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
  * >>vif                                          visual information fidelity, in integers
  * ================================================================================================
  * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
- * Shares only the kernel forms and the tap matrices of >>gpu features with motion.
+ * With motion it shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -8915,7 +8915,7 @@ VMAFGPU__COLD_END
  * >>motion                                       how the blurred reference differs from the frames before it, in integers
  * ================================================================================================
  * After libvmaf's integer_motion.c.
- * Shares only the kernel forms and the tap matrices of >>gpu features with vif.
+ * With vif it shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -23301,16 +23301,25 @@ static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
 VMAFGPU__COLD_END
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__is_always_free, vmafgpu__cpu_submit,
-    vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close, VMAFGPU_MEMORY_PINNED,
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    VMAFGPU__SET(name, "cpu"), VMAFGPU__SET(open, vmafgpu__cpu_open), VMAFGPU__SET(needs, vmafgpu__cpu_needs),
+    VMAFGPU__SET(lend, vmafgpu__cpu_lend), VMAFGPU__SET(is_free, vmafgpu__is_always_free),
+    VMAFGPU__SET(submit, vmafgpu__cpu_submit), VMAFGPU__SET(collect, vmafgpu__cpu_collect),
+    VMAFGPU__SET(single, vmafgpu__cpu_single), VMAFGPU__SET(reset, vmafgpu__cpu_reset),
+    VMAFGPU__SET(close, vmafgpu__cpu_close), VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_PINNED),
+    VMAFGPU__SET(released, NULL), VMAFGPU__SET(finalise, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(wait_on_stream, NULL), VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, NULL),
+    VMAFGPU__SET(next_device, NULL), VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, NULL),
+    VMAFGPU__SET(describe, NULL)
 };
 
 VMAFGPU__COLD
 
 /* ================================================================================================
  * >>frame checks                                 whether the caller's frames can be read: pointers, pitches, memory
- * ================================================================================================ */
+ * ================================================================================================
+ * Here is what all backends have in common. What a GPU cannot read: vmafgpu__why_unreadable() in >>gpu backend. Whether
+ * memory is of the kind that the config promised: vmafgpu__check_memory_kind() in >>gpu frames.
+ */
 
 /* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
@@ -25183,7 +25192,7 @@ static vmafgpu__upload vmafgpu__upload_of(const char *name, const vmafgpu_frame 
 static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
 /* Whether the frames are in memory that config.gpu.frames allows. */
-static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__upload *a, int count) {
+static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__upload *a, int count) {
     const vmafgpu_memory_kind promised = v->config.gpu.frames;
     for (; count; a++, count--) {
         if (!a->frame)
@@ -25481,7 +25490,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         uploads[i].is_trusted = job->is_trusted;
     }
     uploads[0].has_chroma |= g->keeps_chroma;
-    vmafgpu_result result = vmafgpu__check_memory(v, uploads, 2);
+    vmafgpu_result result = vmafgpu__check_memory_kind(v, uploads, 2);
     if (result != VMAFGPU_OK)
         return result;
 
@@ -25601,7 +25610,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     for (int i = 0; i < 3; i++)
         uploads[i].is_on_peer = job->peer >> (i ? i - 1 : 2) & 1;
     uploads[0].has_chroma = g->keeps_chroma;
-    vmafgpu_result result = vmafgpu__check_memory(v, uploads, 3);
+    vmafgpu_result result = vmafgpu__check_memory_kind(v, uploads, 3);
     if (result != VMAFGPU_OK)
         return result;
 
@@ -25744,7 +25753,7 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
 }
 
 /* Explains why the GPU cannot read a frame in place; returns NULL if it can. */
-static const char *vmafgpu__gpu_lacks(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
+static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
         return "surfaces hold pixels of four components, or planes: see frame.pixels";
@@ -25759,8 +25768,8 @@ static const char *vmafgpu__gpu_lacks(const vmafgpu *v, const vmafgpu_frame *fra
     return NULL;
 }
 
-static vmafgpu_result vmafgpu__gpu_check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
-    const char *why = vmafgpu__gpu_lacks(v, frame, 0);
+static vmafgpu_result vmafgpu__gpu_check_device_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const char *why = vmafgpu__why_unreadable(v, frame, 0);
     return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
 }
 
@@ -26841,10 +26850,17 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
-    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close, VMAFGPU_MEMORY_DEVICE,
-    vmafgpu__gpu_done_with, NULL, vmafgpu__gpu_keep, vmafgpu__gpu_wait_on_stream, NULL, vmafgpu__gpu_check_frame,
-    vmafgpu__gpu_next_device, NULL, vmafgpu__gpu_has_failed, vmafgpu__gpu_describe
+    VMAFGPU__SET(name, "cuda"), VMAFGPU__SET(open, vmafgpu__cuda_backend_open),
+    VMAFGPU__SET(needs, vmafgpu__gpu_needs), VMAFGPU__SET(lend, vmafgpu__gpu_lend),
+    VMAFGPU__SET(is_free, vmafgpu__gpu_is_free), VMAFGPU__SET(submit, vmafgpu__gpu_submit),
+    VMAFGPU__SET(collect, vmafgpu__gpu_collect), VMAFGPU__SET(single, vmafgpu__gpu_single),
+    VMAFGPU__SET(reset, vmafgpu__gpu_reset), VMAFGPU__SET(close, vmafgpu__gpu_close),
+    VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_DEVICE), VMAFGPU__SET(released, vmafgpu__gpu_done_with),
+    VMAFGPU__SET(finalise, NULL), VMAFGPU__SET(keep, vmafgpu__gpu_keep),
+    VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream), VMAFGPU__SET(owns, NULL),
+    VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame), VMAFGPU__SET(next_device, vmafgpu__gpu_next_device),
+    VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed),
+    VMAFGPU__SET(describe, vmafgpu__gpu_describe)
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -27108,10 +27124,16 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
-    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
-    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close, VMAFGPU_MEMORY_DEVICE,
-    vmafgpu__gpu_done_with, NULL, vmafgpu__gpu_keep, vmafgpu__gpu_wait_on_stream, NULL, vmafgpu__gpu_check_frame,
-    vmafgpu__gpu_next_device, NULL, vmafgpu__gpu_has_failed, vmafgpu__gpu_describe
+    VMAFGPU__SET(name, "hip"), VMAFGPU__SET(open, vmafgpu__hip_backend_open), VMAFGPU__SET(needs, vmafgpu__gpu_needs),
+    VMAFGPU__SET(lend, vmafgpu__gpu_lend), VMAFGPU__SET(is_free, vmafgpu__gpu_is_free),
+    VMAFGPU__SET(submit, vmafgpu__gpu_submit), VMAFGPU__SET(collect, vmafgpu__gpu_collect),
+    VMAFGPU__SET(single, vmafgpu__gpu_single), VMAFGPU__SET(reset, vmafgpu__gpu_reset),
+    VMAFGPU__SET(close, vmafgpu__gpu_close), VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_DEVICE),
+    VMAFGPU__SET(released, vmafgpu__gpu_done_with), VMAFGPU__SET(finalise, NULL),
+    VMAFGPU__SET(keep, vmafgpu__gpu_keep), VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream),
+    VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame),
+    VMAFGPU__SET(next_device, vmafgpu__gpu_next_device), VMAFGPU__SET(is_opening, NULL),
+    VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed), VMAFGPU__SET(describe, vmafgpu__gpu_describe)
 };
 
 /* Opens a GPU that the config allows; returns VMAFGPU_ERROR_BACKEND with a note if none can be used. */
@@ -27683,11 +27705,11 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
 }
 
 /* Checks a device frame; the first GPU decides for all. */
-static vmafgpu_result vmafgpu__fleet_check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
         return vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory",
                                             "the CPU scores until the GPU is open: config.gpu.frames must be device then");
-    const char *why = vmafgpu__gpu_lacks(v->fleet->units[0].context, frame, v->fleet->count > 1);
+    const char *why = vmafgpu__why_unreadable(v->fleet->units[0].context, frame, v->fleet->count > 1);
     return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
 }
 
@@ -27886,10 +27908,16 @@ static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__fleet_backend = {
-    "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_is_free, vmafgpu__fleet_submit,
-    vmafgpu__fleet_collect, vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close, VMAFGPU_MEMORY_PINNED,
-    vmafgpu__fleet_released, vmafgpu__fleet_finalise, vmafgpu__fleet_keep, vmafgpu__fleet_wait_on_stream, vmafgpu__fleet_owns,
-    vmafgpu__fleet_check_frame, vmafgpu__fleet_next_device, vmafgpu__fleet_is_opening, NULL, vmafgpu__fleet_describe
+    VMAFGPU__SET(name, "fleet"), VMAFGPU__SET(open, vmafgpu__fleet_open), VMAFGPU__SET(needs, vmafgpu__fleet_needs),
+    VMAFGPU__SET(lend, vmafgpu__fleet_lend), VMAFGPU__SET(is_free, vmafgpu__fleet_is_free),
+    VMAFGPU__SET(submit, vmafgpu__fleet_submit), VMAFGPU__SET(collect, vmafgpu__fleet_collect),
+    VMAFGPU__SET(single, vmafgpu__fleet_single), VMAFGPU__SET(reset, vmafgpu__fleet_reset),
+    VMAFGPU__SET(close, vmafgpu__fleet_close), VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_PINNED),
+    VMAFGPU__SET(released, vmafgpu__fleet_released), VMAFGPU__SET(finalise, vmafgpu__fleet_finalise),
+    VMAFGPU__SET(keep, vmafgpu__fleet_keep), VMAFGPU__SET(wait_on_stream, vmafgpu__fleet_wait_on_stream),
+    VMAFGPU__SET(owns, vmafgpu__fleet_owns), VMAFGPU__SET(check_device_frame, vmafgpu__fleet_check_device_frame),
+    VMAFGPU__SET(next_device, vmafgpu__fleet_next_device), VMAFGPU__SET(is_opening, vmafgpu__fleet_is_opening),
+    VMAFGPU__SET(has_failed, NULL), VMAFGPU__SET(describe, vmafgpu__fleet_describe)
 };
 
 VMAFGPU__COLD_END
@@ -30968,11 +30996,17 @@ static void vmafgpu__none_end(vmafgpu *v) {
     (void)v;
 }
 
-static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_needs,
-                                                            vmafgpu__none_lend, vmafgpu__is_always_free,
-                                                            vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
-                                                            vmafgpu__none_end, vmafgpu__none_end, VMAFGPU_MEMORY_HOST,
-                                                            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const vmafgpu__backend_table vmafgpu__no_backend = {
+    VMAFGPU__SET(name, "none"), VMAFGPU__SET(open, vmafgpu__none_open), VMAFGPU__SET(needs, vmafgpu__none_needs),
+    VMAFGPU__SET(lend, vmafgpu__none_lend), VMAFGPU__SET(is_free, vmafgpu__is_always_free),
+    VMAFGPU__SET(submit, vmafgpu__none_submit), VMAFGPU__SET(collect, vmafgpu__none_collect),
+    VMAFGPU__SET(single, vmafgpu__none_single), VMAFGPU__SET(reset, vmafgpu__none_end),
+    VMAFGPU__SET(close, vmafgpu__none_end), VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_HOST),
+    VMAFGPU__SET(released, NULL), VMAFGPU__SET(finalise, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(wait_on_stream, NULL), VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, NULL),
+    VMAFGPU__SET(next_device, NULL), VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, NULL),
+    VMAFGPU__SET(describe, NULL)
+};
 
 /* Checks everything in the config that does not depend on the frame size, and adds models and features. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,

@@ -13626,21 +13626,21 @@ VMAFGPU__COLD_END
  * >>speed                                        speed_chroma: entropy of the chroma planes, in float
  * ================================================================================================
  * After libvmaf's speed.c.
- * A plane is low-passed to a sixteenth of its size and freed of its local mean. The covariance of its 5x5 blocks gives
- * eigenvalues and, through the inverse, a variance for each block; from both follows the entropy of each block, and the
- * score is how far reference and distorted are apart. The result hangs on the rounding of every operation, so their
- * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
- * element still sees the same operations one after another.
+ * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The covariance
+ * matrix of its 5x5 blocks yields eigenvalues and, through its inverse, a variance per block. The entropy of a block follows
+ * from both. The score is the mean absolute difference of the weighted entropies of reference and distorted. The result
+ * depends on the rounding of every operation, so the order of operations, including sequential sums, is part of the
+ * definition. Some loops are interchanged, but each element still undergoes the same operations in the same order.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
 /* ---- sums, also of a build without the feature ---- */
 
-/* Scores of the chroma planes. The only float product of a backend; the order of its operations is part of it. */
+/* Scores of the chroma planes, in float. The order of the operations is part of their definition. */
 typedef struct vmafgpu__speed_sums {
     float   score[2];                           /* u, v */
-    int32_t singular[2];                        /* no score: a covariance matrix has no inverse */
+    int32_t singular[2];                        /* there is no score: a covariance matrix is singular */
 } vmafgpu__speed_sums;
 
 enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
@@ -13648,8 +13648,8 @@ enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS =
 typedef struct vmafgpu__speed_variant {
     int    width, height;                       /* of a chroma plane */
     int    scaled_width, scaled_height;         /* after the prescale */
-    int    resampled, method;                   /* whether there is one, and which */
-    int    columns, rows;                       /* of the plane after the low-pass: a sixteenth */
+    int    resampled, method;                   /* whether the prescale changes the size; its interpolation method */
+    int    columns, rows;                       /* of the plane after the low-pass: a sixteenth of the scaled size */
     int    blocks_across, blocks_down;
     int    reach, local_reach;                  /* taps on either side of the centre */
     float  taps[VMAFGPU__SPEED_TAPS];           /* of the low-pass */
@@ -13675,13 +13675,13 @@ static const vmafgpu__column vmafgpu__speed_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* At most this is the square of sqrt(sum(sample^2)) + |mean| sqrt(n), for a window of n samples: (a + b)^2 is at most
- * (1 + t) a^2 + (1 + 1/t) b^2, with t = 1/64. */
+/* Returns an upper bound of (sqrt(sum(sample^2)) + |mean| sqrt(n))^2 for a window of n samples. It holds because
+ * (a + b)^2 <= (1 + t) a^2 + (1 + 1/t) b^2, here with t = 1/64. */
 VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) {
     return 65.0 / 64 * squares + 65 * n * mean * mean;
 }
 
-/* Returns how far our sum for one covariance can be from libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products
+/* Returns a bound of the difference between our sum for one covariance and libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products
  * of (sample - mean) one after another. We derive the sum from sums of plain products, which all windows share. With u = 2^-53 and
  * m = |sample| + |mean|, let T = sum(m_p m_q), at most half the sum of both spreads.
  *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2, since
@@ -13692,8 +13692,8 @@ VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double 
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
 }
 
-/* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
- * else in float. */
+/* Computes the weights of two entropies from the variances. The sum 1 + variance is in double precision in the modes that
+ * mix both variances, and in float otherwise. */
 VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
                                         double *d) {
     const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
@@ -13708,33 +13708,33 @@ VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distort
     *d = vmafgpu__log2(of_d, table);
 }
 
-/* One variant: planes of a sixteenth, planes without the local mean and their means, covariances, eigenvalues and
- * solution, entropies, score. */
+/* Launch parameters of the kernels of a variant, in this order: low (low-pass), flat (subtracts the local mean),
+ * covariance, matrix (eigenvalues and QR decomposition), entropy, score. */
 enum {
     VMAFGPU__SPEED_LOW_THREADS = 128, VMAFGPU__SPEED_LOW_COLUMNS = 128,  /* columns of a block at most */
     VMAFGPU__SPEED_WIDE_REACH = 4,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_STRIP = 20480,       /* bytes of shared memory for a strip of rows, unless one row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples; so many are read beyond a row */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples that are processed together; reads may go this far beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
-    VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
-    VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
+    VMAFGPU__SPEED_DISTANCES = 42,           /* 41 distances from one place in a block to the next ones; last: plain sums */
+    VMAFGPU__SPEED_CHUNK = 1024,             /* maximum number of column sums in shared memory */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
-    VMAFGPU__SPEED_LINE = 28,                /* numbers of a line of them in shared memory, which is read by fours */
+    VMAFGPU__SPEED_LINE = 28,                /* pitch of rows of PLACES floats in shared memory, which are read by fours */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
-    VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the matrices that are reflected: 25 columns of one, 25 of the other */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* of a warp: for each group five numbers and three that are nothing */
-    /* The solution's matrices, two columns, a vector for each warp, a matrix and a flag; the eigenvalues take less. */
+    VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the two matrices that are reflected, side by side: 25 columns each */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* floats per warp: for each group five and three of padding */
+    /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need less. */
     VMAFGPU__SPEED_MATRIX_SHARED =
         (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
          VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
          VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) * 4,
     VMAFGPU__SPEED_QR_STEPS = 500,
-    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8,   /* the table of the logarithm, before all else */
+    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8,   /* the logarithm table, which comes first */
     VMAFGPU__SPEED_ENTROPY_BLOCKS = 64, VMAFGPU__SPEED_ENTROPY_THREADS = 320,   /* 5 for each block of the plane */
-    VMAFGPU__SPEED_SOLUTION = 32,            /* numbers of a line of r and of a solution: places, then zeros */
-    /* Then of each block a double for each place, q, r, and of each block its solution. */
+    VMAFGPU__SPEED_SOLUTION = 32,            /* pitch of r and of solutions: PLACES floats, then zeros */
+    /* After the logarithm table: PLACES doubles per block, q, r, and the solution of each block. */
     VMAFGPU__SPEED_ENTROPY_SHARED =
         VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
         (VMAFGPU__SPEED_PLACES * (VMAFGPU__SPEED_LINE + VMAFGPU__SPEED_SOLUTION) +
@@ -13743,72 +13743,72 @@ enum {
     VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
 };
 
-/* Of low: a sum for each column of a block and each tap. */
+/* Returns the shared memory of low: one sum per column of a block and tap. */
 VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t reach) {
     return block_columns * (2 * reach + 1) * 4;
 }
 
-/* Of flat: samples of a strip of rows, which is columns that blocks of the plane have. */
+/* Returns the number of samples in a strip of rows of flat. Only columns that belong to blocks count. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
     return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
 }
 
-/* Two bands, and behind each what is read beyond its last row: nobody writes there meanwhile. */
+/* Returns the shared memory of flat: two bands, each followed by space for reads beyond its last row. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
     return 2 * (vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
 }
 
-/* Of covariance: for each row that windows begin at, doubles of the columns that are summed at a time. */
+/* Returns the shared memory of covariance: per first row of a window, a double for each column of a chunk. */
 VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Places in a pair's scratch, in floats; each thing is there for four planes, u and v of the reference and of the
- * distorted frame in turn, that far apart. */
+/* Offset of an array in the scratch memory of a pair, in floats. There is one such array for each of the four planes, at a
+ * distance of `next`: u of the reference, u of the distorted frame, v of the reference, v of the distorted frame. */
 typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
 
 typedef struct vmafgpu__speed_scratch {
     uint64_t size;                          /* in bytes */
     vmafgpu__speed_part low, flat, means;
-    vmafgpu__speed_part sums;               /* doubles, for each distance and each place */
-    vmafgpu__speed_part eigenvalues, q, r;  /* behind the eigenvalues: whether one is not positive; behind q: whether
-                                               one of r's diagonal is 0 */
+    vmafgpu__speed_part sums;               /* doubles, one per distance and place */
+    vmafgpu__speed_part eigenvalues, q, r;  /* after the eigenvalues: whether one is not positive; after q: whether
+                                               the diagonal of r contains a 0 */
     vmafgpu__speed_part variance, entropy;
 } vmafgpu__speed_scratch;
 
-/* Where the samples are, and how the prescale and the low-pass read them. */
+/* Parameters of check and low: the samples, the prescale and the low-pass. */
 typedef struct vmafgpu__speed_low_launch {
     float                 *scratch;         /* of the first pair */
     vmafgpu__speed_scratch layout;
     uint32_t              *illegal;         /* [pairs] */
-    const uint64_t        *columns, *rows;  /* per sample after the prescale `sources` entries: index, and the bits of
-                                               a float above; NULL: there is no prescale */
-    int32_t sources, has_weights;           /* has_weights: the weights do not sum to 1 */
+    const uint64_t        *columns, *rows;  /* `sources` entries per sample after the prescale: an index in the low half,
+                                               the bits of a float weight in the high half; NULL without a prescale */
+    int32_t sources, has_weights;           /* has_weights: divide by the sum of the weights, which is not 1 */
     int32_t width, height;                  /* of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
-    int32_t bytes, step, shift;             /* of a sample; from one to the next */
-    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
+    int32_t bytes, step, shift;             /* bytes of a sample; bytes from one sample to the next */
+    uint32_t mask;                          /* bits of a word that must be 0; 0 if all words are valid */
     float   unit;
     float   taps[VMAFGPU__SPEED_TAPS];
-    /* Of what moves: of each side the luma now and before, in the places of u and v. */
+    /* In speed_temporal, u and v are the luma of the current and of the previous frame. */
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
 
-/* Bytes from the start of a pair of interleaved samples to the sample of plane 0 (u) or 1 (v). */
+/* Returns the byte offset of the sample of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if they are planar. */
 VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
     return launch->step > launch->bytes ? plane * launch->bytes : 0;
 }
 
-/* Whether a plane's low-pass is the usual one, and its rows may be read eight samples at a time: from the start of a pair on, so
- * that nothing beside the samples is read. */
+/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Such reads begin at
+ * the start of an interleaved pair, so they stay within the samples. */
 VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data, int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
     return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
            (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
 }
 
-/* All that comes later. */
+/* Parameters of the kernels after low. */
 typedef struct vmafgpu__speed_launch {
     float                 *scratch;
     vmafgpu__speed_scratch layout;
@@ -13816,14 +13816,14 @@ typedef struct vmafgpu__speed_launch {
     uint32_t pairs;                         /* bit set: the pair has a distorted frame */
     int32_t  variant;
     int32_t  columns, rows, blocks_across, blocks_down;
-    int32_t  strip_rows;                    /* that flat makes and sums at a time */
-    int32_t  chunk_columns;                 /* that covariance sums at a time */
+    int32_t  strip_rows;                    /* rows per strip of flat */
+    int32_t  chunk_columns;                 /* columns per chunk of covariance */
     int32_t  local_reach;
     float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
     float    noise, base;
     int32_t  weighting;
     const void *log_table;                  /* vmafgpu__log2_table */
-    double  *words;                         /* of the first pair: where the only score goes; NULL: scores are among the sums */
+    double  *words;                         /* where the only score of the first pair is stored; NULL: store scores in sums */
     int32_t  word_stride;
 } vmafgpu__speed_launch;
 
@@ -13832,7 +13832,7 @@ typedef struct vmafgpu__speed_launch {
 
 /* ---- on the CPU ---- */
 
-/* Those of both features, with the same places in either. */
+/* Options of both features. Their indices are the same in both. */
 #define VMAFGPU__SPEED_SHARED_OPTIONS(X) \
     X(VMAFGPU__SPEED_KERNELSCALE, "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
     X(VMAFGPU__SPEED_MAX_VAL, "speed_max_val", "mxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
@@ -13849,8 +13849,8 @@ static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices... */
-    VMAFGPU__SPEED_PITCH = 32,             /* ...and from row to row; between them are zeros */
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* rows and columns of the matrices... */
+    VMAFGPU__SPEED_PITCH = 32,             /* ...and their pitch; rows are padded with zeros */
     VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
     VMAFGPU__SPEED_PLANES = 4              /* u and v, of the reference and of the distorted frame, at most */
@@ -13858,10 +13858,10 @@ enum {
 
 typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
 
-/* Matrices of a QR decomposition, which are too large for the stack. */
+/* Matrices of a QR decomposition. They are too large for the stack. */
 typedef struct vmafgpu__speed_decomposition { vmafgpu__speed_matrix q, r, z, reflection, product; } vmafgpu__speed_decomposition;
 
-/* The same for the columns of a bilinear prescale, side by side. */
+/* Source columns and weights of a bilinear prescale, as separate arrays for vector code. */
 typedef struct vmafgpu__speed_between {
     int32_t *at[2];
     float   *weight[2];
@@ -13875,61 +13875,62 @@ typedef struct vmafgpu__speed_plane {
     float  *line;                          /* of local means down the columns, with margins */
     double *wide, *ones;                   /* `low` in double precision; a row of ones */
     double *column_sums;                   /* EDGE + 1 rows */
-    float  *samples;                       /* per place in a block a row with all blocks */
+    float  *samples;                       /* one row per place in a block, one column per block */
     float  *solution;
     float  *variance, *entropy;            /* per block */
     int     singular;
 } vmafgpu__speed_plane;
 
-/* What is done to rows: in plain C here, in vectors in >>levels. They may be read and written up to their padded width. */
+/* Functions for rows and matrices: in plain C here, with vectors in >>levels. They may read and write up to the padded width. */
 typedef struct vmafgpu__speed_functions {
-    /* Samples `step` bytes apart, of one byte or two, as floats, as if they had 8 bits, around 0; returns the OR of words. */
+    /* Converts samples of one or two bytes that are `step` bytes apart to floats, scaled to 8 bits, less 128. Returns the OR
+     * of all words. */
     uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
-    /* (a - b) * unit, of bytes or words (`wide`), which may lie at odd addresses. */
+    /* Computes (a - b) * unit from bytes or, if `wide`, from words, which need not be aligned. */
     void (*difference)(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row);
-    /* A row between two, with its weights. */
+    /* Computes a row of a bilinear prescale from two rows and their weights. */
     void (*bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns, int w,
                      float *out);
     /* sum += tap * row */
     void (*add_row)(float *sum, const float *row, float tap, int w);
-    /* The sums of the windows of w x h at each place of a block, sample by sample. */
+    /* Computes the sum of the w x h window that begins at each place of a block, sample by sample. */
     void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
-    /* Sums of products down the columns of windows h rows high that begin at rows 0..places-1, one row of `out` each. The
-     * rows that all windows have come first, from EDGE on; then those above them, upwards; then those below. The products
-     * are exact, fused or not. */
+    /* Sums products down each column, for windows of h rows that begin at rows 0..places-1, and writes one row of `out` per
+     * window. Rows that all windows share are added first, from EDGE on; then the rows above, upwards; then the rows
+     * below. The products are exact, so fusing them does not change the result. */
     void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
                         double *out, ptrdiff_t out_pitch);
-    /* Rows from `first` on of out = a * b, where row and column before `first` of a are those of the identity. Every
-     * element is a sum over k from `first` up. */
+    /* Computes rows from `first` on of out = a * b. Rows and columns of a before `first` are those of the identity. Every
+     * element is a sum over k, ascending from `first`. */
     void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
-    /* From `top` on: x = (tau * a) * v, and a -= x v' + v x', for a symmetric a. */
+    /* `apply` computes x = (tau * a) * v, and `rank_two` a -= x v' + v x', for a symmetric a, from index `top` on. */
     void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
     void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
-    /* Solves r x = b for an upper triangle r, with b in place of x. */
+    /* Solves r x = b for an upper triangular r. On entry x contains b. */
     void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
-    /* The mean over the rows of x * y, added up from the first. */
+    /* Computes the mean of x * y over the rows, added from the first row on. */
     void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
 } vmafgpu__speed_functions;
 
 typedef struct vmafgpu__speed_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
     float *row, *sum;                      /* after the prescale; after the low-pass down the columns */
-    int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample; -1: none */
+    int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample, or -1 */
 } vmafgpu__speed_strip;
 
-/* Luma before a change, and after. */
+/* Luma of the previous and of the current frame. */
 typedef struct vmafgpu__speed_change {
-    const uint8_t       *before;           /* rows without gaps */
+    const uint8_t       *before;           /* rows without padding */
     const vmafgpu__view *now;
 } vmafgpu__speed_change;
 
 struct vmafgpu__speed {
     const vmafgpu *v;
     const vmafgpu__speed_functions *functions;
-    unsigned char *work;                   /* memory that every variant lays out anew */
+    unsigned char *work;                   /* memory that vmafgpu__speed_layout() divides for each variant */
     const vmafgpu__speed_variant *variant;
-    size_t pitch, block_pitch;             /* of `low` and the like, of rows of blocks */
-    int planes;                            /* that are looked at: 4 of the frames' chroma, or 2 of changes in luma */
+    size_t pitch, block_pitch;             /* of planes such as `low`; of rows of blocks */
+    int planes;                            /* 4 chroma planes, or 2 planes of luma differences */
     const vmafgpu_frame *frame[2];
     vmafgpu__speed_change change[2];
     vmafgpu__speed_source *columns;        /* of the prescale */
@@ -13942,7 +13943,7 @@ struct vmafgpu__speed {
 
 static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819;   /* log2(2 * pi * e) */
 
-/* For planes of that size. */
+/* Derives a variant from the options, for planes of width x height. */
 static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int height, int weighting,
                                    vmafgpu__speed_variant *x) {
     const double prescale = e->option[VMAFGPU__SPEED_PRESCALE];
@@ -13969,7 +13970,7 @@ static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int h
     x->weighting = weighting;
 }
 
-/* Refuses what libvmaf does not know or cannot do. */
+/* Fails for options and sizes that libvmaf does not support. */
 static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__speed_variant *x,
                                            const char *planes) {
     const double prescale = e->option[VMAFGPU__SPEED_PRESCALE], scale = e->option[VMAFGPU__SPEED_KERNELSCALE];
@@ -14005,7 +14006,7 @@ static vmafgpu_result vmafgpu__speed_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- memory ---- */
 
-/* Lays the work memory out for a variant. */
+/* Divides the work memory for speed->variant. */
 static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafgpu__carver *c) {
     const vmafgpu__speed_variant *x = speed->variant;
     const size_t pitch = vmafgpu__padded(x->columns), low = pitch * (size_t)(x->rows + 1);
@@ -14094,7 +14095,7 @@ static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b,
         row[x] = (float)(wide ? (a[2 * x] | a[2 * x + 1] << 8) - (b[2 * x] | b[2 * x + 1] << 8) : a[x] - b[x]) * unit;
 }
 
-/* A row of a frame's chroma. Not 0 if a sample does not fit the bit depth. */
+/* Converts a row of chroma of a frame. Returns a value other than 0 if a sample exceeds the bit depth. */
 static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
                                       float *row) {
     const vmafgpu_config *c = &speed->v->config;
@@ -14106,7 +14107,7 @@ static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafg
     return bytes == 2 ? seen & vmafgpu__illegal_bits(c, 0) : 0;
 }
 
-/* A row of what has changed in luma since the frame before, as if samples had 8 bits: exact. */
+/* Computes a row of luma differences from the previous frame, scaled to 8 bits. The differences are exact. */
 static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y, float *row) {
     const vmafgpu_config *c = &speed->v->config;
     const int wide = c->bit_depth > 8;
@@ -14115,7 +14116,7 @@ static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu
                                  1.0f / (float)(1 << (c->bit_depth - 8)), c->width, row);
 }
 
-/* The same, in the same order, from two rows and columns. */
+/* Performs the additions of vmafgpu__speed_resample() for two rows and two columns, in the same order. */
 static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float *weight,
                                            const vmafgpu__speed_between *columns, int w, float *VMAFGPU__RESTRICT out) {
     for (int x = 0; x < w; x++) {
@@ -14127,7 +14128,7 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Row y of a plane after the prescale; notes rows with illegal samples. */
+/* Returns row y of a plane after the prescale. Records the first row with an illegal sample in the strip. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -14160,7 +14161,7 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
         sum[i] += tap * row[i];
 }
 
-/* The low-pass of all planes, where its samples are kept: down the columns, then along the rows. */
+/* Low-passes a share of the rows of all planes, down the columns and then along the rows, only at the samples that are kept. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14192,7 +14193,7 @@ static void vmafgpu__speed_low_task(void *arg, int index) {
     }
 }
 
-/* Takes the local mean, a small Gaussian, from every sample. */
+/* Subtracts the local mean, a small Gaussian, from every sample. */
 static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     const vmafgpu__speed_variant *x = speed->variant;
     const int w = x->columns, h = x->rows, reach = x->local_reach;
@@ -14221,10 +14222,11 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
 
 /* ---- covariance of the places in a block, over all positions of the block ----
  *
- * For two places that lie dx, dy apart the sum of products is over a window of the plane of all products of samples dx, dy
- * apart. So that plane is made once for each of the 41 distances, and its columns are added up once for all windows. The sums
- * are in double precision, of products that are exact, and their order is the same everywhere: down each column the rows
- * that all windows have, then those above, then those below; along the row of column sums likewise.
+ * For two places at a distance of (dx, dy), the sum of products covers a window in the plane of products of samples at that
+ * distance. There are 41 distances. For each of them the products are computed once, and their column sums are shared by all
+ * windows. Products are exact, sums are in double precision, and the order of additions is the same in all backends: down
+ * each column first the rows that all windows share, then the rows above, then the rows below; then the same along the
+ * column sums.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -14253,7 +14255,7 @@ static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, 
     }
 }
 
-/* Sums of w columns from each of the columns first..last on, first >= 0, last <= EDGE. */
+/* Computes the sums of w columns that begin at each of the columns first..last, first >= 0, last <= EDGE. */
 static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
     enum { EDGE = VMAFGPU__SPEED_EDGE };
     double core = 0, left[EDGE + 1], right = 0;
@@ -14270,7 +14272,7 @@ static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int
     }
 }
 
-/* The same for windows that are smaller than what all windows have: each by itself. */
+/* Sums the products of a single window. Used if the windows are too small to have EDGE rows and columns in common. */
 static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h) {
     double sum = 0;
     for (int y = 0; y < h; y++)
@@ -14279,8 +14281,8 @@ static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff
     return sum;
 }
 
-/* Sums of products of samples dx, dy apart: sum[y][x] of the window that begins at column x, row y, where that and the
- * one dx, dy further both are places in a block. Without the samples dx, dy apart, sums of samples. */
+/* Sums products of samples at distance (dx, dy): sum[y][x] is for the window that begins at column x, row y. Only places for
+ * which the place at distance (dx, dy) is in the block, too, are written. Without `with_other`, sums samples. */
 static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
                                        int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
@@ -14302,7 +14304,7 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* The sum for one covariance, with libvmaf's roundings and order: compute_cov_kernel_scalar() in speed.c. */
+/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in libvmaf's speed.c. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                   double mean_a, double mean_b) {
     double sum = 0;
@@ -14312,8 +14314,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* The covariance of places p and q, p <= q, whose sum is about `both`: where rounding could make it another float than libvmaf's,
- * the sum is computed again in libvmaf's order. */
+/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound does not exclude that
+ * libvmaf's float differs, the sum is computed again in libvmaf's order. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h, int p, int q,
                                           double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -14363,7 +14365,7 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
 
 /* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
 
-/* Makes column i of the lower triangle a reflection; returns its factor. */
+/* Replaces column i of the lower triangle by the vector of its Householder reflection. Returns the factor tau. */
 static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
     const int top = i + 1;
     float squares = 0;
@@ -14424,14 +14426,14 @@ static void vmafgpu__speed_tridiagonalise(const vmafgpu__speed_functions *f, vma
     }
 }
 
-/* Clears what is negligible beside the diagonal, between first and last. */
+/* Clears negligible off-diagonal elements between first and last. */
 static void vmafgpu__speed_chop(const float *d, float *e, int first, int last) {
     for (int i = first; i < last; i++)
         if ((double)fabsf(e[i]) < 1e-6 * (double)(fabsf(d[i]) + fabsf(d[i + 1])))
             e[i] = 0;
 }
 
-/* Wilkinson's shift for a block of m. */
+/* Returns Wilkinson's shift for a block of m rows. */
 static float vmafgpu__speed_shift(const float *d, const float *e, int m) {
     const float half = (d[m - 2] - d[m - 1]) / 2.0f, side = e[m - 2], corner = d[m - 1];
     const float length = sqrtf(half * half + side * side);
@@ -14458,7 +14460,7 @@ static void vmafgpu__speed_rotation(float x, float z, float *c, float *s) {
     }
 }
 
-/* One QR step on a block of m >= 2: a bulge is made at its top and chased out at its end. */
+/* Performs one implicit QR step on a block of m >= 2 rows: creates a bulge at the top and chases it to the end. */
 static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
     float x = d[0] - vmafgpu__speed_shift(d, e, m), z = e[0];
     float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
@@ -14492,7 +14494,7 @@ static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
     e[m - 2] = bk;
 }
 
-/* Eigenvalues in the order in which they come out. */
+/* Computes the eigenvalues. They are not sorted. */
 static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, float *d) {
     float e[VMAFGPU__SPEED_SIDE];
     vmafgpu__speed_matrix a = *matrix;
@@ -14515,7 +14517,7 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
-/* Some lanes of a row at a time, which may reach into its padding. */
+/* Processes several columns at a time, including padding. */
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                            float *VMAFGPU__RESTRICT out) {
     enum { LANES = 8 };
@@ -14544,8 +14546,8 @@ static float vmafgpu__speed_norm(const float *u) {
     return sqrtf(sum);
 }
 
-/* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what
- * has become of it. Returns the length of its vector. */
+/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must come from the diagonal of the
+ * original matrix, not of z, as in libvmaf. Returns the length of the reflection vector. */
 static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
                                         vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
@@ -14564,8 +14566,8 @@ static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, i
     return scale;
 }
 
-/* w->q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
- * products with it leave them out; unless its vector is no number. */
+/* Stores the transposed orthogonal factor in w->q. Rows and columns before k of a reflection are those of the identity, so
+ * products skip them, unless the reflection vector is NaN or 0. */
 static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
                                          vmafgpu__speed_decomposition *w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
@@ -14596,7 +14598,7 @@ static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, siz
     }
 }
 
-/* 0 if the matrix is singular. */
+/* Solves matrix * solution = samples. Returns 0 if the matrix is singular. */
 static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, vmafgpu__speed_decomposition *w,
                                 const float *samples, size_t pitch, int blocks, float *solution) {
     vmafgpu__speed_orthogonalise(f, matrix, w);
@@ -14638,7 +14640,7 @@ static const vmafgpu__speed_functions vmafgpu__speed_level_scalar = {
     vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar
 };
 
-/* Variance and entropy of the blocks of one plane. */
+/* Computes the variance and the entropy of all blocks of a plane. */
 static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     const vmafgpu__speed_functions *f = speed->functions;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14694,7 +14696,7 @@ static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafg
     return score / (float)blocks;
 }
 
-/* Scores pairs of planes: score[k] and singular[k] are of 2k and 2k + 1. */
+/* Scores pairs of planes: score[k] and singular[k] are for planes 2k and 2k + 1. */
 static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, float *score, int32_t *singular) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__carver carver = { NULL, 0 };
@@ -14707,7 +14709,7 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
             speed->between.weight[k][i] = speed->columns[i].weight[k];
         }
     }
-    for (int k = 0; x->resampled && k < 2; k++)   /* what may be read beyond the row must be columns, too */
+    for (int k = 0; x->resampled && k < 2; k++)   /* indices in the padding must be valid columns, too */
         memset(speed->between.at[k] + x->scaled_width, 0,
                sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
@@ -14726,7 +14728,7 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
     return result;
 }
 
-/* All variants for a pair. */
+/* Scores a pair with all variants. */
 static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
                                            vmafgpu__speed_sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -14750,7 +14752,7 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
                        : s->singular[1] && !s->singular[0] ? u
                                                            : (float)((double)(u + v) / 2.0);
     (void)context, (void)position;
-    *out++ = (double)u < limit ? (double)u : limit;   /* a NaN gives the limit, too */
+    *out++ = (double)u < limit ? (double)u : limit;   /* NaN yields the limit, too */
     *out++ = (double)v < limit ? (double)v : limit;
     *out++ = (double)both < limit ? (double)both : limit;
 }
@@ -14772,8 +14774,8 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
 #define vmafgpu__speed_substitute VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
 #define vmafgpu__speed_variances VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
 
-/* Each element sees the operations of the plain forms in their order; only elements beside each other are
- * worked on at once. Products are rounded by themselves, but for exact ones.
+/* Each element undergoes the same operations in the same order as in plain C. Multiplication and addition are fused only if
+ * the product is exact.
  */
 
 static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row) {
@@ -14891,7 +14893,7 @@ static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff
     }
 }
 
-/* Five rows at a time: the whole number of sums that keeps adders busy. */
+/* Processes five rows at a time: enough independent sums to hide the latency of additions, and 25 is a multiple of 5. */
 static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                     float *out) {
     enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
@@ -14913,7 +14915,7 @@ static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, c
         }
 }
 
-/* Of a symmetric matrix a row is a column. */
+/* The matrix is symmetric, so rows are read in place of columns. */
 static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
     const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
@@ -14935,7 +14937,7 @@ static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float 
         x[i] = 0;
 }
 
-/* Columns before `top` are left as they are, as x and v are 0 there. */
+/* May also process columns before `top`: x and v are 0 there, so these columns do not change. */
 static void vmafgpu__speed_rank_two(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
     for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
@@ -14986,7 +14988,7 @@ VMAFGPU__COLD
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
     VMAFGPU__SPEED_LOW,
-    VMAFGPU__SPEED_CHECK_SCALED,               /* instead, after a prescale */
+    VMAFGPU__SPEED_CHECK_SCALED,               /* with a prescale, these two replace CHECK and LOW */
     VMAFGPU__SPEED_LOW_SCALED,
     VMAFGPU__SPEED_FLAT,
     VMAFGPU__SPEED_COVARIANCE,
@@ -15008,7 +15010,7 @@ static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
                                                      : "vmafgpu_speed_low_4";
 }
 
-/* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
+/* Reserves an array of `floats` floats for each plane. Sizes are rounded up to multiples of 64 bytes. */
 static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
     vmafgpu__speed_part part;
     part.first = *used;
@@ -15036,12 +15038,12 @@ static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_var
     return out;
 }
 
-/* Entries of the table of a side with so many samples after the prescale. */
+/* Returns the number of table entries for `count` columns or rows after the prescale. */
 static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int count) {
     return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* What makes the samples after the prescale: those of the columns, then those of the rows. Returns how many entries there are. */
+/* Writes the tables of the prescale, for columns and then for rows, unless out is NULL. Returns the number of entries. */
 static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
     const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
     if (out && x->resampled) {
@@ -15059,7 +15061,8 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Columns of a block of low, as evenly as may be: where a thread makes a sample for the taps along the row, fewer. */
+/* Returns the number of columns per block of low, evenly distributed. The maximum is smaller where low is not the usual one
+ * because each tap along the row then takes a thread. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -15076,7 +15079,7 @@ static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
     return used < VMAFGPU__SPEED_CHUNK ? used : VMAFGPU__SPEED_CHUNK;
 }
 
-/* The shape of a launch for so many planes of so many pairs. */
+/* Returns the launch shape of a kernel. */
 static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int planes, int pairs) {
     const int blocks = x->blocks_across * x->blocks_down;
     vmafgpu__shape out;
@@ -15113,7 +15116,7 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
     return out;
 }
 
-/* Fills the launch of check and low, the chroma apart. `tables`: of this variant, or NULL without a prescale. */
+/* Fills the parameters of check and low except chroma. `tables`: of this variant; ignored without a prescale. */
 static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
                                     const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
                                     uint32_t *illegal) {
@@ -15139,7 +15142,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     memcpy(out->taps, x->taps, sizeof out->taps);
 }
 
-/* Whether low finds all illegal words by itself. */
+/* Whether low itself detects all illegal words, so that check is unnecessary. */
 static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
     int all = 1;
     for (int i = 0; i < 4 * pairs; i++) {
@@ -15149,7 +15152,7 @@ static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int 
     return all;
 }
 
-/* The same for all others. */
+/* Fills the parameters of the kernels after low. */
 static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
                                 float *scratch, vmafgpu__sums *sums, uint32_t pairs, const void *log_table) {
     out->scratch = scratch;
@@ -15183,7 +15186,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
     return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(context->config)) : NULL;
 }
 
-/* The variants run one after another and share it. */
+/* The variants run one after another and share the scratch memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -15193,7 +15196,7 @@ static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *contex
     return most;
 }
 
-/* The table of the logarithm, then of each variant with a prescale those of the columns and of the rows. */
+/* Writes the logarithm table, then the column and row tables of each variant with a prescale. */
 static size_t vmafgpu__gpu_speed_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     uint64_t *to = (uint64_t *)(void *)out;
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
@@ -15274,7 +15277,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>speed temporal                               speed_temporal: entropy of how luma has changed
  * ================================================================================================
- * After libvmaf's speed.c. The same as speed_chroma, for two planes: how luma has changed since the frame before, in either stream.
+ * After libvmaf's speed.c. Scores two planes like speed_chroma: the luma differences from the previous frame, reference and distorted.
  * Parts: on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -15302,7 +15305,7 @@ static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTION
 };
 
 
-/* What an extractor keeps. Behind it the luma of the frame before: the reference's, then the distorted one's. */
+/* State of an extractor. It is followed by the luma of the previous frames: reference, then distorted. */
 typedef struct vmafgpu__speed_past {
     vmafgpu__speed_variant variant;
 } vmafgpu__speed_past;
@@ -15349,7 +15352,7 @@ static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extra
     return VMAFGPU_OK;
 }
 
-/* The first frame of a clip, or of a pair by itself, has changed nothing. */
+/* The score is 0 if there is no previous frame. */
 static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                            const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     vmafgpu__speed *speed = (vmafgpu__speed *)scratch;
@@ -15380,7 +15383,7 @@ static void vmafgpu__speed_temporal_keep(const vmafgpu *v, const vmafgpu__extrac
             memcpy(vmafgpu__speed_past_luma(v, e, side) + row * (size_t)y, vmafgpu__view_row(&luma[side], y), row);
 }
 
-/* Not below speed_max_val, which only enters the name, as in libvmaf. */
+/* Does not apply speed_max_val. As in libvmaf, it only affects the name of the column. */
 static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                            int64_t position, double *out) {
     (void)sums, (void)v, (void)position;
@@ -15424,7 +15427,7 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
                                                                               : NULL;
 }
 
-/* Its kernel always reads tables: without a prescale each sample is made of itself. */
+/* Returns a variant with a prescale, since the kernel always reads tables. Without a prescale they map each sample to itself. */
 static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
     vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
@@ -15438,7 +15441,8 @@ static uint64_t vmafgpu__gpu_speed_temporal_scratch(const vmafgpu *v, const vmaf
     return vmafgpu__speed_scratch_of(&x).size;
 }
 
-/* Entries before the tables of extractor `e`; NULL: all. */
+/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes them unless out is
+ * NULL. */
 static size_t vmafgpu__speed_temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)

@@ -13626,11 +13626,12 @@ VMAFGPU__COLD_END
  * >>speed                                        speed_chroma: entropy of the chroma planes, in float
  * ================================================================================================
  * After libvmaf's speed.c.
- * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The covariance
- * matrix of its 5x5 blocks yields eigenvalues and, through its inverse, a variance per block. The entropy of a block follows
- * from both. The score is the mean absolute difference of the weighted entropies of reference and distorted. The result
- * depends on the rounding of every operation, so the order of operations, including sequential sums, is part of the
- * definition. Some loops are interchanged, but each element still undergoes the same operations in the same order.
+ * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The
+ * covariance matrix of its 5x5 blocks yields eigenvalues and, through its inverse, a variance per block. The entropy of
+ * a block follows from both. The score is the mean absolute difference of the weighted entropies of reference and
+ * distorted. The result depends on the rounding of every operation, so the order of operations, including sequential
+ * sums, is part of the definition. Some loops are interchanged, but each element still undergoes the same operations
+ * in the same order.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -13681,19 +13682,20 @@ VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) 
     return 65.0 / 64 * squares + 65 * n * mean * mean;
 }
 
-/* Returns a bound of the difference between our sum for one covariance and libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products
- * of (sample - mean) one after another. We derive the sum from sums of plain products, which all windows share. With u = 2^-53 and
- * m = |sample| + |mean|, let T = sum(m_p m_q), at most half the sum of both spreads.
- *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2, since
- *   terms of T - |sum| at most cancel.
+/* Returns a bound of the difference between our sum for one covariance and libvmaf's, for windows of w x h samples.
+ * libvmaf adds the n = w h products of (sample - mean) one after another. We derive the sum from sums of plain products,
+ * which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most half the sum of both
+ * spreads.
+ *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2,
+ *   since terms of T - |sum| at most cancel.
  *   Ours: products of floats are exact. A sum takes 3 (w + h) additions at most, and five more operations follow. */
 VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
     const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
 }
 
-/* Computes the weights of two entropies from the variances. The sum 1 + variance is in double precision in the modes that
- * mix both variances, and in float otherwise. */
+/* Computes the weights of two entropies from the variances. The sum 1 + variance is in double precision in the modes
+ * that mix both variances, and in float otherwise. */
 VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
                                         double *d) {
     const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
@@ -13716,16 +13718,17 @@ enum {
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_STRIP = 20480,       /* bytes of shared memory for a strip of rows, unless one row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples that are processed together; reads may go this far beyond a row */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples processed together; reads may go this far beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
-    VMAFGPU__SPEED_DISTANCES = 42,           /* 41 distances from one place in a block to the next ones; last: plain sums */
+    VMAFGPU__SPEED_DISTANCES = 42,           /* 41 distances between places in a block; the last entry: plain sums */
     VMAFGPU__SPEED_CHUNK = 1024,             /* maximum number of column sums in shared memory */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
-    VMAFGPU__SPEED_LINE = 28,                /* pitch of rows of PLACES floats in shared memory, which are read by fours */
+    VMAFGPU__SPEED_LINE = 28,                /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
     VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the two matrices that are reflected, side by side: 25 columns each */
     VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* floats per warp: for each group five and three of padding */
-    /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need less. */
+    /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need less.
+     * */
     VMAFGPU__SPEED_MATRIX_SHARED =
         (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
          VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
@@ -13763,8 +13766,9 @@ VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Offset of an array in the scratch memory of a pair, in floats. There is one such array for each of the four planes, at a
- * distance of `next`: u of the reference, u of the distorted frame, v of the reference, v of the distorted frame. */
+/* Offset of an array in the scratch memory of a pair, in floats. There is one such array for each of the four planes,
+ * at a distance of `next`: u of the reference, u of the distorted frame, v of the reference, v of the distorted frame.
+ * */
 typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
 
 typedef struct vmafgpu__speed_scratch {
@@ -13781,8 +13785,8 @@ typedef struct vmafgpu__speed_low_launch {
     float                 *scratch;         /* of the first pair */
     vmafgpu__speed_scratch layout;
     uint32_t              *illegal;         /* [pairs] */
-    const uint64_t        *columns, *rows;  /* `sources` entries per sample after the prescale: an index in the low half,
-                                               the bits of a float weight in the high half; NULL without a prescale */
+    const uint64_t        *columns, *rows;  /* `sources` entries per sample after the prescale: an index in the low
+                                               half, the bits of a float weight in the high half; NULL: no prescale */
     int32_t sources, has_weights;           /* has_weights: divide by the sum of the weights, which is not 1 */
     int32_t width, height;                  /* of the plane */
     int32_t scaled_width, scaled_height;
@@ -13795,13 +13799,14 @@ typedef struct vmafgpu__speed_low_launch {
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
 
-/* Returns the byte offset of the sample of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if they are planar. */
+/* Returns the byte offset of the sample of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if they are planar.
+ * */
 VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
     return launch->step > launch->bytes ? plane * launch->bytes : 0;
 }
 
-/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Such reads begin at
- * the start of an interleaved pair, so they stay within the samples. */
+/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Such reads
+ * begin at the start of an interleaved pair, so they stay within the samples. */
 VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data, int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
     return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
@@ -13823,7 +13828,7 @@ typedef struct vmafgpu__speed_launch {
     float    noise, base;
     int32_t  weighting;
     const void *log_table;                  /* vmafgpu__log2_table */
-    double  *words;                         /* where the only score of the first pair is stored; NULL: store scores in sums */
+    double  *words;                         /* receives the only score, of the first pair; NULL: store scores in sums */
     int32_t  word_stride;
 } vmafgpu__speed_launch;
 
@@ -13881,10 +13886,11 @@ typedef struct vmafgpu__speed_plane {
     int     singular;
 } vmafgpu__speed_plane;
 
-/* Functions for rows and matrices: in plain C here, with vectors in >>levels. They may read and write up to the padded width. */
+/* Functions for rows and matrices: in plain C here, with vectors in >>levels. They may read and write up to the padded
+ * width. */
 typedef struct vmafgpu__speed_functions {
-    /* Converts samples of one or two bytes that are `step` bytes apart to floats, scaled to 8 bits, less 128. Returns the OR
-     * of all words. */
+    /* Converts samples of one or two bytes that are `step` bytes apart to floats, scaled to 8 bits, less 128. Returns
+     * the OR of all words. */
     uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
     /* Computes (a - b) * unit from bytes or, if `wide`, from words, which need not be aligned. */
     void (*difference)(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row);
@@ -13895,13 +13901,13 @@ typedef struct vmafgpu__speed_functions {
     void (*add_row)(float *sum, const float *row, float tap, int w);
     /* Computes the sum of the w x h window that begins at each place of a block, sample by sample. */
     void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
-    /* Sums products down each column, for windows of h rows that begin at rows 0..places-1, and writes one row of `out` per
-     * window. Rows that all windows share are added first, from EDGE on; then the rows above, upwards; then the rows
-     * below. The products are exact, so fusing them does not change the result. */
+    /* Sums products down each column, for windows of h rows that begin at rows 0..places-1, and writes one row of `out`
+     * per window. Rows that all windows share are added first, from EDGE on; then the rows above, upwards; then the
+     * rows below. The products are exact, so fusing them does not change the result. */
     void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
                         double *out, ptrdiff_t out_pitch);
-    /* Computes rows from `first` on of out = a * b. Rows and columns of a before `first` are those of the identity. Every
-     * element is a sum over k, ascending from `first`. */
+    /* Computes rows from `first` on of out = a * b. Rows and columns of a before `first` are those of the identity.
+     * Every element is a sum over k, ascending from `first`. */
     void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
     /* `apply` computes x = (tau * a) * v, and `rank_two` a -= x v' + v x', for a symmetric a, from index `top` on. */
     void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
@@ -14161,7 +14167,8 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
         sum[i] += tap * row[i];
 }
 
-/* Low-passes a share of the rows of all planes, down the columns and then along the rows, only at the samples that are kept. */
+/* Low-passes a share of the rows of all planes, down the columns and then along the rows, only at the samples that are
+ * kept. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14222,11 +14229,11 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
 
 /* ---- covariance of the places in a block, over all positions of the block ----
  *
- * For two places at a distance of (dx, dy), the sum of products covers a window in the plane of products of samples at that
- * distance. There are 41 distances. For each of them the products are computed once, and their column sums are shared by all
- * windows. Products are exact, sums are in double precision, and the order of additions is the same in all backends: down
- * each column first the rows that all windows share, then the rows above, then the rows below; then the same along the
- * column sums.
+ * For two places at a distance of (dx, dy), the sum of products covers a window in the plane of products of samples at
+ * that distance. There are 41 distances. For each of them the products are computed once, and their column sums are
+ * shared by all windows. Products are exact, sums are in double precision, and the order of additions is the same in
+ * all backends: down each column first the rows that all windows share, then the rows above, then the rows below; then
+ * the same along the column sums.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -14281,8 +14288,9 @@ static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff
     return sum;
 }
 
-/* Sums products of samples at distance (dx, dy): sum[y][x] is for the window that begins at column x, row y. Only places for
- * which the place at distance (dx, dy) is in the block, too, are written. Without `with_other`, sums samples. */
+/* Sums products of samples at distance (dx, dy): sum[y][x] is for the window that begins at column x, row y. Only
+ * places for which the place at distance (dx, dy) is in the block, too, are written. Without `with_other`, sums
+ * samples. */
 static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
                                        int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
@@ -14304,7 +14312,8 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in libvmaf's speed.c. */
+/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in libvmaf's
+ * speed.c. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                   double mean_a, double mean_b) {
     double sum = 0;
@@ -14314,8 +14323,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound does not exclude that
- * libvmaf's float differs, the sum is computed again in libvmaf's order. */
+/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound does not
+ * exclude that libvmaf's float differs, the sum is computed again in libvmaf's order. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h, int p, int q,
                                           double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -14546,8 +14555,8 @@ static float vmafgpu__speed_norm(const float *u) {
     return sqrtf(sum);
 }
 
-/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must come from the diagonal of the
- * original matrix, not of z, as in libvmaf. Returns the length of the reflection vector. */
+/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must come from the diagonal of
+ * the original matrix, not of z. Returns the length of the reflection vector. */
 static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
                                         vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
@@ -14566,8 +14575,8 @@ static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, i
     return scale;
 }
 
-/* Stores the transposed orthogonal factor in w->q. Rows and columns before k of a reflection are those of the identity, so
- * products skip them, unless the reflection vector is NaN or 0. */
+/* Stores the transposed orthogonal factor in w->q. Rows and columns before k of a reflection are those of the identity,
+ * so products skip them, unless the reflection vector is NaN or 0. */
 static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
                                          vmafgpu__speed_decomposition *w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
@@ -14774,8 +14783,8 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
 #define vmafgpu__speed_substitute VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
 #define vmafgpu__speed_variances VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
 
-/* Each element undergoes the same operations in the same order as in plain C. Multiplication and addition are fused only if
- * the product is exact.
+/* Each element undergoes the same operations in the same order as in plain C. Multiplication and addition are fused
+ * only if the product is exact.
  */
 
 static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row) {
@@ -14893,7 +14902,8 @@ static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff
     }
 }
 
-/* Processes five rows at a time: enough independent sums to hide the latency of additions, and 25 is a multiple of 5. */
+/* Processes five rows at a time: enough independent sums to hide the latency of additions, and 25 is a multiple of 5.
+ * */
 static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                     float *out) {
     enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
@@ -15043,7 +15053,8 @@ static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int cou
     return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* Writes the tables of the prescale, for columns and then for rows, unless out is NULL. Returns the number of entries. */
+/* Writes the tables of the prescale, for columns and then for rows, unless out is NULL. Returns the number of entries.
+ * */
 static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
     const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
     if (out && x->resampled) {
@@ -15061,8 +15072,8 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns the number of columns per block of low, evenly distributed. The maximum is smaller where low is not the usual one
- * because each tap along the row then takes a thread. */
+/* Returns the number of columns per block of low, evenly distributed. The maximum is smaller where low is not the usual
+ * one because each tap along the row then takes a thread. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -15277,7 +15288,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>speed temporal                               speed_temporal: entropy of how luma has changed
  * ================================================================================================
- * After libvmaf's speed.c. Scores two planes like speed_chroma: the luma differences from the previous frame, reference and distorted.
+ * After libvmaf's speed.c. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
+ * reference and in the distorted clip.
  * Parts: on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -15427,7 +15439,8 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
                                                                               : NULL;
 }
 
-/* Returns a variant with a prescale, since the kernel always reads tables. Without a prescale they map each sample to itself. */
+/* Returns a variant with a prescale, since the kernel always reads tables. Without a prescale they map each sample to
+ * itself. */
 static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
     vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
@@ -15441,8 +15454,8 @@ static uint64_t vmafgpu__gpu_speed_temporal_scratch(const vmafgpu *v, const vmaf
     return vmafgpu__speed_scratch_of(&x).size;
 }
 
-/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes them unless out is
- * NULL. */
+/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes them
+ * unless out is NULL. */
 static size_t vmafgpu__speed_temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
@@ -15538,14 +15551,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>floats                                       what the float features share: samples, weighted sums, resampled pictures
  * ================================================================================================
- * libvmaf's float features take samples as if they had 8 bits, less 128, and add everything up in single precision: a filter's
- * terms from the first tap on, those of a row from left to right, then the rows from top to bottom. The order is part of
- * the result. So neighbouring pixels are filtered together, each in its own order, and some rows are added up together.
+ * The float features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds
+ * its terms from the first tap on. A picture is summed along each row from left to right, then over the rows from top
+ * to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums
+ * several rows at a time, and keeps the order of additions within each sum.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-/* Luma as libvmaf's floats has 255 and a fraction for white at any depth. */
+/* Returns the factor that scales samples to 8 bits; white is 255 plus a fraction if the bit depth is larger. */
 static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
     return 1.0f / (float)(1 << (c->bit_depth - 8));
 }
@@ -15556,24 +15570,26 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 
 /* ---- shared with kernels ---- */
 
-/* What float_vif makes of its options. */
+/* Values that float_vif derives from its options. */
 typedef struct vmafgpu__float_vif_limits {
-    float noise, gain, from_noise;         /* the least variance with information; egl; what is left without, per variance */
+    float noise, gain, from_noise;         /* lower limit of a variance with information; maximum gain (egl); factor of
+                                              the variance where there is no information */
     double noise_variance;
-    int   is_plain;                        /* it is 2 */
+    int   is_plain;                        /* noise_variance is 2 */
 } vmafgpu__float_vif_limits;
 
-/* Pictures smoothed down their columns, then along the rows: a thread has a column with what is beside the block's output. */
+/* Kernels that smooth pictures down the columns, then along the rows. Each thread processes a column; the columns of a
+ * block include those beside its output that the taps reach. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
     VMAFGPU__BLUR_ROWS = 8,                 /* of a block's output */
     VMAFGPU__BLUR_REACH = 32,               /* taps on either side, at most */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
-    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4    /* bytes of shared memory of one thing smoothed */
+    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4    /* bytes of shared memory per quantity */
 };
 
-/* Columns of a block's output. */
+/* Returns the number of output columns of a block. */
 VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
     return (VMAFGPU__BLUR_THREADS - 2 * reach) / 4 * 4;
 }
@@ -15582,35 +15598,35 @@ typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];                      /* planes of floats in there, where the pictures are not the frames */
+    uint64_t input[2];                      /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t output[2];
-    int32_t  bytes;                         /* of a sample; 4: of a float */
-    float    unit;                          /* of samples that are integers */
+    int32_t  bytes;                         /* of a sample of the frame; 4: the pictures are planes of floats */
+    float    unit;                          /* factor of integer samples */
     int32_t  width, height, input_pitch, output_pitch;   /* pitches in floats */
     int32_t  reach;
     float    taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1];   /* zeros before and behind */
     vmafgpu__float_vif_limits limits;
-    const uint64_t *columns, *rows;         /* of smaller pictures: two entries for each of their columns and rows, as in
-                                               vmafgpu__float_planes_launch... */
-    int32_t  small_width, small_height;     /* ...and their size */
+    const uint64_t *columns, *rows;         /* of smaller pictures: two entries per column and row, see
+                                               vmafgpu__float_planes_launch */
+    int32_t  small_width, small_height;     /* of smaller pictures */
 } vmafgpu__blur_launch;
 
-/* Pictures of floats from samples, of another size or from where features in floats do not look. Block y is a row, block z a
- * pair's picture. */
+/* Converts pictures to planes of floats, resized or from chroma. Block y is a row, block z a picture of a pair. */
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
     unsigned char  *scratch;                /* of the first pair */
     uint64_t        scratch_size;
-    uint64_t        output[2];              /* there */
-    const uint64_t *columns, *rows;         /* per sample `sources` entries: index, and the bits of a float above */
+    uint64_t        output[2];              /* offsets in scratch */
+    const uint64_t *columns, *rows;         /* `sources` entries per sample: an index in the low half, the bits of a
+                                               float weight in the high half */
     uint32_t       *illegal;                /* [pairs] */
-    int32_t  sources, has_weights;          /* has_weights: the weights do not sum to 1 */
-    int32_t  width, height, pitch;          /* of the output; in floats */
-    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
-    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one of the second picture */
+    int32_t  sources, has_weights;          /* has_weights: divide by the sum of the weights, which is not 1 */
+    int32_t  width, height, pitch;          /* of the output; pitch in floats */
+    int32_t  bytes, step, shift;            /* bytes of a sample; bytes from one sample to the next */
+    uint32_t mask;                          /* bits that must be 0 in words of the second picture */
     float    unit;
-    struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* NULL: there is none */
+    struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* data NULL: there is no picture */
 } vmafgpu__float_planes_launch;
 
 #endif
@@ -15619,25 +15635,25 @@ typedef struct vmafgpu__float_planes_launch {
 /* ---- on the CPU ---- */
 
 enum {
-    VMAFGPU__FLOAT_ROWS = 4,               /* rows that are worked off together */
-    VMAFGPU__FLOAT_REACH = 32,             /* taps on either side, at most */
+    VMAFGPU__FLOAT_ROWS = 4,               /* rows that are processed together */
+    VMAFGPU__FLOAT_REACH = 32,             /* maximum number of taps on either side */
     VMAFGPU__FLOAT_VIF_MEANS = 5                /* of r, d, r r, d d, r d */
 };
 
-/* What is done to rows: in plain C here, in vectors in >>levels. Rows of floats are worked on up to their padded width; some
- * are read beside that, where they have margins. */
+/* Functions for rows: in plain C here, with vectors in >>levels. They process rows of floats up to the padded width.
+ * Filters along a row also read its margins. */
 typedef struct vmafgpu__floats_functions {
-    /* Canonical samples times unit, less 128. */
+    /* Converts packed samples: sample * unit - 128. */
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
-    /* The sum of taps[k] * rows[k] over k. */
+    /* Computes the sum of taps[k] * rows[k] over k. */
     void (*weigh)(const float *const *rows, const float *taps, int count, int w, float *out);
-    /* FLOAT_ROWS such sums, each a row further down. */
+    /* Computes FLOAT_ROWS such sums; each starts one row below the previous one. */
     void (*weigh_rows)(const float *const *rows, const float *taps, int count, int w, float *const *out);
     /* |a - b| */
     void (*differ)(const float *a, const float *b, int w, float *out);
 } vmafgpu__floats_functions;
 
-/* Goes on with the sums of eight rows, each from left to right. */
+/* Adds eight rows to eight sums, each row from left to right. */
 static void vmafgpu__float_add_up(const float *const *rows, int w, float *sums) {
     const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
     const float *r4 = rows[4], *r5 = rows[5], *r6 = rows[6], *r7 = rows[7];
@@ -15669,7 +15685,7 @@ static float vmafgpu__float_sum(const float *values, int count) {
     return sum;
 }
 
-/* A row from its middle on, and what lies around it. */
+/* Mirrors a row at its edges into its margins. */
 static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
     for (int k = 1; k <= reach; k++) {
         line[-k] = line[k];
@@ -15737,8 +15753,8 @@ static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
 #define vmafgpu__float_weigh_rows VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh_rows)
 #define vmafgpu__float_differ VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
 
-/* Each pixel sees the operations of the plain forms in >>floats in their order, but for sums that begin with their first term
- * and not with 0. Floats that are not negative compare as their bits do.
+/* Each pixel undergoes the same operations in the same order as in plain C, except that some sums begin with their
+ * first term instead of 0. Non-negative floats compare like their bits.
  */
 
 static void vmafgpu__float_convert(const void *samples, int wide, float unit, int w, float *row) {
@@ -15756,7 +15772,7 @@ static void vmafgpu__float_convert(const void *samples, int wide, float unit, in
     vmafgpu__float_convert_scalar(from + (wide ? 2 * whole : whole), wide, unit, w - whole, row + whole);
 }
 
-/* CHUNK sums of taps[k] * line[x + k]. */
+/* Computes CHUNK sums of taps[k] * line[x + k]. */
 VMAFGPU__INLINE void vmafgpu__float_along(const float *line, const float *taps, int count, float *out) {
     enum { SIDE = VMAFGPU__CHUNK / VMAFGPU__V_WORDS };
     vmafgpu__v sum[SIDE];
@@ -15794,12 +15810,13 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
     }
 }
 
-/* FLOAT_ROWS sums of FLOAT_SIDE registers from column x on. A row that counts for each of the sums is loaded once. */
+/* Computes FLOAT_ROWS sums of FLOAT_SIDE registers from column x on. Each row is loaded only once for all sums. */
 #define VMAFGPU__FLOAT_SIDE (VMAFGPU__V_REGISTERS / 8)
 VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps, int count,
                                          int x, float *const *out, int multiplied) {
     enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
-    /* Compilers must not find out that they are the same: they would keep taps in registers, and the sums in memory. */
+    /* The assembler statement hides that these pointers are equal. Otherwise compilers keep the taps in registers and
+     * spill the sums. */
     const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
     __asm__("" : "+r"(lag1), "+r"(lag2), "+r"(lag3));
     vmafgpu__v sum[ROWS][SIDE], value[SIDE];
@@ -15822,7 +15839,8 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
         for (int i = 0; i < SIDE; i++)
             sum[r][i] = vmafgpu__v_zero();
-    /* Rows that do not count for the lower sums yet, those that count for all, those that do not count for the upper ones. */
+    /* First come the rows above the lower sums, then the rows that all sums share, then the rows below the upper sums.
+     * */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)
@@ -15884,8 +15902,8 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
     launch->reach = reach;
 }
 
-/* A launch that makes pictures of w x h, whose samples come next: whether they are u or v, else canonical luma. `tables`: of the
- * columns, then of the rows. */
+/* Fills a launch that creates pictures of w x h from chroma or packed luma; the caller then sets out->source. `tables`
+ * contains the entries of the columns, then those of the rows. */
 static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h, const uint64_t *tables,
                                  uint64_t scratch_size, const uint64_t *output, vmafgpu__float_planes_launch *out) {
     const vmafgpu_config *c = work->context->config;
@@ -15933,7 +15951,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr                                         peak signal-to-noise ratio of each plane
  * ================================================================================================
- * After libvmaf's integer_psnr.c: sums of squared differences, and what is made of them in doubles.
+ * After libvmaf's integer_psnr.c: sums of squared differences in integers, then PSNR in double precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -15978,13 +15996,13 @@ static vmafgpu_result vmafgpu__psnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
 /* ---- in plain C ---- */
 
 typedef struct vmafgpu__psnr_functions {
-    /* The sum of squared differences of a row of w bytes, or words (`wide`). */
+    /* Returns the sum of squared differences of a row of w bytes or, if `wide`, words. */
     uint64_t (*row)(const void *a, const void *b, int wide, int w);
 } vmafgpu__psnr_functions;
 
 static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide, int w) {
     uint64_t sum = 0;
-    uint32_t part = 0;   /* of bytes: no row is so long that it wraps */
+    uint32_t part = 0;   /* sum for bytes: no row is long enough to overflow it */
     if (wide)
         for (int x = 0; x < w; x++) {
             const int32_t d = (int32_t)((const uint16_t *)a)[x] - ((const uint16_t *)b)[x];
@@ -16004,8 +16022,8 @@ typedef struct vmafgpu__psnr_task {
     const vmafgpu           *v;
     const vmafgpu__pair_view    *pair;
     int                      planes;
-    uint16_t                *lines;       /* two for each thread */
-    size_t                   line;        /* words of one */
+    uint16_t                *lines;       /* two per thread */
+    size_t                   line;        /* words per line */
     uint64_t                 sum[VMAFGPU__MAX_THREADS][3];
 } vmafgpu__psnr_task;
 
@@ -16082,7 +16100,7 @@ static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *va
     e->whole_clip.pairs++;
 }
 
-/* Planes that are not looked at have no samples: -inf, as in libvmaf. */
+/* Planes that are not measured count as having no samples, which yields -inf, as in libvmaf. */
 static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
     const double square = vmafgpu__psnr_peak_square(v, e);
     const int wanted = plane < vmafgpu__psnr_planes(v, e);
@@ -16111,7 +16129,8 @@ static const vmafgpu__measure vmafgpu__psnr_measure = {
 
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 
-/* Words are summed in 32 bits for a stretch, as two halves that do not wrap in it. */
+/* Squares of words are summed in 32 bits, the low and the high halves separately. They cannot overflow within a
+ * stretch. */
 static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
     const vmafgpu__v half = vmafgpu__v_set32(0xffff);
@@ -16200,9 +16219,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float psnr                                   float_psnr and float_moment: sums of luma's squares
  * ================================================================================================
- * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another; samples are multiples of a power
- * of two, so that the sum of squares, each of them rounded to float, is exact in any order while it is below 2^53 units. That
- * can be exceeded at 16 bits only, and then the sum is made as libvmaf does.
+ * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another. Samples are multiples of a
+ * power of two, so the sum of squares, each rounded to float, is exact in any order while it is below 2^53 units. It
+ * can exceed that at 16 bits only; then the terms are added in libvmaf's order.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16222,12 +16241,12 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* The squares of some rows one by one, as floats in the groups of vmafgpu__sequence_launch. */
+/* Writes the squares of some rows as floats, in the groups of vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint32_t pairs;                         /* bit set: the pair is wanted */
-    int32_t  kind;                          /* of differences, of the reference's samples, of the distorted frame's; words all */
+    uint32_t pairs;                         /* bit set: process this pair */
+    int32_t  kind;                          /* squares of words: 0 differences, 1 reference, 2 distorted frame */
     int32_t  width, first, end;             /* rows first .. end - 1 */
     int32_t  pitch;                         /* floats from a term to the next one of the group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
@@ -16239,7 +16258,7 @@ typedef struct vmafgpu__square_terms_launch {
 /* ---- on the CPU ---- */
 
 typedef struct vmafgpu__float_psnr_functions {
-    /* Adds a row's sum, and that of its squares, to sums[0] and [1]; or of its difference from another one. */
+    /* Adds the sum of row a and the sum of its squares to sums[0] and sums[1]; with b, those of a - b. */
     void (*row)(const void *a, const void *b, int wide, int w, uint64_t *sums);
 } vmafgpu__float_psnr_functions;
 
@@ -16247,7 +16266,8 @@ typedef struct vmafgpu__float_psnr_task {
     const vmafgpu        *v;
     const vmafgpu__pair_view *pair;
     int                   is_moment;
-    uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* the picture's, or the difference's in the first two: see float_row */
+    uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* [0..1]: of the reference, or of the difference; [2..3]: of
+                                                             the distorted frame. See float_psnr_functions.row */
 } vmafgpu__float_psnr_task;
 
 static uint64_t vmafgpu__float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -16270,7 +16290,7 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
     }
 }
 
-/* The sum of squares of words, or of their differences, as libvmaf makes it. */
+/* Returns the sum of squares of words, or of their differences, in libvmaf's order. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -16284,7 +16304,7 @@ static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a
     return sum;
 }
 
-/* Sums of the pictures, or of their difference: as they are, and of their squares. */
+/* Computes the sums and the sums of squares of both pictures, or the sum of squares of their difference. */
 static vmafgpu_result vmafgpu__float_psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                        void *scratch, vmafgpu__value *out) {
     vmafgpu__float_psnr_task *t = (vmafgpu__float_psnr_task *)scratch;
@@ -16341,8 +16361,8 @@ static const vmafgpu__measure vmafgpu__float_moment_measure = {
 
 #define vmafgpu__float_psnr_row VMAFGPU__LANES_NAME(vmafgpu__float_psnr_row)
 
-/* Adds the sum of a row of w bytes, or words (`wide`), to sums[0], and of their squares, rounded to float, to sums[1]; or of its
- * differences from b, of which only the squares. Bytes' squares are exact in floats for a stretch of lanes. */
+/* See vmafgpu__float_psnr_functions.row. Each square is rounded to float. Words with b leave sums[0] unchanged. For
+ * bytes, float sums of squares are exact within a stretch. */
 static void vmafgpu__float_psnr_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
     enum { STRETCH = 256 };
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
@@ -16408,7 +16428,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Sums of squares of words can get to 2^53, from where on libvmaf's chain of doubles may round. */
+/* Whether a sum of squares can reach 2^53, so that libvmaf's sequential sum may be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
@@ -16421,7 +16441,7 @@ static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__launch_context 
                                                           : NULL;
 }
 
-/* Rows whose terms are kept at a time, and groups of these. */
+/* Returns the number of rows whose terms are stored at a time, and the number of their groups in *groups. */
 static int vmafgpu__gpu_float_psnr_strip(const vmafgpu_config *c, int *groups) {
     const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
     *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
@@ -16436,7 +16456,7 @@ static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu_
                ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
 }
 
-/* One sum once more, in libvmaf's order. */
+/* Recomputes one sum in libvmaf's order. */
 static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
     const vmafgpu_config *c = work->context->config;
     vmafgpu__square_terms_launch terms;
@@ -16467,7 +16487,8 @@ static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, con
     }
 }
 
-/* Sums, of luma and of its square; behind them a bit for each that is a double. */
+/* Computes the sums of luma and of its squares. The word after them has a bit for each sum that was recomputed as a
+ * double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const int count = e->feature->measure->values;
     if (!work->again)
@@ -16477,7 +16498,7 @@ static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vma
             vmafgpu__gpu_float_psnr_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
 }
 
-/* Sums that may have been rounded are found again. */
+/* Requests that sums which libvmaf may have rounded are recomputed. */
 static int vmafgpu__gpu_float_psnr_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     const int count = e->feature->measure->values;
     if (words[count].whole || !vmafgpu__gpu_float_psnr_may_round(context->config))
@@ -16552,14 +16573,16 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ssim                                         float_ssim and float_ms_ssim: structural similarity at one scale, and at five
  * ================================================================================================
- * After libvmaf's float_ssim.c, float_ms_ssim.c and iqa: windows of 11x11 over luma, its squares and its product, in floats,
- * rows first. Each product with a tap is rounded to float, the sum of a window's row or column is a double and is rounded
- * once. A pixel's luminance and contrast are doubles over floats, its structure is a float.
+ * After libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
+ * product, in floats; they are filtered along the rows first. Each product with a tap is rounded to float. The sum of a
+ * row or column of a window is a double that is rounded once. Luminance and contrast of a pixel are quotients of a
+ * double and a float; its structure is a float.
  *
- * Libvmaf adds the pixels' terms to a double one after another, and of that sum divided by their number it keeps a float.
- * Here each lane and each thread has its own sum. By how much two such orders can differ is known (half a unit in the last
- * place for each addition); nearly always all doubles that near round to the same float, which then is libvmaf's. If not, the
- * picture is measured again and its terms are added in libvmaf's order.
+ * libvmaf adds the terms of the pixels to a double one after another, divides the sum by their number, and rounds it to
+ * float. Here each lane and each thread has its own sum. The difference between the two orders is bounded by half a
+ * unit in the last place per addition. If all doubles within that bound round to the same float, it is libvmaf's
+ * result. Otherwise, which is rare, the sum is uncertain: the picture is measured again and its terms are added in
+ * libvmaf's order.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16589,17 +16612,17 @@ static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
 enum {
     VMAFGPU__SSIM_SCALES = 5,          /* of float_ms_ssim */
     VMAFGPU__SSIM_TAPS = 11,
-    VMAFGPU__SSIM_PLANES = 5           /* both pictures, their squares, their product */
+    VMAFGPU__SSIM_PLANES = 5           /* both pictures, their squares, and their product */
 };
 
-/* What is summed over a picture. */
+/* Sums over a picture. */
 enum {
-    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* the product of the three; each of them */
-    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; the others are positive */
+    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* l c s; l(uminance), c(ontrast), s */
+    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; l, c are positive */
     VMAFGPU__SSIM_SUMS
 };
 
-/* A window's taps; they are the same from its end on. */
+/* Taps of a window, which are symmetric. */
 #define VMAFGPU__SSIM_TAP0 0.001028f
 #define VMAFGPU__SSIM_TAP1 0.007599f
 #define VMAFGPU__SSIM_TAP2 0.036001f
@@ -16612,59 +16635,62 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
 };
 
-/* The low-pass filter between float_ms_ssim's scales. From a row's first tap to its middle one; rows are the same from the filter's end on, too. */
+/* Top left quarter of the 9x9 low-pass filter between the scales of float_ms_ssim, which is symmetric in rows and
+ * columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f }, { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
     { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f }, { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
     { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f }
 };
 
-/* A block of SSIM makes windows of so many columns and rows, from as many rows and those that the last windows see. */
+/* Launch parameters. A block of windows has BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of the
+ * picture. */
 enum {
     VMAFGPU__SSIM_THREADS = 256,
     VMAFGPU__SSIM_BLOCK_COLUMNS = 32, VMAFGPU__SSIM_BLOCK_LINES = 64,
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
-    VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
-    VMAFGPU__SSIM_BANDS = 64,               /* parts of a picture, of whole rows of blocks, of which means have the sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* that a block of rounded works off, one after the other */
+    VMAFGPU__SSIM_KEPT = 1 << 18,           /* approximate number of windows whose terms are stored at a time */
+    VMAFGPU__SSIM_BANDS = 64,               /* maximum number of bands (whole rows of blocks) with separate sums */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* blocks of windows that a block of rounded processes in turn */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
-    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats of a row that it sees */
+    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats per row of its input */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
-/* A row of windows of a sum in doubt: its terms, each rounded to a multiple of 2^(exponent - 52), added up in units of that; how
- * many of them were halfway between two, or VMAFGPU__SSIM_UNKNOWN where one is too large. */
+/* A row of windows of an uncertain sum. sum: its terms, each rounded to a multiple of 2^(exponent - 52), in units of
+ * that. ties: how many terms were halfway between two multiples; VMAFGPU__SSIM_UNKNOWN is set if a term is too large.
+ * */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
 typedef struct vmafgpu__ssim_row { int64_t sum; uint32_t ties; int32_t exponent; } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];                    /* planes of floats in a pair's scratch, unless the pictures are luma */
-    uint64_t partial;                       /* there, SUMS doubles of each block of windows */
-    uint64_t rows;                          /* there, a ssim_row for each row of windows, of all, l, c, s */
-    int32_t  bytes;                         /* of a sample; 4: of a float */
+    uint64_t picture[2];                    /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
+    uint64_t partial;                       /* offset in scratch of SUMS doubles per block of windows */
+    uint64_t rows;                          /* offset in scratch of a ssim_row per row of windows: all, then l, c, s */
+    int32_t  bytes;                         /* of a luma sample; 4: the pictures are planes of floats */
     int32_t  width, height, pitch;          /* pitch in floats */
-    int32_t  across, blocks;                /* blocks in a row; all */
-    uint32_t wanted;                        /* which means: bits */
+    int32_t  across, blocks;                /* blocks per row; total */
+    uint32_t wanted;                        /* bit set: this mean is needed */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
+    double  *words;                         /* of the first pair: sums of all, l, c, s per scale, then uncertain bits */
     int32_t  word_stride;
-    int32_t  uncertain_word;                        /* that word */
-    uint32_t uncertain, still_uncertain;            /* which are in doubt anyway; which stay so */
-    uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
-    int32_t  kind;                          /* of the sums */
+    int32_t  uncertain_word;                        /* index of the word with a bit for each uncertain sum */
+    uint32_t uncertain, still_uncertain;            /* for tests: bits of sums to treat as uncertain, and to leave so */
+    uint32_t again;                         /* bit set: write the terms of this pair; see the following members */
+    int32_t  kind;                          /* of the sum: all, l, c, s */
     int32_t  strip, strip_end;              /* rows of windows */
-    uint64_t terms;                         /* in a pair's scratch: doubles, as sequences have them */
+    uint64_t terms;                         /* offset in scratch of doubles, see vmafgpu__sequence_launch */
     int32_t  terms_pitch;
-    int32_t  at;                            /* the scale that windows or a filter work on */
-    int32_t  factor;                        /* by which reduce makes scale 0 of luma */
+    int32_t  at;                            /* the current scale of windows and halve */
+    int32_t  factor;                        /* by which reduce shrinks luma to scale 0 */
     float    unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
@@ -16691,53 +16717,56 @@ static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] 
 
 enum {
     VMAFGPU__SSIM_LANES = 32,
-    VMAFGPU__SSIM_TILE = 128,          /* columns that are worked off together */
+    VMAFGPU__SSIM_TILE = 128,          /* columns that are processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK,   /* a tile with what its windows see beyond it */
-    VMAFGPU__SSIM_STRIP = 32,          /* rows whose terms are kept when they are added in order */
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK,   /* a tile and columns beyond it that windows cover */
+    VMAFGPU__SSIM_STRIP = 32,          /* rows whose terms are stored at a time to be added in order */
     VMAFGPU__SSIM_MIN_SIZE = 176,      /* of float_ms_ssim: 11 pixels at the last scale */
-    VMAFGPU__SSIM_HALVING = 16,        /* rows in the ring of the low-pass filter, which sees nine */
-    VMAFGPU__SSIM_HALVES = 8           /* rows of its sums, of which five are worked on */
+    VMAFGPU__SSIM_HALVING = 16,        /* rows in the ring buffer of the low-pass filter, which needs nine */
+    VMAFGPU__SSIM_HALVES = 8           /* rows in the ring buffer of its sums; five are in progress at a time */
 };
 
-/* The terms of a strip's pixels, or NULL. */
+/* Terms of the pixels of a strip. */
 typedef struct vmafgpu__ssim_terms {
     double *l, *c;
     float  *s;
 } vmafgpu__ssim_terms;
 
-/* What is done to rows of a tile, `lanes` times LANES columns. Rows have as many columns more as the window or filter sees. */
+/* Functions for rows of a tile of `lanes` * LANES columns. Input rows have the additional columns that the window or
+ * filter covers. */
 typedef struct vmafgpu__ssim_functions {
-    /* Columns x.. of a row of luma, of w, as floats: `chunks` times CHUNK of them, 0 beyond the last one. */
+    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats; 0 beyond the last sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
-    /* The windows' rows: of PLANES, TILE apart in `out`. */
+    /* Sums the windows along a row, for PLANES planes that are TILE apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
-    /* The windows' columns: makes TAPS such rows those of the windows that end in them. sums: those of windows that have begun,
-     * TAPS for each column. */
+    /* Sums the windows down the columns: replaces each of TAPS such rows by the sums of the windows that end in it.
+     * sums: TAPS sums per column, of windows that have begun. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to those of SUMS sums, each of LANES lanes, that are wanted: VMAFGPU__SSIM_ALL alone, or
-     * .._C and .._S with or without .._ALL and .._L, a bit each. Keeps all of them if there are `terms`; then all are wanted. */
+    /* Adds the terms of `count` pixels to the wanted ones of SUMS sums of LANES lanes each. wanted: bits, either
+     * VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if `terms` is not
+     * NULL; then all bits must be set. */
     void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
-    /* A row as its even and its odd columns, LINE apart in `out`. */
+    /* Splits a row into its even and its odd columns, LINE apart in `out`. */
     void (*split)(const float *row, int lanes, float *out);
-    /* A row of the low-passed picture of half the size, from nine that are split. */
+    /* Computes a row of the low-passed picture of half the size from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
-    /* The same of luma, where sums are exact in any order: adds a row that is split, an odd one or an even one, to the rows of
-     * sums that it counts in, of which an even one begins the last; and rounds a row of sums. */
+    /* The same for luma, where sums are exact in any order. halve_luma adds a split row, even or odd, to the rows of
+     * sums that it contributes to; an even row starts the last of them, sums[0]. `round` rounds a row of sums to float.
+     * */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
-    /* Adds a row of luma, weighted, to sums of columns. */
+    /* Adds a weighted row of luma to column sums. */
     void (*add_row)(const void *row, int wide, int w, float unit, float weight, double *sums);
 } vmafgpu__ssim_functions;
 
-/* A pair of pictures at a scale: luma, or floats of our own. */
+/* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
     int    w, h;
     float *plane[2];                   /* NULL: luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
-/* What a thread has. */
+/* Scratch memory of a thread. */
 typedef struct vmafgpu__ssim_thread_state {
     float  rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
     double begun[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
@@ -16745,35 +16774,35 @@ typedef struct vmafgpu__ssim_thread_state {
     double halves[VMAFGPU__SSIM_HALVES][VMAFGPU__SSIM_TILE];
     float  line[2][2 * VMAFGPU__SSIM_LINE];
     double sums[(int)VMAFGPU__SSIM_SUMS * (int)VMAFGPU__SSIM_LANES];
-    vmafgpu__ssim_terms terms;   /* where those of the present row go */
+    vmafgpu__ssim_terms terms;   /* destination of the terms of the current row */
 } vmafgpu__ssim_thread_state;
 
 typedef struct vmafgpu__ssim_task {
     vmafgpu                 *v;
     const vmafgpu__pair_view    *pair;
-    int                      factor;             /* by which float_ssim's pictures are smaller than luma */
+    int                      factor;             /* by which luma is reduced for float_ssim */
     int                      scales;
     vmafgpu__ssim_pictures   scale[VMAFGPU__SSIM_SCALES];
-    int                      at;                 /* the scale that is worked on */
-    unsigned                 wanted;             /* what is summed of it, as bits */
-    int                      is_strip, first;    /* only the terms of a strip's rows are wanted */
-    vmafgpu__ssim_terms      terms;              /* of STRIP rows of so many columns */
+    int                      at;                 /* the current scale */
+    unsigned                 wanted;             /* its sums to compute, as bits */
+    int                      is_strip, first;    /* is_strip: only store the terms of the strip from row `first` on */
+    vmafgpu__ssim_terms      terms;              /* of STRIP rows of terms_pitch columns */
     size_t                   terms_pitch;
-    vmafgpu__ssim_thread_state      *states;              /* one for each thread */
-    double                  *columns;            /* sums of columns, for each thread so many */
+    vmafgpu__ssim_thread_state      *states;              /* one per thread */
+    double                  *columns;            /* column sums, columns_count per thread */
     size_t                   columns_count;
 } vmafgpu__ssim_task;
 
 /* ---- plan ---- */
 
-/* As libvmaf rounds it: the smaller side is about 256 then. */
+/* Returns the factor by which luma is reduced. By default the smaller side becomes about 256, rounded like libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
     return wanted ? wanted : automatic;
 }
 
-/* Not rounded up: odd sizes get one more at any factor. */
+/* Returns the reduced size. It is rounded down, but odd sizes get one more at any factor. */
 static int vmafgpu__ssim_reduced(int size, int factor) {
     return factor > 1 ? size / factor + (size & 1) : size;
 }
@@ -16801,7 +16830,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
 static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
     p->w = w;
     p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* what is read and written goes on to the end of a tile */
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* rows are read and written up to the end of a tile */
     for (int i = 0; i < 2; i++)
         p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
@@ -16836,13 +16865,14 @@ static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor
 
 /* ---- pictures at other scales ---- */
 
-/* The place of row or column i of n, whose edges are mirrors: the last one comes twice. */
+/* Mirrors index i at the edges of n rows or columns; the edge itself is repeated. */
 static int vmafgpu__ssim_mirror(int i, int n) {
     return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
 }
 
-/* Rows of float_ssim's reduced pictures: means of squares. Columns are summed first: these sums are exact, as at any factor
- * and depth their terms are multiples of 2^-45 or more and they stay below 256. */
+/* Computes a share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor samples.
+ * Columns are summed first. These sums are exact: at any factor and depth, their terms are multiples of 2^-45 and they
+ * are below 256. */
 static void vmafgpu__ssim_reduce_part(void *arg, int index) {
     vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -16873,8 +16903,8 @@ static void vmafgpu__ssim_reduce_part(void *arg, int index) {
         }
 }
 
-/* Asks for `count` columns of row y of picture i, if there is such a row: a tile's rows are too far apart for processors to see
- * what comes next. */
+/* Prefetches `count` columns of row y of picture i, if the row exists. Hardware prefetchers do not detect the access
+ * pattern of tiles, since their rows are too far apart. */
 static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int wide = t->v->config.bit_depth > 8, size = p->plane[i] ? (int)sizeof(float) : wide ? 2 : 1;
@@ -16888,7 +16918,8 @@ static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, 
         VMAFGPU__PREFETCH(row + x * size + at);
 }
 
-/* Columns first..first + count - 1 of a row, reflected at its edges, which are no more than nine columns away. */
+/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges; at most nine columns may be
+ * outside. */
 static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int before = first < 0 ? -first : 0, start = first + before, last = first + count;
@@ -16906,8 +16937,9 @@ static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, i
         row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
 }
 
-/* Luma's next scale, a tile of it: the sums of 9x9 are exact, as their terms are multiples of 2^-43 or more at any depth and they
- * stay below 2^9. So each row is filtered once for all the rows that it counts in, also those that are mirrored. */
+/* Computes a tile of the scale after luma. The sums of 9x9 terms are exact: terms are multiples of 2^-43 at any depth,
+ * and sums are below 2^9. So each row, including mirrored ones, is filtered once for all output rows that it
+ * contributes to. */
 static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[0], *to = &t->scale[1];
@@ -16917,7 +16949,7 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
     memset(state->halves, 0, sizeof state->halves);
     for (int y = 2 * first - 4; y <= 2 * end + 2 && first < end; y++) {
-        /* The last row that it counts in is in the middle between this one and the one four rows on; never below 0 in the ring. */
+        /* `last` is the last output row that row y contributes to: its centre is at most four rows below. */
         const int odd = y & 1, last = (y - odd) / 2 + 2, done = last - 4;
         double *sums[5];
         for (int k = 0; k < 5; k++)
@@ -16931,7 +16963,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Rows of the next scale's pictures, each pixel a sum of 9x9 in their order: float_ms_ssim's low-pass filter. */
+/* Computes a share of the rows of the next scale with the low-pass filter of float_ms_ssim: each pixel is a sum of 9x9
+ * terms, added in libvmaf's order. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -16978,7 +17011,8 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const floa
     }
 }
 
-/* Sum k of a column is that of the window that begins in row k: it ends in the row before the next one to begin there. */
+/* Sum k of a column belongs to the window that begins in row k. The window ends in the row before the next one reuses
+ * sum k. */
 static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
@@ -16996,7 +17030,7 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, dou
         }
 }
 
-/* The windows' row that begins at column x of the pictures' rows. */
+/* Sums the windows along row y, from column x on. */
 static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_thread_state *state, int y, int x, int count, float *out) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
@@ -17011,7 +17045,7 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_t
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
 
-/* Rows first..end-1 of the windows of the scale; at: where the terms of row `first` go, if they are kept. */
+/* Processes rows first..end-1 of windows of the current scale. at: destination of the terms of row `first`, or NULL. */
 static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
@@ -17088,20 +17122,22 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* The mean of n terms from their sum, whose error and libvmaf's together are at most `error`; returns whether that is too much
- * to tell what libvmaf has. */
+/* Computes the mean of n terms from their sum. `error` bounds the difference between the sum and libvmaf's. Returns
+ * whether the mean is uncertain, that is, whether libvmaf's may be another float. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
     return low < high || high < low || low != low;
 }
 
-/* The means of all, l, c and s at a scale. wanted: which of them, as vmafgpu__ssim_compare() takes it; the others mean nothing. */
+/* Computes the means of all, l, c and s at the current scale. wanted: see vmafgpu__ssim_functions.compare; other means
+ * are undefined. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* The longest chains of additions: libvmaf's, then a lane's, then lanes and threads; libvmaf's term of all, and ours of one
-     * division, are rounded eight times. And something for the rounding of this bound itself. */
+    /* The longest chains of additions: n in libvmaf; here those of a lane, then over lanes and threads. The terms of
+     * ALL, in libvmaf and here with one division, are rounded eight times in total. 1.01 covers the rounding of this
+     * bound. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0;   /* 2^53 */
@@ -17134,7 +17170,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
     return result;
 }
 
-/* float_ssim finds the means of all, l, c and s; float_ms_ssim l, c and s at each scale. */
+/* Computes the means of all, l, c and s for float_ssim, and of l, c and s at each scale for float_ms_ssim. */
 static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                  void *scratch, vmafgpu__value *out) {
     const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L, cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S;
@@ -17181,7 +17217,7 @@ static void vmafgpu__ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
         out[k] = vmafgpu__values(v, e)[k].real;
 }
 
-/* Luminance counts at the last scale only; where it does not, its power is 1 whatever it is. */
+/* Luminance has weight at the last scale only; at the others its exponent is 0. */
 static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                     int64_t position, double *out) {
     static const float weights[VMAFGPU__SSIM_SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
@@ -17226,7 +17262,7 @@ static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
 #define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
 #define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 
-/* Two times LANES samples as floats. */
+/* Converts 2 * LANES samples to floats. */
 static inline void vmafgpu__lanes_floats(const uint8_t *row, int wide, float unit, float *VMAFGPU__RESTRICT out) {
     if (wide)
         for (int i = 0; i < 2 * VMAFGPU__LANES; i++)
@@ -17253,7 +17289,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root;   /* not by the functions of clang's headers, which ask for all that the command line has */
+        __m256 root;   /* the functions in clang's headers require target features that the command line enables */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -17273,7 +17309,7 @@ static inline void vmafgpu__lanes_sqrt(float *x) {
 #endif
 }
 
-/* Adds or, the first time, sets. */
+/* Adds a row to sums, or copies it if `anew`. */
 static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
     for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
         if (anew)
@@ -17308,7 +17344,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             below_c[i] = va[i] + vb[i] + c2;
         }
         vmafgpu__lanes_sqrt(sg);
-        /* Without deviation there is no negative covariance. */
+        /* If a deviation is 0, a negative covariance counts as 0. */
         for (int i = 0; i < N; i++) {
             const float positive = cv[i] > 0 ? cv[i] : 0;
             cv[i] = sg[i] > 0 ? cv[i] : positive;
@@ -17320,7 +17356,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
         for (int i = 0; i < N; i++)
             c[i] = 2.0 * (double)sg[i] + (double)c2;
-        if (wanted == product) {   /* with one division; see vmafgpu__ssim_means() */
+        if (wanted == product) {   /* one division suffices; vmafgpu__ssim_means() accounts for the rounding */
             for (int i = 0; i < N; i++)
                 all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
         } else {
@@ -17372,7 +17408,7 @@ static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
     }
 }
 
-/* A row of the low-pass filter, which is the same from its end on. */
+/* Adds a row of the low-pass filter, which is symmetric, to sums. e, o: even and odd columns. */
 static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
     const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
     for (int i = 0; i < VMAFGPU__LANES; i++) {
@@ -17405,7 +17441,7 @@ static void vmafgpu__ssim_halve(const float *const *rows, int lanes, float *out)
     }
 }
 
-/* The sums of nine columns; products serve the two sums in which the tap is the same. */
+/* Computes sums over nine columns. Each product is used for two sums, since the taps are symmetric. */
 static void vmafgpu__ssim_nine_alike(const float *row, const float *k, int lanes, double *VMAFGPU__RESTRICT out) {
     enum { PART = 16 };
     const float *odd = row + VMAFGPU__SSIM_LINE, k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
@@ -17481,15 +17517,15 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #define vmafgpu__ssim_along VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
 #define vmafgpu__ssim_down VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
 
-/* What is summed is in doubles, of floats: half a vector of columns at a time. Every other term is added by a product with 1 that
- * is fused with the sum, which is the same, but done elsewhere in processors that have pipes of their own for additions.
+/* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added with a fused
+ * multiplication by 1. The result is the same, but processors with separate units for additions use both.
  *
- * Down the columns half a vector of columns at a time goes down eleven rows. The sums of the eleven windows that a row is in stay in registers,
- * one of them being that of the window which begins with it; products with taps that are the same serve two windows.
+ * Vertical sums: the sums of the eleven windows that contain a row stay in registers for eleven rows. Each row starts
+ * one of these windows and ends another. Taps are symmetric, so a product is used for two windows.
  */
 
-/* Windows of a row, N at a time: sum q is that of the windows which began q times N columns ago. A sample and those N and 2 N
- * on see taps of which two may be the same one. */
+/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. Products are
+ * reused where a sample meets two equal taps. */
 static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
     enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
@@ -17537,7 +17573,7 @@ static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float
         vmafgpu__ssim_eleven(squares[k], w, out + (2 + k) * VMAFGPU__SSIM_TILE);
 }
 
-/* Sums of the window that begins in this row, in the one before it, .. */
+/* s0 is the sum of the window that begins in row y, s1 that of the window that began one row earlier, and so on. */
 #define VMAFGPU__SSIM_DOWN(y, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10) \
     do { \
         const vmafgpu__v sample = vmafgpu__v_load(at + (y) * VMAFGPU__SSIM_ROW); \
@@ -17629,13 +17665,14 @@ static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__launch_context *conte
     return kernel < VMAFGPU__GPU_SSIM_KERNELS && is_used ? names[kernel] : NULL;
 }
 
-/* Rows of windows whose terms are kept at a time: as blocks have them. */
+/* Returns the number of rows of windows whose terms are stored at a time, a multiple of the rows of a block. */
 static int vmafgpu__gpu_ssim_strip(int width) {
     const int rows = VMAFGPU__SSIM_KEPT / width / VMAFGPU__SSIM_BLOCK_ROWS;
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
-/* Lays out a pair's scratch: what the launches of an extractor share. Returns its size. */
+/* Fills the members that all launches of an extractor share, including the layout of scratch. Returns the size of
+ * scratch per pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
     const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L, all = 1u << VMAFGPU__SSIM_ALL;
@@ -17679,10 +17716,10 @@ static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extra
     return vmafgpu__gpu_ssim_fill(v, e, &launch);
 }
 
-/* Columns and rows of pixels of a scale, made or looked at by blocks. */
+/* Enqueues a kernel whose blocks cover w x h pixels or windows of a scale. */
 static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h) {
     static const struct { int columns, rows, pictures, shared; } blocks[] = {
-        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* of reduce; of halve; of windows, their terms, and these rounded */
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* in order: reduce, halve, windows, terms, rounded */
         { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
@@ -17694,7 +17731,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* The sums of scale launch->at that are in doubt, once more, in libvmaf's order. */
+/* Recomputes the uncertain sums of scale launch->at in libvmaf's order. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
@@ -17726,7 +17763,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* All means, and a second look at the sums in doubt: of small pictures hardly one is, and their few are left to the last resort. */
+/* Computes all means, and a tighter bound for uncertain sums of large pictures. Small pictures rarely have uncertain
+ * sums, which are recomputed in libvmaf's order anyway. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -17775,7 +17813,7 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Sums in doubt are found again; then they are in none. */
+/* Returns whether there are uncertain sums that have not been recomputed yet, and marks them as recomputed. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
     const int is_uncertain = uncertain_word[0].whole != uncertain_word[1].whole;
@@ -17784,7 +17822,7 @@ static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, c
     return is_uncertain;
 }
 
-/* From sums of all, l, c and s at each scale to the means that are kept. */
+/* Computes the means from the sums of all, l, c and s at each scale. */
 static void vmafgpu__gpu_ssim_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
                                        vmafgpu__value *out) {
     const int is_single = e->feature->measure == &vmafgpu__ssim_measure;
@@ -17843,7 +17881,8 @@ VMAFGPU__COLD_END
       VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* Means that the self-test of a GPU doubts, of the first and of the last scale, and those that it leaves in doubt. */
+/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those that it leaves
+ * uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
@@ -18012,8 +18051,8 @@ static uint64_t vmafgpu__psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__extra
            (uint64_t)v->config.threads * vmafgpu__psnr_hvs_layout(v, NULL, &m);
 }
 
-/* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand: so the
- * order is the same for any number of threads, and no plane of terms is kept. */
+/* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand:
+ * so the order is the same for any number of threads, and no plane of terms is kept. */
 static void vmafgpu__psnr_hvs_part(void *arg, int index) {
     vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -18134,8 +18173,8 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Samples of a group, which are read as words that hold several, and parted there. Blocks behind the last one are the last one
- * again. */
+/* Samples of a group, which are read as words that hold several, and parted there. Blocks behind the last one are the
+ * last one again. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks, uint32_t *VMAFGPU__RESTRICT word,
                                    int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -18337,8 +18376,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* What the terms of a coefficient add to sums that are at least `floor`, a power of two, and less than twice that: multiples of
- * the last bit there. And how far a term is from what it adds: half a bit, and the sum decides which way it goes. */
+/* What the terms of a coefficient add to sums that are at least `floor`, a power of two, and less than twice that:
+ * multiples of the last bit there. And how far a term is from what it adds: half a bit, and the sum decides which way
+ * it goes. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
                                                  float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -18348,9 +18388,9 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
     }
 }
 
-/* The sum is a chain of additions that may not be regrouped. But as long as it stays between one power of two and the next,
- * each term adds a whole number of last bits, which does not hang on the sum unless it is halfway between two of them: so
- * these are added up for all blocks of a group at once. Other blocks are added term by term. */
+/* The sum is a chain of additions that may not be regrouped. But as long as it stays between one power of two and the
+ * next, each term adds a whole number of last bits, which does not hang on the sum unless it is halfway between two of
+ * them: so these are added up for all blocks of a group at once. Other blocks are added term by term. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -18733,7 +18773,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Whether there is a table of the reciprocals wanted, which goes to `out`, unless that is NULL; else they are quotients. */
+/* Whether there is a table of the reciprocals wanted, which goes to `out`, unless that is NULL; else they are
+ * quotients. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -18759,8 +18800,8 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* what is left of the reference's detail, and what the distorted picture has else */
 
-/* What a row of bands comes to, per band (h, v, d): magnitudes weighted by the contrast sensitivity, and how much they mask
- * beside them. */
+/* What a row of bands comes to, per band (h, v, d): magnitudes weighted by the contrast sensitivity, and how much they
+ * mask beside them. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
@@ -18871,8 +18912,8 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
     return c.used;
 }
 
-/* Row k of the reference (0) or the distorted picture (1) into its place. What the filter sees beside the picture, mirrored on
- * the left, on the right repeated first, is put there: one column on the left, two on the right. */
+/* Row k of the reference (0) or the distorted picture (1) into its place. What the filter sees beside the picture,
+ * mirrored on the left, on the right repeated first, is put there: one column on the left, two on the right. */
 static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which, int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
     t->functions->split((const uint8_t *)t->source[which] + k * t->pitch[which], t->form, t->from_w, t->unit, even, odd);
@@ -18959,7 +19000,8 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Denominator or a numerator from the bands' sums over so many pixels: of each band the root of its sum, and of noise. */
+/* Denominator or a numerator from the bands' sums over so many pixels: of each band the root of its sum, and of noise.
+ * */
 static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
     const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);
@@ -19044,8 +19086,8 @@ static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu_
     return result;
 }
 
-/* A reference without any detail, with adm_noise_weight=0, has nothing to lose: adm2 is 1, and aim, which libvmaf then takes
- * from memory that nobody wrote, is 0. */
+/* A reference without any detail, with adm_noise_weight=0, has nothing to lose: adm2 is 1, and aim, which libvmaf then
+ * takes from memory that nobody wrote, is 0. */
 static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                       int64_t position, double *out) {
     const vmafgpu__value *value = vmafgpu__values(v, e);
@@ -19228,8 +19270,8 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
     }
 }
 
-/* One band. The gain limit is compared in double precision; as rounding to float is monotonic, that is the lesser float; and
- * the product is a float's where the limit is one. */
+/* One band. The gain limit is compared in double precision; as rounding to float is monotonic, that is the lesser
+ * float; and the product is a float's where the limit is one. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -19359,8 +19401,8 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* What is above the threshold that the other part's detail around a pixel sets, of all bands together; and, with no threshold,
- * the original. */
+/* What is above the threshold that the other part's detail around a pixel sets, of all bands together; and, with no
+ * threshold, the original. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -19664,8 +19706,8 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale
     *b = y + 2.12798 * u;
 }
 
-/* A channel c made linear: of what its power is made; a better root `y` of that, in float; the channel. A root that is off by h
- * is better by a series in h. */
+/* A channel c made linear: of what its power is made; a better root `y` of that, in float; the channel. A root that is
+ * off by h is better by a series in h. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
     const double x = (c + 0.055) * (1.0 / 1.055);
     return x > .05 ? x : .05;
@@ -19728,7 +19770,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* Angles from 0 to 2 pi: the tangent of what is below pi/8; its arc, in the eighth of the circle where it is; the angle. */
+/* Angles from 0 to 2 pi: the tangent of what is below pi/8; its arc, in the eighth of the circle where it is; the
+ * angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -19779,7 +19822,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* Of the mean lightness, less 50: what is under the root; then the difference of lightness, in its units, with that root. */
+/* Of the mean lightness, less 50: what is under the root; then the difference of lightness, in its units, with that
+ * root. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) { return 20 + (double)e * (double)e; }
 
 VMAFGPU__STEP_FN float vmafgpu__ciede_lightness(float light, float e, double root) {
@@ -19804,7 +19848,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
     return some > 0 ? dh : 0.f;
 }
 
-/* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
+/* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then
+ * multiples. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
     double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
@@ -19841,8 +19886,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
     return z * z;
 }
 
-/* 60 degrees times exp(-x), in degrees: a part of the power, and the bits of a float that it is to be multiplied with; then that.
- * Where it is next to nothing, nothing comes of it. */
+/* 60 degrees times exp(-x), in degrees: a part of the power, and the bits of a float that it is to be multiplied with;
+ * then that. Where it is next to nothing, nothing comes of it. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -19886,8 +19931,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #endif
 
 /* Differences of colours: a block has groups of pixels, a thread one of them. In a pair's words are the sum of the
- * differences, and pixels in doubt: how many were found, how many at the start of the list are settled; the list, each with two
- * words: samples of 16 bits, luma of both frames, Cb, Cr, and the bits of the difference. */
+ * differences, and pixels in doubt: how many were found, how many at the start of the list are settled; the list, each
+ * with two words: samples of 16 bits, luma of both frames, Cb, Cr, and the bits of the difference. */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
     VMAFGPU__CIEDE_GROUPS = 4,
@@ -20054,8 +20099,8 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
            (uint64_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
 }
 
-/* Sample x of row y of a plane for x = 0, 1, .. count - 1, each `times` times, as if rows of the reference's length lay behind
- * one another. `out` has places for a multiple of CHUNK. */
+/* Sample x of row y of a plane for x = 0, 1, .. count - 1, each `times` times, as if rows of the reference's length lay
+ * behind one another. `out` has places for a multiple of CHUNK. */
 static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y, int count,
                                 int times, uint16_t *VMAFGPU__RESTRICT line, uint16_t *VMAFGPU__RESTRICT out) {
     const int w = vmafgpu__plane_width(c, plane), h = vmafgpu__plane_height(c, plane);
@@ -20075,7 +20120,8 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Takes rows as long as there are any; a row's differences wait for those above it, so that they are added up in order. */
+/* Takes rows as long as there are any; a row's differences wait for those above it, so that they are added up in order.
+ * */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -20310,8 +20356,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* As powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should be; of all floats the
- * farthest that is not is nearer than 0.003 last bits. */
+/* As powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should be; of all
+ * floats the farthest that is not is nearer than 0.003 last bits. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -20555,8 +20601,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     return bits != (uint32_t)(second >> 32);
 }
 
-/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
- * is done again with a list of those that are known, each colour once. */
+/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place,
+ * the pair is done again with a list of those that are known, each colour once. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
     const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
@@ -20639,7 +20685,8 @@ static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to the middle. */
+/* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to
+ * the middle. */
 VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
     { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
     { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
@@ -21358,8 +21405,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats, before and
- * now. */
+/* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats,
+ * before and now. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -21668,8 +21715,8 @@ typedef struct vmafgpu__float_vif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
 
-/* What VIF loses per distorted variance where there is only noise. libvmaf squares with powf(), which its compilers replace by a
- * product. The C library's powf() rounds some squares otherwise, and not every compiler replaces it. */
+/* What VIF loses per distorted variance where there is only noise. libvmaf squares with powf(), which its compilers
+ * replace by a product. The C library's powf() rounds some squares otherwise, and not every compiler replaces it. */
 static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
@@ -22069,8 +22116,8 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
 /* `a` where the mask is set, else b. */
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
-/* What a logarithm is to be taken of: for the numerator, where it is added to `plain`, 0 or all that there is, and for the
- * denominator. Where libvmaf takes none, the logarithm of these is 0 and 1. Returns whether it takes any. */
+/* What a logarithm is to be taken of: for the numerator, where it is added to `plain`, 0 or all that there is, and for
+ * the denominator. Where libvmaf takes none, the logarithm of these is 0 and 1. Returns whether it takes any. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -22151,7 +22198,8 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__FLOAT_VIF_8, VMAFGPU__FLOAT_VIF_4, VMAFGPU__FLOAT_VIF_ANY, VMAFGPU__FLOAT_VIF_SHRINK, VMAFGPU__FLOAT_VIF_PLANES, VMAFGPU__FLOAT_VIF_CHAINS };
 
-/* Device memory of one pair: pictures of scales 1 to 3, and of scale 0 after a prescale, terms and their rows' sums, of numerator and denominator. */
+/* Device memory of one pair: pictures of scales 1 to 3, and of scale 0 after a prescale, terms and their rows' sums, of
+ * numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];

@@ -17899,10 +17899,10 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr_hvs                                     PSNR of what the eye sees of 8x8 blocks
  * ================================================================================================
- * After libvmaf's third_party/xiph/psnr_hvs.c: blocks that overlap by a sample, Daala's integer transform of both pictures,
- * and the squared difference of each coefficient as far as it is above a threshold of masking, weighed by the contrast
- * sensitivity at its frequency. All is float, and a plane's terms, 64 a block, are added up one after another, from left to
- * right and from top to bottom: the sum hangs on that order in its third digit.
+ * After libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
+ * transform. The part of each coefficient difference that exceeds a masking threshold is weighted by the contrast
+ * sensitivity at its frequency and squared. All arithmetic is float. The terms of a plane, 64 per block, are added one
+ * after another, from left to right and from top to bottom. A different order changes the third digit of the sum.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17918,20 +17918,20 @@ static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Blocks of psnr_hvs, one for each thread; of shared memory a thread has what it knows of its first picture. */
+/* Launch parameters. Each thread processes one block and keeps 64 words of its first picture in shared memory. */
 enum {
     VMAFGPU__PSNR_HVS_STEP = 7,
     VMAFGPU__PSNR_HVS_THREADS = 128,
     VMAFGPU__PSNR_HVS_SHARED = VMAFGPU__PSNR_HVS_THREADS * 64 * 4
 };
 
-/* Of a plane. */
+/* Parameters for one plane. */
 typedef struct vmafgpu__psnr_hvs_launch {
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;                         /* there: 64 floats of each block, as below */
-    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
-    int32_t  along, blocks;                 /* in a row; all */
+    uint64_t terms;                         /* offset in scratch of 64 floats per block */
+    int32_t  bytes, step, shift;            /* bytes of a sample; bytes from one sample to the next */
+    int32_t  along, blocks;                 /* blocks per row; total */
     int32_t  pitch;                         /* floats from a term to the next one of the block */
     float    csf[64], mask[64];
     struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
@@ -17942,9 +17942,9 @@ typedef struct vmafgpu__psnr_hvs_launch {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__PSNR_HVS_LANES = 16 };    /* blocks that are worked off together */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 };    /* blocks that are processed together */
 
-/* Sensitivity of y, cb, cr: symmetric, the upper triangle row by row. */
+/* Contrast sensitivity of y, cb, cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
 static const float vmafgpu__psnr_hvs_csf[3][36] = {
     { 1.6193873005f, 2.2901594831f, 2.08509755623f, 1.48366094411f, 1.00227514334f, 0.678296995242f, 0.466224900598f,
       0.3265091542f, 1.94321815382f, 2.04793073064f, 1.68731108984f, 1.2305666963f, 0.868920337363f, 0.61280991668f,
@@ -17973,7 +17973,7 @@ static vmafgpu_result vmafgpu__psnr_hvs_plan(vmafgpu *v, vmafgpu__extractor *e) 
     return vmafgpu__plan_chroma(v, e);
 }
 
-/* Blocks along or down a plane; 0 where not even one fits. */
+/* Returns the number of blocks along or down a plane. */
 static int vmafgpu__psnr_hvs_blocks(int size) {
     return size < 8 ? 0 : (size - 8) / VMAFGPU__PSNR_HVS_STEP + 1;
 }
@@ -17990,8 +17990,8 @@ enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 typedef struct vmafgpu__psnr_hvs_work {
     int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP];          /* of the reference, of the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
-    int32_t column[VMAFGPU__PSNR_HVS_GROUP];             /* half transformed */
-    uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES];         /* samples that lie side by side */
+    int32_t column[VMAFGPU__PSNR_HVS_GROUP];             /* after the vertical transform */
+    uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES];         /* adjacent samples, packed */
     int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
     float   mean[5][VMAFGPU__PSNR_HVS_LANES], variance[5][VMAFGPU__PSNR_HVS_LANES];   /* of the quadrants and of the block */
     float   activity[2][VMAFGPU__PSNR_HVS_LANES];
@@ -18002,14 +18002,14 @@ typedef struct vmafgpu__psnr_hvs_job {
     const void        *row[2][8];
     int                wide, blocks;
     const float       *csf, *mask;        /* 64 each; mask[0] is 0 */
-    float             *terms;             /* out: VMAFGPU__PSNR_HVS_GROUP for each group... */
-    uint8_t           *is_equal;          /* ...or none, as nothing differs in it */
+    float             *terms;             /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
+    uint8_t           *is_equal;          /* out: whether the pictures are equal in a group; its terms are not written then */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
 typedef struct vmafgpu__psnr_hvs_functions {
     void  (*row)(const vmafgpu__psnr_hvs_job *job);
-    /* Adds the terms of a row of blocks to a sum, one after another. */
+    /* Adds the terms of a row of blocks to a sum, in order. */
     float (*fold)(const vmafgpu__psnr_hvs_job *job, float sum);
 } vmafgpu__psnr_hvs_functions;
 
@@ -18018,14 +18018,14 @@ typedef struct vmafgpu__psnr_hvs_task {
     const vmafgpu__pair_view     *pair;
     unsigned char            *memory;     /* of each thread */
     size_t                    size;
-    int                       rows[4];    /* of blocks: first of each plane, and the end */
-    int                       next;       /* row that nobody has taken yet; atomic... */
-    int                       added;      /* ...rows whose terms are in the sums; atomic */
+    int                       rows[4];    /* first row of blocks of each plane, and the end */
+    int                       next;       /* atomic: first row that no thread has taken */
+    int                       added;      /* atomic: number of rows whose terms are in the sums */
     float                     sum[3];
     float                     csf[3][64], mask[3][64];
 } vmafgpu__psnr_hvs_task;
 
-/* What a thread has in its memory; its size. */
+/* Memory of a thread. vmafgpu__psnr_hvs_layout() returns its size. */
 typedef struct vmafgpu__psnr_hvs_memory {
     vmafgpu__psnr_hvs_work *work;
     float             *terms;
@@ -18051,8 +18051,9 @@ static uint64_t vmafgpu__psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__extra
            (uint64_t)v->config.threads * vmafgpu__psnr_hvs_layout(v, NULL, &m);
 }
 
-/* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand:
- * so the order is the same for any number of threads, and no plane of terms is kept. */
+/* Processes rows of blocks until none is left. Before a thread adds the terms of a row, it waits until those of all
+ * rows above are added. So the order is the same for any number of threads, and terms are stored for one row per thread
+ * only. */
 static void vmafgpu__psnr_hvs_part(void *arg, int index) {
     vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -18088,7 +18089,7 @@ static void vmafgpu__psnr_hvs_part(void *arg, int index) {
     }
 }
 
-/* 64 entries each, of a plane. */
+/* Computes the contrast sensitivity and the masking weights of a plane, 64 entries each. */
 static void vmafgpu__psnr_hvs_tables(int plane, float *csf, float *mask) {
     for (int i = 0; i < 64; i++) {
         const int a = i / 8 < i % 8 ? i / 8 : i % 8, b = i / 8 + i % 8 - a;
@@ -18098,13 +18099,13 @@ static void vmafgpu__psnr_hvs_tables(int plane, float *csf, float *mask) {
     }
 }
 
-/* Blocks along and down a plane; 0 where not even one fits. */
+/* Returns the number of blocks along and down a plane; *down is 0 if there are none. */
 static void vmafgpu__psnr_hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
     *along = vmafgpu__psnr_hvs_blocks(vmafgpu__plane_width(c, plane));
     *down = *along ? vmafgpu__psnr_hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
 }
 
-/* A plane's value from the sum of its terms. */
+/* Computes the value of a plane from the sum of its terms. */
 static double vmafgpu__psnr_hvs_value(const vmafgpu_config *c, int plane, float sum) {
     const float peak = (float)((1 << c->bit_depth) - 1);
     int along, down;
@@ -18173,8 +18174,7 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Samples of a group, which are read as words that hold several, and parted there. Blocks behind the last one are the
- * last one again. */
+/* Loads the samples of a group as words of several samples and unpacks them. Beyond the last block, it is repeated. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks, uint32_t *VMAFGPU__RESTRICT word,
                                    int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -18202,7 +18202,7 @@ static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first,
                 sample[l] = (int32_t)((word[l] >> j * bits) & mask);
 }
 
-/* x/2 towards 0, and x * factor / 2^shift to nearest. */
+/* HALF: x / 2, rounded towards 0. LIFT: x * factor / 2^shift, rounded to nearest. */
 #define VMAFGPU__PSNR_HVS_HALF(x) ((x) / 2)
 #define VMAFGPU__PSNR_HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
 
@@ -18244,7 +18244,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *
     *x7 = t7;
 }
 
-/* Values `step` apart, as many times as there are lanes. */
+/* Transforms eight values that are `step` apart, in each lane. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_along(const int32_t *VMAFGPU__RESTRICT in, int step, int32_t *VMAFGPU__RESTRICT out) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         int32_t x0 = in[l], x1 = in[l + step], x2 = in[l + 2 * step], x3 = in[l + 3 * step];
@@ -18271,14 +18271,14 @@ static void vmafgpu__psnr_hvs_rows_of(const int32_t *VMAFGPU__RESTRICT column, i
         vmafgpu__psnr_hvs_along(column + 8 * i * VMAFGPU__PSNR_HVS_LANES, VMAFGPU__PSNR_HVS_LANES, out + 8 * i * VMAFGPU__PSNR_HVS_LANES);
 }
 
-/* Adds half a row of samples to a quadrant's sum. */
+/* Adds half a row of samples to the sum of a quadrant. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT s, int32_t *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int l = 0; l < N; l++)
         sum[l] += s[l] + s[l + N] + s[l + 2 * N] + s[l + 3 * N];
 }
 
-/* Adds half a row's squared distances from the mean, of the quadrant and of the block, one after another. */
+/* Adds the squared differences of half a row of samples from a mean, in order. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s, const float *VMAFGPU__RESTRICT mean,
                                                    float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -18289,7 +18289,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTR
     }
 }
 
-/* How much the parts of a block vary, against the whole of it: 4 times that, in variance[4]. */
+/* Computes the variances of the four quadrants relative to the variance of the block; variance[4] is their sum. */
 static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs_work *work) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     float *whole = work->variance[4];
@@ -18303,7 +18303,7 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
     for (int l = 0; l < N; l++)
         work->mean[4][l] = (float)(work->sum[0][l] + work->sum[1][l] + work->sum[2][l] + work->sum[3][l]) / 64;
     for (int i = 0; i < 16; i++) {
-        const int q = i / 8 + i % 2 * 2;   /* left ones first */
+        const int q = i / 8 + i % 2 * 2;   /* left quadrants first */
         vmafgpu__psnr_hvs_add_squares(sample + 4 * i * N, work->mean[4], whole);
         vmafgpu__psnr_hvs_add_squares(sample + 4 * i * N, work->mean[q], work->variance[q]);
     }
@@ -18311,11 +18311,11 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
         const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
         const float a = work->variance[0][l] * part, b = work->variance[1][l] * part;
         const float c = work->variance[2][l] * part, d = work->variance[3][l] * part;
-        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0));   /* where that is 0 all samples are equal */
+        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0));   /* if block is 0, all samples are equal */
     }
 }
 
-/* Adds weighed squares of a row of coefficients, one after another. */
+/* Adds the weighted squares of half a row of coefficients, in order. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x, const float *VMAFGPU__RESTRICT mask,
                                                  float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -18327,7 +18327,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRIC
     }
 }
 
-/* How much a block's own content hides. The coefficient that is its mean has no part in it: its weight is 0. */
+/* Computes the masking by the content of a block. The DC coefficient has weight 0. */
 static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *mask, const float *variance, float *activity) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     memset(activity, 0, N * sizeof *activity);
@@ -18337,13 +18337,13 @@ static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *
         activity[l] = sqrtf(activity[l] * variance[l]) / 32;
 }
 
-/* The terms of a coefficient. */
+/* Computes the terms of a coefficient. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_error(const int32_t *VMAFGPU__RESTRICT a, const int32_t *VMAFGPU__RESTRICT b,
                                              const float *VMAFGPU__RESTRICT threshold, float mask, float csf,
                                              float *VMAFGPU__RESTRICT term) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         const float difference = fabsf((float)(a[l] - b[l])), hidden = threshold[l] / mask, rest = difference - hidden;
-        const float seen = (rest + fabsf(rest)) * .5f * csf;   /* nothing where it is below 0 */
+        const float seen = (rest + fabsf(rest)) * .5f * csf;   /* 0 if rest is negative */
         term[l] = seen * seen;
     }
 }
@@ -18376,9 +18376,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* What the terms of a coefficient add to sums that are at least `floor`, a power of two, and less than twice that:
- * multiples of the last bit there. And how far a term is from what it adds: half a bit, and the sum decides which way
- * it goes. */
+/* Adds to `added` how much the terms of a coefficient increase sums in [floor, 2 floor), floor a power of two:
+ * multiples of their unit in the last place. `off` becomes the maximum difference between a term and its increment; at
+ * half a unit, the increment depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
                                                  float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -18388,9 +18388,10 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
     }
 }
 
-/* The sum is a chain of additions that may not be regrouped. But as long as it stays between one power of two and the
- * next, each term adds a whole number of last bits, which does not hang on the sum unless it is halfway between two of
- * them: so these are added up for all blocks of a group at once. Other blocks are added term by term. */
+/* The additions must not be regrouped. But while the sum stays between two consecutive powers of two, each term adds a
+ * whole number of units in the last place. This number is independent of the sum unless the term is halfway between two
+ * of them. So these increments are computed for all blocks of a group at once. Blocks for which that does not hold are
+ * added term by term. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -18440,7 +18441,7 @@ static const char *vmafgpu__gpu_psnr_hvs_kernel(const vmafgpu__launch_context *c
                                            : NULL;
 }
 
-/* The planes' terms, in a pair's scratch. */
+/* Returns the layout of the terms of all planes in the scratch of a pair. */
 static vmafgpu__sequence_launch vmafgpu__gpu_psnr_hvs_place(const vmafgpu_config *c) {
     vmafgpu__sequence_launch out;
     memset(&out, 0, sizeof out);
@@ -18500,7 +18501,8 @@ static void vmafgpu__gpu_psnr_hvs_enqueue(const vmafgpu__work *work, const vmafg
     sums.pairs = vmafgpu__pairs_with(work->batch, 0);
     if (!sums.pairs)
         return;
-    /* Blocks do not cover all of chroma, of which each sample must be legal: its squares are sums that nobody reads. */
+    /* Every chroma sample must be validated, but blocks do not cover all of them. So the kernel for squares reads them
+     * all; its sums are not used. */
     if (c->bytes_per_sample == 2) {
         vmafgpu__work check = *work;
         check.words += 3;
@@ -18556,8 +18558,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float adm                                    adm in float throughout
  * ================================================================================================
- * After libvmaf's float_adm.c, adm.c and adm_tools.c. Each sum over a picture is one of floats: rows from left to right, then
- * their sums from top to bottom. So a thread adds whole rows, and the rows' sums are added at the end.
+ * After libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are in float: along each row from left to
+ * right, then over the row sums from top to bottom. So a thread adds whole rows, and the row sums are added at the end.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18581,7 +18583,7 @@ static const vmafgpu__column vmafgpu__float_adm_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Filters of the wavelet: low-pass, high-pass. */
+/* Wavelet filters: low-pass, high-pass. */
 VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
     { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
     { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f }
@@ -18592,7 +18594,7 @@ VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, fl
     return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
 }
 
-/* Rows or columns of a scale that are left out of sums on either side. */
+/* Returns the number of rows or columns of a scale that sums exclude on each side. */
 VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
@@ -18606,17 +18608,17 @@ typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];                      /* planes of floats in there, where the scale does not start from the frames */
-    uint64_t low[2];                        /* what the next one starts from */
-    uint64_t terms, terms_size;             /* nine planes: denominator, numerator, impairment, each of three bands */
-    int32_t  bytes;                         /* as above */
+    uint64_t input[2];                      /* offsets of planes of floats in scratch, used if bytes is 4 */
+    uint64_t low[2];                        /* offsets of the input of the next scale */
+    uint64_t terms, terms_size;             /* nine planes: three bands each of denominator, numerator, impairment */
+    int32_t  bytes;                         /* of a sample of the frame; 4: the input is planes of floats */
     float    unit;
     int32_t  from_width, from_height, input_pitch;
     int32_t  width, height, low_pitch, terms_pitch, left, top;
     int32_t  has_bands, has_low, bypass;
     float    p, csf[2];
     double   gain_limit;
-    const uint16_t *reciprocals;            /* NULL: there is a division */
+    const uint16_t *reciprocals;            /* table; NULL: divide instead */
 } vmafgpu__float_adm_launch;
 
 #endif
@@ -18655,7 +18657,7 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
 
 /* ---- what the options mean ---- */
 
-/* Contrast sensitivity of adm_csf_mode 2, which is not integer ADM's mode of that number. */
+/* Returns the contrast sensitivity of adm_csf_mode 2, which differs from mode 2 of integer ADM. */
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
@@ -18665,7 +18667,8 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
     return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
 }
 
-/* Pictures smaller than 17x17 have bands of one row or column, where the reference looks beside the picture. */
+/* Refuses pictures smaller than 17x17: they have bands of one row or column, for which libvmaf reads outside the
+ * picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
     const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
@@ -18689,8 +18692,9 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
 
 enum { VMAFGPU__RECIPROCALS = 4096 };   /* an entry per value of the twelve leading bits of the significand */
 
-/* RCPSS(x) for x = 1 + i / 4096, the bits below the exponent's down to the 12th; for other exponents likewise. */
-static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* read off a Zen 3 */
+/* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. They are the same for other
+ * exponents. */
+static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* as on Zen 3 */
     static const uint16_t base[256] = {
         4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584, 3556,
         3529, 3501, 3474, 3447, 3420, 3393, 3366, 3340, 3314, 3288, 3262, 3236, 3211, 3184, 3159, 3134, 3109, 3085, 3060,
@@ -18706,7 +18710,7 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* read off a Zen 3 */
         310, 300, 291, 282, 272, 263, 254, 245, 236, 227, 219, 210, 201, 192, 183, 175, 166, 157, 149, 140, 132, 123, 115,
         106, 98, 90, 81, 73, 65, 57, 48, 40, 32, 24, 16, 8
     };
-    static const char less[] =   /* 'a': nothing */
+    static const char less[] =   /* subtracted from base; 'a' is 0 */
         "acdfhjlnprsuwy{}abdfgiklnpqsuvxzabdefhiklnoqrtuwabcefgijkmnoqrsu"
         "abcdeghijlmnoprsabcefghijklmopqrabcdefghijklmnopabcdeffghijklmno"
         "abccdefghiijklmnabbcdeffghijjklmabccdeefghhijkklabbcddeffghhijjk"
@@ -18714,8 +18718,8 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* read off a Zen 3 */
     return base[i >> 4] - (uint32_t)(less[i >> 8 << 4 | (i & 15)] - 'a');
 }
 
-static uint32_t vmafgpu__reciprocal_intel(uint32_t i) {   /* found to be so on a Sapphire Rapids */
-    const uint32_t middle = 4097 + (i & ~1u);   /* in units of 1/4096: of the interval that eleven bits name */
+static uint32_t vmafgpu__reciprocal_intel(uint32_t i) {   /* as on Sapphire Rapids */
+    const uint32_t middle = 4097 + (i & ~1u);   /* of the interval with the same eleven leading bits, times 4096 */
     return ((1u << 26) + middle) / (2 * middle) - 4096;
 }
 
@@ -18733,7 +18737,7 @@ static uint64_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__e
 }
 
 #ifdef VMAFGPU__HAS_RCPSS
-/* This machine's estimate of the reciprocal of the float with these bits. */
+/* Returns the bits of this machine's estimate of the reciprocal of the float with these bits. */
 static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
     float x[4];
     __m128 some;
@@ -18746,7 +18750,8 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether it is the same from one entry of a table to the next, and follows the law of exponents. */
+/* Whether a table can represent this machine's estimate: it must depend on the twelve leading bits only, and scale with
+ * the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -18764,7 +18769,7 @@ static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     return is_known;
 }
 
-/* The entry of a table; of this machine's, if it has any. */
+/* Returns entry i of a table of estimates. */
 static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) {
 #ifdef VMAFGPU__HAS_RCPSS
     if (wanted == VMAFGPU_RECIPROCAL_HOST)
@@ -18773,8 +18778,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Whether there is a table of the reciprocals wanted, which goes to `out`, unless that is NULL; else they are
- * quotients. */
+/* Writes the table of the wanted reciprocals to `out`, unless it is NULL. Returns 0 if there is no such table; then
+ * divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -18798,66 +18803,66 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* what is left of the reference's detail, and what the distorted picture has else */
+enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* reference detail restored from the distorted picture; the rest of its detail */
 
-/* What a row of bands comes to, per band (h, v, d): magnitudes weighted by the contrast sensitivity, and how much they
- * mask beside them. */
+/* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring pixels.
+ * */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
     float *side[2][VMAFGPU__BANDS];
 } vmafgpu__float_adm_row;
 
-/* The memory of a thread. Rows have their even columns first and the odd ones `odd` floats behind. */
+/* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
 typedef struct vmafgpu__float_adm_lines {
-    float *in[2][4];                              /* the latest four rows of reference and distorted */
+    float *in[2][4];                              /* the latest four rows of the reference and the distorted picture */
     float *low, *high;                            /* filtered down the columns */
     float *band[2][VMAFGPU__BANDS];
     vmafgpu__float_adm_row row[3];                /* the latest three */
-    float *term[3][VMAFGPU__BANDS];               /* of the denominator, of the two numerators */
+    float *term[3][VMAFGPU__BANDS];               /* of the denominator and the two numerators */
 } vmafgpu__float_adm_lines;
 
 typedef struct vmafgpu__float_adm_task {
     const vmafgpu *v;
     const struct vmafgpu__float_adm_functions *functions;
     const vmafgpu__float_adm_state *state;
-    const void    *source[2];                     /* planes that the scale starts from */
+    const void    *source[2];                     /* input planes of the scale */
     ptrdiff_t      pitch[2];                      /* in bytes */
-    int            form;                          /* of their samples: bytes, words, floats */
+    int            form;                          /* of their samples: BYTES, WORDS, FLOATS */
     float          unit;                          /* of integer samples */
     int            from_w, from_h, w, h, left, top;
-    int            has_bands, has_low;            /* what is wanted of the scale */
-    float         *low[2];                        /* what the next one starts from */
+    int            has_bands, has_low;            /* whether to compute the bands; the low-pass band */
+    float         *low[2];                        /* input planes of the next scale */
     ptrdiff_t      low_stride;
     const float   *csf;
     double         gain_limit;
     float          p;
     int            is_cubic, bypass;
-    float         *sums;                          /* of rows: 9 lists, `most` apart */
+    float         *sums;                          /* of rows: nine lists, `most` apart */
     size_t         most;
     float         *planes[2][2];                  /* low-pass bands of even and of odd scales */
-    unsigned char *lines;                         /* of threads, `line_bytes` each */
+    unsigned char *lines;                         /* memory of threads, `line_bytes` each */
     size_t         line_bytes, odd;
 } vmafgpu__float_adm_task;
 
 enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
 
-/* Loops may go on to the next multiple of LANES: lines have that much behind their end, and a margin. */
+/* Loops may continue to the next multiple of LANES: lines have enough padding after their end, and a margin. */
 typedef struct vmafgpu__float_adm_functions {
-    /* Even and odd columns of a row of w samples, integers less 128. */
+    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, less 128. */
     void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
-    /* Four rows of n floats, n a multiple of CHUNK, into one of each wavelet filter. */
+    /* Applies both wavelet filters to four rows of n floats, n a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
     void (*horizontal)(const float *even, const float *odd, float *low, float *high, int first, int end);
     void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *row,
                      int first, int end);
-    /* The terms of a row from three, of columns left..w - left - 1. */
+    /* Computes the terms of a row, columns left..w - left - 1, from three rows. */
     void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *const *rows);
-    /* Their sums, each from left to right. */
+    /* Sums the terms, each list from left to right. */
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
-/* Bytes that a thread's lines take; their places where the carver has memory. */
+/* Carves the lines of a thread. */
 static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__float_adm_lines *l) {
     const size_t margin = VMAFGPU__MARGIN, count = line - 2 * margin, size = sizeof(float);
     for (int i = 0; i < 8; i++)
@@ -18878,7 +18883,7 @@ static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__f
     }
 }
 
-/* The task with its memory; *task: where that is. */
+/* Carves the task and its memory, and initialises the task if the carver has memory. */
 static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__float_adm_task **task) {
     vmafgpu__float_adm_task t;
     vmafgpu__float_adm_lines lines;
@@ -18912,8 +18917,8 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
     return c.used;
 }
 
-/* Row k of the reference (0) or the distorted picture (1) into its place. What the filter sees beside the picture,
- * mirrored on the left, on the right repeated first, is put there: one column on the left, two on the right. */
+/* Reads row k of the reference (0) or the distorted picture (1). Extends it by one column on the left, mirrored, and by
+ * two columns on the right, mirrored with the last column repeated. */
 static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which, int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
     t->functions->split((const uint8_t *)t->source[which] + k * t->pitch[which], t->form, t->from_w, t->unit, even, odd);
@@ -18925,7 +18930,7 @@ static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmaf
         even[t->w] = odd[t->w - 1];
 }
 
-/* Row y of bands, for columns first..end - 1, and of the low-pass band, as far as they are wanted. */
+/* Computes row y of the bands, columns first..end - 1, if has_bands, and of the low-pass band if has_low. */
 static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y, int has_bands,
                                       int has_low, int first, int end) {
     const vmafgpu__float_adm_functions *f = t->functions;
@@ -18944,7 +18949,7 @@ static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vm
     }
 }
 
-/* The sums of row y, which has rows on both sides, mirrored at the top and repeated at the bottom. */
+/* Computes the sums of row y from it and its neighbours, which are mirrored at the top and repeated at the bottom. */
 static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
     const vmafgpu__float_adm_row *rows[3];
     float sums[VMAFGPU__FLOAT_ADM_SUMS];
@@ -18956,7 +18961,7 @@ static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafg
         t->sums[(size_t)i * t->most + (size_t)y] = sums[i];
 }
 
-/* A thread's rows of a scale. Those on either side of them are made twice. */
+/* Processes a share of the rows of a scale. The rows next to it are also computed by the neighbouring threads. */
 static void vmafgpu__float_adm_part(void *arg, int index) {
     const vmafgpu__float_adm_task *t = (const vmafgpu__float_adm_task *)arg;
     const int first_column = t->left ? t->left - 1 : 0, end_column = t->left ? t->w - t->left + 1 : t->w;
@@ -19000,8 +19005,8 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Denominator or a numerator from the bands' sums over so many pixels: of each band the root of its sum, and of noise.
- * */
+/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels: for each band, the p-th root
+ * of its sum plus that of the noise. */
 static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
     const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);
@@ -19011,20 +19016,20 @@ static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, do
     return term[0] + term[1] + term[2];
 }
 
-/* The values of a scale, denominator, numerator, impairment, from the bands' sums for each. */
+/* Computes the denominator, numerator and impairment of a scale from the sums of the bands. */
 static void vmafgpu__float_adm_values(const vmafgpu__extractor *e, const float *sums, int pixels, vmafgpu__value *out) {
     const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM], noise_weight = e->option[VMAFGPU__FLOAT_ADM_NOISE_WEIGHT];
     for (int i = 0; i < 3; i++)
         out[i].real = (double)vmafgpu__float_adm_pool(sums + i * VMAFGPU__BANDS, pixels, p, i < 2 ? noise_weight : 0);
 }
 
-/* Those of scale 0 where it is left out. */
+/* Sets the values of scale 0 if it is skipped. */
 static void vmafgpu__float_adm_skip(vmafgpu__value *out) {
     out[0].real = (double)(float)1e-10;
     out[1].real = out[2].real = 0;
 }
 
-/* The sums over the rows of a scale. */
+/* Adds the row sums of a scale. */
 static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *sums) {
     for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
         sums[i] = 0;
@@ -19033,7 +19038,7 @@ static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *s
     }
 }
 
-/* Per scale: denominator, numerator, impairment. */
+/* Computes denominator, numerator and impairment of each scale. */
 static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                       void *scratch, vmafgpu__value *out) {
     const vmafgpu_config *c = &v->config;
@@ -19086,8 +19091,8 @@ static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu_
     return result;
 }
 
-/* A reference without any detail, with adm_noise_weight=0, has nothing to lose: adm2 is 1, and aim, which libvmaf then
- * takes from memory that nobody wrote, is 0. */
+/* If the reference has no detail and adm_noise_weight is 0, adm2 is 1 and aim is 0. libvmaf reads aim from
+ * uninitialised memory in that case. */
 static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                       int64_t position, double *out) {
     const vmafgpu__value *value = vmafgpu__values(v, e);
@@ -19151,7 +19156,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 #define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
-/* Neighbours as halves of one word, which compilers part in registers. */
+/* Loads two neighbours as one word; compilers split it in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
@@ -19183,7 +19188,7 @@ static void vmafgpu__float_adm_split(const void *row, int form, int w, float uni
     }
 }
 
-/* One wavelet filter down the columns, or both. */
+/* Applies both wavelet filters down the columns. */
 static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high,
                                         int n) {
     const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
@@ -19200,7 +19205,7 @@ static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU
     }
 }
 
-/* Along a row. */
+/* Applies both wavelet filters along a row. */
 static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, const float *VMAFGPU__RESTRICT odd,
                                           float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high, int first, int end) {
     const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
@@ -19214,7 +19219,7 @@ static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, c
         }
 }
 
-/* The machine's estimates of the reciprocals. */
+/* Estimates reciprocals with the RCPSS instruction or the table. */
 static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT x,
                                            float *VMAFGPU__RESTRICT y) {
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19240,7 +19245,7 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(bits, x, sizeof bits);
     for (int i = 0; i < VMAFGPU__LANES; i++)
         entry[i] = state->table[bits[i] >> 11 & 4095];
-    for (int i = 0; i < VMAFGPU__LANES; i++) {   /* the table's estimate, by the exponent's law */
+    for (int i = 0; i < VMAFGPU__LANES; i++) {   /* scale the estimate of the table to the exponent */
         const int32_t exponent = (int32_t)(bits[i] >> 23 & 255);
         const uint32_t usual = (entry[i] << 11) + ((uint32_t)(253 - exponent) << 23);
         const uint32_t large = exponent > 252 ? 0 : usual, size = exponent == 0 ? 0x7f800000u : large;
@@ -19249,7 +19254,7 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* What is left of the detail o in t: r of one band, before the gain limit. */
+/* Restores detail: r is the part of the original detail o that is left in t, for one band, before the gain limit. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
     float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
@@ -19270,8 +19275,9 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
     }
 }
 
-/* One band. The gain limit is compared in double precision; as rounding to float is monotonic, that is the lesser
- * float; and the product is a float's where the limit is one. */
+/* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
+ * minimum of rounded floats is the same. If the limit is a float, its product with a float is rounded once in either
+ * precision. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -19303,7 +19309,7 @@ static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, flo
 
 static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                         const vmafgpu__float_adm_row *row, int first, int end) {
-    const float cos2 = 0.99969542f;   /* of one degree, squared */
+    const float cos2 = 0.99969542f;   /* squared cosine of one degree */
     for (int x = first; x < end; x += VMAFGPU__LANES) {
         const float *VMAFGPU__RESTRICT oh = l->band[0][0] + x, *VMAFGPU__RESTRICT ov = l->band[0][1] + x;
         const float *VMAFGPU__RESTRICT th = l->band[1][0] + x, *VMAFGPU__RESTRICT tv = l->band[1][1] + x;
@@ -19319,7 +19325,8 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* x^p of each, in vmafgpu__powf()'s steps, which is explained there. Small ones are multiplied by 2^23 first. */
+/* Computes x^p in the steps of vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied by
+ * 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     float scaled[VMAFGPU__LANES], z[VMAFGPU__LANES];
@@ -19375,7 +19382,7 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         x[i] = x[i] > 0 ? z[i] : x[i];
 }
 
-/* Adds a band's masking, of the pixel and its neighbours, to the threshold. */
+/* Adds the masking by a pixel and its neighbours in one band to the threshold. */
 static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above, const float *VMAFGPU__RESTRICT beside,
                                                 const float *VMAFGPU__RESTRICT below, const float *VMAFGPU__RESTRICT centre,
                                                 float *VMAFGPU__RESTRICT threshold) {
@@ -19394,15 +19401,15 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         const float over = size[i] - threshold[i];
         term[i] = over < 0 ? 0 : over;
     }
-    if (t->is_cubic)   /* in a loop of its own: together GCC branches for each zero */
+    if (t->is_cubic)   /* a separate loop: otherwise GCC generates a branch for each zero */
         for (int i = 0; i < VMAFGPU__LANES; i++)
             term[i] = term[i] * term[i] * term[i];
     else
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* What is above the threshold that the other part's detail around a pixel sets, of all bands together; and, with no
- * threshold, the original. */
+/* Computes the terms of a row: the original magnitudes, and what exceeds the threshold in each of the two parts. The
+ * threshold is the masking by the other part, summed over all bands, at the pixel and around it. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -19420,7 +19427,7 @@ static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmaf
     }
 }
 
-/* All nine at once, as each has to wait for its last sum. */
+/* Computes all nine sums at once, since each addition waits for the previous one of the same sum. */
 static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
     const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
     const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
@@ -19461,11 +19468,11 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
-/* Device memory of one pair. */
+/* Layout of the scratch of a pair in device memory. */
 typedef struct vmafgpu__float_adm_places {
     uint64_t size;
     uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];   /* nine planes; nine lists */
-    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one */
+    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one plane; of one list */
     int      w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
 } vmafgpu__float_adm_places;
 
@@ -19520,7 +19527,7 @@ static uint64_t vmafgpu__gpu_float_adm_scratch(const vmafgpu *v, const vmafgpu__
     return vmafgpu__float_adm_places_of(&v->config).size;
 }
 
-/* The table of the reciprocals; nothing where they are quotients. */
+/* Writes the table of reciprocals; there is none if they are computed by division. */
 static size_t vmafgpu__gpu_float_adm_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     return vmafgpu__float_adm_table(context->config->float_reciprocal, (uint16_t *)(void *)out)
                ? VMAFGPU__RECIPROCALS * sizeof(uint16_t) : 0;
@@ -19592,7 +19599,7 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
     }
 }
 
-/* A table has what this machine estimates, unless that looks at more bits than those known so far. */
+/* GPUs use a table, so they cannot reproduce a reciprocal instruction that a table cannot represent. */
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
@@ -19640,14 +19647,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ciede                                        CIEDE2000: how far colours are apart
  * ================================================================================================
- * After libvmaf's ciede.c: each pixel of both pictures in L*a*b*, the difference of the two, and the logarithm of its mean. The
- * formula is in doubles, but what it names is rounded to float: so a last bit of the C library's functions, which differs from
- * one library to another, is hardly ever seen. powf() is the exception, and is our own here.
+ * After libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes their differences, and takes the
+ * logarithm of the mean. Expressions are evaluated in double precision, but variables are rounded to float. So differences
+ * between C libraries in the last bit of a function rarely change the result. The exception is powf(), which is
+ * implemented here.
  *
- * Chroma is taken as the reference takes it: at 4:2:0 the nearest sample, at 4:2:2 sample x of row y / 2, as if rows had no
- * end. A row is a multiple of 32 samples long there, with zeros behind the picture. Where it reads outside of a plane, its
- * figures change from run to run, and these are ours: the last luma row of 4:2:0 with an odd height has the last chroma row
- * once more, and what is below a plane otherwise is zero.
+ * Chroma samples are chosen like in libvmaf: at 4:2:0 the nearest sample; at 4:2:2 sample x of row y / 2, even beyond the
+ * end of the row. Rows are multiples of 32 samples long in libvmaf, padded with zeros, and the next row follows. If libvmaf
+ * reads outside a plane, its scores vary from run to run. In these cases we define the samples: at 4:2:0 with an odd height,
+ * the last luma row uses the last chroma row again; other samples below a plane are 0.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -19662,42 +19670,42 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 
 /* ---- shared with kernels: what is done to a pixel, in steps between which there are roots ----
  *
- * The functions of the C library are approximated, with relative errors below 2^-44, and what comes out is rounded to float as
- * in the formula. Where the float would be another one if the double were off by 2^-42, the pixel is in doubt: it is done again
- * with the C library. Here stands the text of all levels of the CPU, and of GPUs. */
+ * The functions of the C library are approximated with relative errors below 2^-44, and the results are rounded to float as in
+ * the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is recomputed with the C
+ * library. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
-/* How samples become numbers of 0 to 1. */
+/* Converts samples to the range 0 to 1. */
 typedef struct vmafgpu__ciede_scale {
     double black, grey, y, c;
 } vmafgpu__ciede_scale;
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
 #  pragma GCC push_options
-#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
+#  pragma GCC optimize("no-trapping-math")   /* allows vectorised conditionals; values do not change */
 #endif
 
-/* x as float; grows *doubt where that hangs on the last bits. */
+/* Rounds x to float. Increases *uncertainty if the float depends on the last bits of x. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
     *uncertainty += VMAFGPU__MAGNITUDE(high - low);
     return (float)x;
 }
 
-/* The same for sums, of which little may be left: they may be off by 2^-46. */
+/* Does the same for sums with possible cancellation: their absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
     return (float)x;
 }
 
-/* To the power of `times`, -1/5 or -1/3, to a few parts in a hundred: what the bits of a float say of its logarithm. */
+/* Estimates x^times, times -1/5 or -1/3, to a few percent. `bits`, those of x, approximate its logarithm. */
 VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
 
-/* Red, green and blue. */
+/* Converts a pixel to red, green and blue. */
 VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale, int32_t luma, int32_t cb, int32_t cr, double *r,
                                              double *g, double *b) {
     const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
@@ -19706,8 +19714,9 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale
     *b = y + 2.12798 * u;
 }
 
-/* A channel c made linear: of what its power is made; a better root `y` of that, in float; the channel. A root that is
- * off by h is better by a series in h. */
+/* Linearises a channel c in three steps. ciede_base() returns the base of the power; ciede_fifth_root() refines y, an
+ * estimate of the -1/5 power of its square, in float; ciede_straight() returns the linear channel. Roots are refined by
+ * a series in the residual h. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
     const double x = (c + 0.055) * (1.0 / 1.055);
     return x > .05 ? x : .05;
@@ -19724,14 +19733,15 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_straight(double c, double s, double squar
     return c > 10. / 255. ? power : line;
 }
 
-/* X, Y and Z of linear channels. */
+/* Computes X, Y and Z from linear channels. */
 VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, double *x, double *y, double *z) {
     *x = ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047);
     *y = (r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958;
     *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
 }
 
-/* The roots that L*a*b* is made of. */
+/* Computes the roots for L*a*b*: ciede_cube_root() refines y, an estimate of the -1/3 power of z. ciede_root_of()
+ * returns the cube root or, below the threshold, its linear replacement. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
     const float h = 1 - z * (y * y * y);
     return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
@@ -19753,12 +19763,13 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_colour(float root_x, float root_y, float ro
     *b = (float)(200.0 * (fy - fz));
 }
 
-/* The square of a length. */
+/* Returns the squared length of a vector. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* Of the lengths of both colours: what the correction of a is made of, under a root; a corrected, from that root. */
+/* ciede_vividness() returns the radicand for the correction of a, from the chroma of both colours. ciede_corrected()
+ * returns the corrected a, given the root. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -19770,8 +19781,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* Angles from 0 to 2 pi: the tangent of what is below pi/8; its arc, in the eighth of the circle where it is; the
- * angle. */
+/* Computes a hue angle from 0 to 2 pi in three steps: the tangent of an angle below pi/8, the angle in the first
+ * octant, and the angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -19809,7 +19820,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_angle(float b, float a, double arc, float 
     return x + y > 0 ? h : 0.f;
 }
 
-/* The sine of an angle of -pi/2 to pi/2. */
+/* Returns the sine of an angle from -pi/2 to pi/2. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     const double u = x * x;
     double p = 2.7215713949149307e-15 * u - 7.64302622970216e-13;
@@ -19822,8 +19833,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* Of the mean lightness, less 50: what is under the root; then the difference of lightness, in its units, with that
- * root. */
+/* e: mean lightness less 50. ciede_under() returns the radicand for the lightness weight. ciede_lightness() returns the
+ * weighted lightness difference, given the root. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) { return 20 + (double)e * (double)e; }
 
 VMAFGPU__STEP_FN float vmafgpu__ciede_lightness(float light, float e, double root) {
@@ -19837,7 +19848,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
     return VMAFGPU__QUOTIENT(chroma, sc);
 }
 
-/* How far two angles are apart, of colours whose lengths are c1 and c2; what is between them. */
+/* Returns the difference of two hue angles, and their mean in *middle. c1, c2: chroma; if one is 0, the difference is
+ * 0. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float turn = h2 - h1, between = VMAFGPU__MAGNITUDE(h1 - h2);
@@ -19848,8 +19860,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
     return some > 0 ? dh : 0.f;
 }
 
-/* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then
- * multiples. */
+/* Returns the hue weight T of mean hue h. Computes sine and cosine of a quarter of the angle, doubles it twice, then
+ * derives those of multiples of h. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
     double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
@@ -19875,7 +19887,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* The difference of hues, in its units; how far their middle is from blue, squared. */
+/* ciede_hue_of() returns the weighted hue difference; ciede_from_blue() the squared distance of the mean hue from blue.
+ * */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -19886,8 +19899,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
     return z * z;
 }
 
-/* 60 degrees times exp(-x), in degrees: a part of the power, and the bits of a float that it is to be multiplied with;
- * then that. Where it is next to nothing, nothing comes of it. */
+/* Computes 60 exp(-x), in degrees, in two steps. ciede_exponential() returns a factor of the power, and in *bits those
+ * of a float, a power of two, to multiply it by. ciede_bell() does that. x is limited to 80. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -19910,14 +19923,14 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
     return vmafgpu__ciede_finalise(60.0 * (part * (double)power), uncertainty);
 }
 
-/* x to the power of 7, within 2^-31 of it: two floats, the same unless that hangs on what is left out. */
+/* Returns x^7, rounded up by a relative 2^-31, and in *low rounded down. If both floats are equal, they are correct. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
     return (float)(y7 * (1 + 1. / 2147483648));
 }
 
-/* The square of the difference, from `root` of the ratio of powers of 7. */
+/* Returns the squared colour difference. `root`: of the ratio of powers of 7. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root, float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
     const float rt = vmafgpu__ciede_finalise((-2.0 * root) * vmafgpu__ciede_sine((double)angle), uncertainty);
@@ -19930,9 +19943,12 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #  pragma GCC pop_options
 #endif
 
-/* Differences of colours: a block has groups of pixels, a thread one of them. In a pair's words are the sum of the
- * differences, and pixels in doubt: how many were found, how many at the start of the list are settled; the list, each
- * with two words: samples of 16 bits, luma of both frames, Cb, Cr, and the bits of the difference. */
+/* Kernel for colour differences. A block processes GROUPS groups of pixels, a thread one pixel per group. The words of a
+ * pair contain:
+ *   SUM: sum of the differences
+ *   COUNT: number of uncertain pixels found
+ *   KNOWN: number of entries at the start of the list whose difference is known
+ *   LIST: two words per entry: 16-bit samples (luma, Cb, Cr, of both frames each), and the bits of the difference */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
     VMAFGPU__CIEDE_GROUPS = 4,
@@ -19947,12 +19963,12 @@ typedef struct vmafgpu__ciede_launch {
     uint64_t scratch_size;
     double  *words;                         /* of the first pair */
     int32_t  word_stride;
-    uint32_t pairs;                         /* bit set: the pair is wanted */
-    int32_t  width, height, bytes;          /* of luma; of its samples */
+    uint32_t pairs;                         /* bit set: process this pair */
+    int32_t  width, height, bytes;          /* of luma; bytes of its samples */
     int32_t  chroma_width, chroma_height;
-    int32_t  chroma_stride;                 /* samples after which a row is the next one */
-    int32_t  column_shift, row_shift, last_row;   /* from a pixel to its chroma */
-    int32_t  chroma_bytes, step, shift;     /* of a sample; from one to the next */
+    int32_t  chroma_stride;                 /* samples after which the next row follows in libvmaf */
+    int32_t  column_shift, row_shift, last_row;   /* from a pixel to its chroma sample */
+    int32_t  chroma_bytes, step, shift;     /* bytes of a sample; bytes from one sample to the next */
     int32_t  pitch;                         /* of terms */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair    pair[VMAFGPU__MAX_BATCH];
@@ -19989,7 +20005,7 @@ static float vmafgpu__ciede_root(double c) {
     return (float)(c > 216.0 / 24389.0 ? pow(c, 1.0 / 3.0) : (24389.0 / 27.0 * c + 16.0) * (1.0 / 116.0));
 }
 
-/* L*a*b* of a pixel. */
+/* Converts a pixel to L*a*b*. */
 static void vmafgpu__ciede_lab(const vmafgpu__ciede_scale *scale, int luma, int cb, int cr, float lab[3]) {
     const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
     const double r = vmafgpu__ciede_linear(y + 1.28033 * v);
@@ -20016,7 +20032,7 @@ static float vmafgpu__ciede_hue(float b, float a) {
     return hue < 0 ? (float)(hue + 2. * VMAFGPU__CIEDE_PI) : hue;
 }
 
-/* How far two colours are apart. */
+/* Returns the difference of two colours. */
 static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float light = q[0] - p[0], mean = (p[0] + q[0]) / 2;
@@ -20046,7 +20062,7 @@ static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
 
 /* ---- in plain C ---- */
 
-/* Samples of a row's pixels; there is some memory behind them, up to a multiple of CHUNK. */
+/* Samples of a row. Arrays are padded to a multiple of CHUNK. */
 typedef struct vmafgpu__ciede_row {
     const uint16_t *sample[2][3];
     int             width;
@@ -20054,7 +20070,7 @@ typedef struct vmafgpu__ciede_row {
 } vmafgpu__ciede_row;
 
 typedef struct vmafgpu__ciede_functions {
-    /* How far the pixels of a row are apart. */
+    /* Computes the differences of the pixels of a row. */
     void (*differences)(const vmafgpu__ciede_row *row, float *out);
 } vmafgpu__ciede_functions;
 
@@ -20068,14 +20084,14 @@ static float vmafgpu__ciede_pixel(const vmafgpu__ciede_scale *scale, const uint1
 typedef struct vmafgpu__ciede_task {
     const vmafgpu        *v;
     const vmafgpu__pair_view *pair;
-    unsigned char        *memory;         /* of each thread */
+    unsigned char        *memory;         /* `size` bytes per thread */
     size_t                size;
-    int                   next;           /* row that nobody has taken yet; atomic... */
-    int                   added;          /* ...rows whose differences are in the sum; atomic */
+    int                   next;           /* atomic: first row that no thread has taken */
+    int                   added;          /* atomic: number of rows whose differences are in the sum */
     double                sum;
 } vmafgpu__ciede_task;
 
-/* What a thread has in its memory; its size. */
+/* Memory of a thread. vmafgpu__ciede_layout() returns its size. */
 typedef struct vmafgpu__ciede_memory {
     uint16_t *line, *sample[2][3];
     float    *difference;
@@ -20099,8 +20115,8 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
            (uint64_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
 }
 
-/* Sample x of row y of a plane for x = 0, 1, .. count - 1, each `times` times, as if rows of the reference's length lay
- * behind one another. `out` has places for a multiple of CHUNK. */
+/* Reads samples 0..count - 1 of row y of a plane, each `times` times. Beyond the end of the row it continues as in
+ * libvmaf: with zeros up to a multiple of 32, then with the next row. `out` is padded to a multiple of CHUNK. */
 static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y, int count,
                                 int times, uint16_t *VMAFGPU__RESTRICT line, uint16_t *VMAFGPU__RESTRICT out) {
     const int w = vmafgpu__plane_width(c, plane), h = vmafgpu__plane_height(c, plane);
@@ -20120,8 +20136,8 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Takes rows as long as there are any; a row's differences wait for those above it, so that they are added up in order.
- * */
+/* Processes rows until none is left. Before a thread adds the differences of a row, it waits until those of all rows
+ * above are added, so the order of additions is always the same. */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -20207,11 +20223,11 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
 /* ---- lanes: a chunk of pixels at once, one in each ----
  *
- * In the steps above: so the floats are those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
-#define VMAFGPU__CIEDE_LANES 64   /* so many that long chains of operations overlap */
+ * Uses the steps above, so the floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
+#define VMAFGPU__CIEDE_LANES 64   /* enough to overlap long chains of dependent operations */
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC push_options
-#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
+#  pragma GCC optimize("no-trapping-math")   /* allows vectorised conditionals; values do not change */
 #endif
 
 static VMAFGPU__NOINLINE void vmafgpu__ciede_sqrt(double *x) {
@@ -20356,8 +20372,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* As powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should be; of all
- * floats the farthest that is not is nearer than 0.003 last bits. */
+/* Computes powf(x, 7). powf() rounds correctly if x^7 is more than a relative 2^-31 away from where the float changes:
+ * of all floats, those that powf() rounds incorrectly are less than 0.003 units in the last place away from it. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -20436,7 +20452,7 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab
         out[l] = (float)x[l];
 }
 
-/* A chunk of a row; `out` and samples have its lanes. */
+/* Computes the differences of a chunk of CIEDE_LANES pixels. */
 static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float lab[2][3][N], uncertainty[N], all = 0;
@@ -20451,7 +20467,7 @@ static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint
             out[l] = vmafgpu__ciede_pixel(scale, sample, l);
 }
 
-/* How many pixels of a chunk differ. */
+/* Returns how many pixels of a chunk differ. */
 VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uint16_t *VMAFGPU__RESTRICT differs) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const uint16_t *p0 = sample[0][0], *p1 = sample[0][1], *p2 = sample[0][2];
@@ -20464,8 +20480,8 @@ VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uin
     return count;
 }
 
-/* Where most pixels differ a chunk is done as it is: equal ones come out as 0. Few are gathered until they are a chunk.
- * What is behind the last pixel does not count. */
+/* If more than half of the pixels of a chunk differ, the chunk is computed directly; equal pixels yield 0. Otherwise
+ * the pixels that differ are gathered until they fill a chunk. Results beyond the last pixel are undefined. */
 static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     uint16_t few[6][N], differs[N];
@@ -20526,7 +20542,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                    : NULL;
 }
 
-/* About one pixel of 10,000 is in doubt. */
+/* About one pixel in 10,000 is uncertain. The list has a fixed size, so the number of pixels is limited. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -20556,7 +20572,7 @@ static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu_
     sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
     if (!launch.pairs)
         return;
-    /* Of chroma each sample must be legal: its squares are sums that nobody reads. */
+    /* Every chroma sample must be validated. The kernel for squares does that; its sums are not used. */
     if (c->bytes_per_sample == 2 && !work->again) {
         vmafgpu__work check = *work;
         check.words += VMAFGPU__CIEDE_WORDS;
@@ -20590,7 +20606,8 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* What the C library makes of a pixel in doubt; whether that is something else. */
+/* Recomputes the difference of an uncertain pixel with the C library and stores it in the entry. Returns whether it
+ * changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
@@ -20601,8 +20618,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     return bits != (uint32_t)(second >> 32);
 }
 
-/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place,
- * the pair is done again with a list of those that are known, each colour once. */
+/* Recomputes the uncertain pixels; nearly all turn out to be right. If one does not, or if the list was too short, the
+ * pair is processed again with the list of known differences, without duplicates. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
     const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,

@@ -13683,9 +13683,9 @@ VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) 
 }
 
 /* Returns a bound of the difference between our sum for one covariance and libvmaf's, for windows of w x h samples.
- * libvmaf adds the n = w h products of (sample - mean) one after another. We derive the sum from sums of plain products,
- * which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most half the sum of both
- * spreads.
+ * libvmaf adds the n = w h products of (sample - mean) one after another. We derive the sum from sums of plain
+ * products, which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most half the
+ * sum of both spreads.
  *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2,
  *   since terms of T - |sum| at most cancel.
  *   Ours: products of floats are exact. A sum takes 3 (w + h) additions at most, and five more operations follow. */
@@ -15029,7 +15029,7 @@ static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
     return part;
 }
 
-/* Device memory of one pair. */
+/* Returns the layout of the scratch of a pair in device memory. */
 static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
     vmafgpu__speed_scratch out;
@@ -15572,8 +15572,8 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 
 /* Values that float_vif derives from its options. */
 typedef struct vmafgpu__float_vif_limits {
-    float noise, gain, from_noise;         /* lower limit of a variance with information; maximum gain (egl); factor of
-                                              the variance where there is no information */
+    float noise, gain, from_noise;         /* minimum reference variance that carries information; maximum gain (egl);
+                                              below `noise`, the loss per distorted variance */
     double noise_variance;
     int   is_plain;                        /* noise_variance is 2 */
 } vmafgpu__float_vif_limits;
@@ -18003,7 +18003,7 @@ typedef struct vmafgpu__psnr_hvs_job {
     int                wide, blocks;
     const float       *csf, *mask;        /* 64 each; mask[0] is 0 */
     float             *terms;             /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
-    uint8_t           *is_equal;          /* out: whether the pictures are equal in a group; its terms are not written then */
+    uint8_t           *is_equal;          /* out: whether the pictures are equal in a group; then it has no terms */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
@@ -18803,7 +18803,7 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* reference detail restored from the distorted picture; the rest of its detail */
+enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* reference detail left in the distorted picture; the rest of its detail */
 
 /* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring pixels.
  * */
@@ -19648,14 +19648,14 @@ VMAFGPU__COLD_END
  * >>ciede                                        CIEDE2000: how far colours are apart
  * ================================================================================================
  * After libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes their differences, and takes the
- * logarithm of the mean. Expressions are evaluated in double precision, but variables are rounded to float. So differences
- * between C libraries in the last bit of a function rarely change the result. The exception is powf(), which is
- * implemented here.
+ * logarithm of the mean. Expressions are evaluated in double precision, but variables are rounded to float. So
+ * differences between C libraries in the last bit of a function rarely change the result. The exception is powf(),
+ * which is implemented here.
  *
- * Chroma samples are chosen like in libvmaf: at 4:2:0 the nearest sample; at 4:2:2 sample x of row y / 2, even beyond the
- * end of the row. Rows are multiples of 32 samples long in libvmaf, padded with zeros, and the next row follows. If libvmaf
- * reads outside a plane, its scores vary from run to run. In these cases we define the samples: at 4:2:0 with an odd height,
- * the last luma row uses the last chroma row again; other samples below a plane are 0.
+ * Chroma samples are chosen as in libvmaf: at 4:2:0 the nearest sample; at 4:2:2 sample x of row y / 2, even beyond the
+ * end of the row. Rows are multiples of 32 samples long in libvmaf, padded with zeros, and the next row follows. If
+ * libvmaf reads outside a plane, its scores vary from run to run. In these cases the samples are defined here: at 4:2:0
+ * with an odd height, the last luma row uses the last chroma row again; other samples below a plane are 0.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -19670,9 +19670,9 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 
 /* ---- shared with kernels: what is done to a pixel, in steps between which there are roots ----
  *
- * The functions of the C library are approximated with relative errors below 2^-44, and the results are rounded to float as in
- * the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is recomputed with the C
- * library. All instruction sets and GPUs share this code. */
+ * The functions of the C library are approximated with relative errors below 2^-44, and the results are rounded to
+ * float as in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is
+ * recomputed with the C library. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
@@ -19943,8 +19943,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #  pragma GCC pop_options
 #endif
 
-/* Kernel for colour differences. A block processes GROUPS groups of pixels, a thread one pixel per group. The words of a
- * pair contain:
+/* Kernel for colour differences. A block processes GROUPS groups of pixels. The words of a pair contain:
  *   SUM: sum of the differences
  *   COUNT: number of uncertain pixels found
  *   KNOWN: number of entries at the start of the list whose difference is known
@@ -20686,8 +20685,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float ansnr                                  signal-to-noise ratio of smoothed pictures
  * ================================================================================================
- * After libvmaf's ansnr.c: the reference is smoothed by 3x3 taps, the distorted picture by 5x5. Each row of taps is summed by
- * itself. The sums for the reference are exact.
+ * After libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, the distorted picture by 5x5 taps. Each row of taps
+ * is summed separately. The sums for the reference are exact.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -20702,8 +20701,7 @@ static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to
- * the middle. */
+/* Taps for the distorted picture: the top left quarter, including the middle, of a symmetric 5x5 filter. */
 VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
     { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
     { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
@@ -20711,7 +20709,7 @@ VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
 };
 
 enum {
-    VMAFGPU__FLOAT_ANSNR_THREADS = 128, VMAFGPU__FLOAT_ANSNR_ROWS = 8    /* a thread has a column of so many pixels */
+    VMAFGPU__FLOAT_ANSNR_THREADS = 128, VMAFGPU__FLOAT_ANSNR_ROWS = 8    /* pixels per thread, in a column */
 };
 
 #endif
@@ -20721,9 +20719,10 @@ enum {
 
 enum { VMAFGPU__FLOAT_ANSNR_REACH = 2, VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH };
 
-/* What is done to rows, which have padded widths and margins. */
+/* Functions for rows, which have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
-    /* The distorted picture's row with three kinds of taps; what a pixel adds to signal and noise. */
+    /* `along` filters a row of the distorted picture by three kinds of taps. `terms` computes the terms of signal and
+     * noise. */
     void (*along)(const float *line, int w, float *const *out);
     void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
 } vmafgpu__float_ansnr_functions;
@@ -20749,7 +20748,7 @@ static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, con
 
 static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar, vmafgpu__float_ansnr_terms_scalar };
 
-/* What a thread works with: rows after the sums along them, by row modulo ANSNR_RING. */
+/* Memory of a thread: horizontally filtered rows, indexed by row modulo ANSNR_RING. */
 typedef struct vmafgpu__float_ansnr_strip {
     float *line, *reference[VMAFGPU__FLOAT_ANSNR_RING], *distorted[VMAFGPU__FLOAT_ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
@@ -20758,8 +20757,8 @@ typedef struct vmafgpu__float_ansnr_strip {
 typedef struct vmafgpu__float_ansnr_task {
     const vmafgpu        *v;
     const vmafgpu__pair_view *pair;
-    vmafgpu__float_ansnr_strip *strips;          /* one for each thread */
-    float                *sums[2];         /* of rows: signal, noise */
+    vmafgpu__float_ansnr_strip *strips;          /* one per thread */
+    float                *sums[2];         /* row sums: signal, noise */
 } vmafgpu__float_ansnr_task;
 
 static vmafgpu__float_ansnr_task *vmafgpu__float_ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
@@ -20789,7 +20788,7 @@ static uint64_t vmafgpu__float_ansnr_scratch(const vmafgpu *v, const vmafgpu__ex
     return c.used;
 }
 
-/* Both pictures' row y, after the sums along it. */
+/* Loads row y of both pictures and filters it horizontally. */
 static void vmafgpu__float_ansnr_load(const vmafgpu__float_ansnr_task *t, const vmafgpu__float_ansnr_strip *strip, int y) {
     static const float taps[3] = { 1, 2, 1 };
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -20927,7 +20926,7 @@ static const char *vmafgpu__gpu_float_ansnr_kernel(const vmafgpu__launch_context
     return kernel == VMAFGPU__FLOAT_ANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ANSNR_CHAINS);
 }
 
-/* Device memory of one pair: terms of signal and noise, and their rows' sums. */
+/* Lays out the scratch of a pair in device memory: terms of signal and noise, and their row sums. Returns its size. */
 static uint64_t vmafgpu__float_ansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
     uint64_t size = 0;
     for (int i = 0; i < 2; i++) {
@@ -21016,8 +21015,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 the difference of blurred references, in float
  * ================================================================================================
- * After libvmaf's float_motion.c. References are blurred one by one, and what counts of two of them is a sum in floats. What is
- * kept of the reference before is its samples, which are blurred again: that is less memory than floats, and quick.
+ * After libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of the
+ * previous reference are kept and blurred again: they take less memory than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21039,7 +21038,7 @@ static const vmafgpu__column vmafgpu__float_motion_columns[] = {
 enum {
     VMAFGPU__FLOAT_MOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
     VMAFGPU__FLOAT_MOTION_SMALL_THREADS = 128,
-    VMAFGPU__FLOAT_MOTION_SUMS = 2 * 3           /* of each plane at both scales */
+    VMAFGPU__FLOAT_MOTION_SUMS = 2 * 3           /* two scales, three planes */
 };
 
 #endif
@@ -21063,7 +21062,7 @@ static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS 
 };
 
 enum {
-    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS,   /* whose differences are added up together */
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS,   /* rows whose differences are summed together */
     VMAFGPU__FLOAT_MOTION_REACH = 2,
     VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
@@ -21081,7 +21080,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
     return column == 0 || (column == 2 ? e->option[VMAFGPU__FLOAT_MOTION_DEBUG] != 0 : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* What blurs a reference; *reach: taps on either side of the centre. */
+/* Returns the blur filter. *reach: number of taps on either side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -21099,7 +21098,7 @@ static void vmafgpu__float_motion_plane_size(const vmafgpu_config *c, int plane,
     *h = plane ? vmafgpu__chroma_height(c) : c->height;
 }
 
-/* Of a side of luma at scale 1, which chroma has as well. */
+/* Returns the width or height at scale 1, for chroma as for luma. */
 static int vmafgpu__float_motion_half(int size) {
     return (int)(size * 0.5 + 0.5);
 }
@@ -21122,15 +21121,17 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- memory ---- */
 
-/* The samples of two frames, at their positions modulo 2: if the newer one is refused, the older one is still there. */
+/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
+ * */
 typedef struct vmafgpu__float_motion_state {
     uint8_t                *kept[2][3];
     size_t                  pitch;
-    int                     small_w, small_h;    /* of luma at scale 1 */
-    vmafgpu__speed_source  *columns;             /* of its pixels */
+    int                     small_w, small_h;    /* size at scale 1 */
+    vmafgpu__speed_source  *columns;             /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* What a thread works with: rows of the two frames as floats, by row modulo FMOTION_RING; which there are. */
+/* Memory of a thread. ring: rows of the two frames as floats, indexed by row modulo RING. held: the row in each place.
+ * */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
     int    held[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -21142,12 +21143,12 @@ typedef struct vmafgpu__float_motion_task {
     const vmafgpu                *v;
     const vmafgpu__pair_view         *pair;
     const vmafgpu__float_motion_state *state;
-    const vmafgpu_frame          *frame[2];      /* the one before, now; NULL: it is kept */
-    int                           slot;          /* where the frame is to be kept; -1: nowhere */
+    const vmafgpu_frame          *frame[2];      /* previous, current; previous is NULL if state->kept contains it */
+    int                           slot;          /* index in state->kept for the current frame; -1: do not keep it */
     int                           reach, plane, w, h;
     const float                  *taps;
     vmafgpu__float_motion_strip       *strips;
-    float                        *sums;          /* of rows; NULL: there is no frame before */
+    float                        *sums;          /* row sums; NULL: there is no previous frame */
 } vmafgpu__float_motion_task;
 
 static void vmafgpu__float_motion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__float_motion_state **out,
@@ -21216,7 +21217,7 @@ VMAFGPU__COLD_END
 
 /* ---- frames ---- */
 
-/* The samples of row y: of the frame before (0), of this one (1). */
+/* Returns the samples of row y of the previous (0) or the current frame (1). */
 static const void *vmafgpu__float_motion_samples(const vmafgpu__float_motion_task *t, const vmafgpu__float_motion_strip *strip, int which,
                                                  int y) {
     if (!t->frame[which])
@@ -21237,7 +21238,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, FLOAT_ROWS at most; works in FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. lines: scratch for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip, int which, int y, int count,
                                        float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -21281,7 +21282,7 @@ static void vmafgpu__float_motion_part(void *arg, int index) {
     }
 }
 
-/* The same at half the size: each pixel is made of four blurred ones. */
+/* Computes row sums at half the size, where each pixel is interpolated from four blurred pixels. */
 static void vmafgpu__float_motion_small_part(void *arg, int index) {
     const vmafgpu__float_motion_task *t = (const vmafgpu__float_motion_task *)arg;
     vmafgpu__float_motion_strip *strip = &t->strips[index];
@@ -21353,7 +21354,7 @@ static double vmafgpu__float_motion_cap(const vmafgpu__extractor *e, double x) {
     return x < e->option[VMAFGPU__FLOAT_MOTION_MAX_VAL] ? x : e->option[VMAFGPU__FLOAT_MOTION_MAX_VAL];
 }
 
-/* Before weight and limit. */
+/* Returns motion before weighting and limiting. */
 static double vmafgpu__float_motion_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                           int64_t position) {
     (void)sums;
@@ -21422,8 +21423,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats,
- * before and now. */
+/* Layout of the scratch of a pair in device memory: for each plane, terms at both scales and their row sums; a chroma
+ * plane as floats, of the previous and the current frame. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -21453,7 +21454,8 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
     return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
-/* Tables of chroma's columns and rows, each made of itself, then of luma's at scale 1. `halved`: where these begin. */
+/* Writes identity tables for the columns and rows of chroma, then the tables of luma at scale 1, unless out is NULL.
+ * *halved: start of the latter. Returns the number of entries. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -21468,7 +21470,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* A plane of chroma as floats, before and now. Of references that come alone, too, each sample must be legal. */
+/* Converts a chroma plane of the previous and the current frame to floats. References without a distorted frame are
+ * included, since their samples must be validated, too. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout, int plane) {
     vmafgpu__float_planes_launch launch;
     vmafgpu__fill_planes(work, 1, VMAFGPU__SPEED_NEAREST, layout->w[plane][0], layout->h[plane][0],
@@ -21482,7 +21485,7 @@ static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, cons
     vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_MOTION_MAKE_PLANES, &launch);
 }
 
-/* Of both planes and scales. */
+/* Fills the members that the launches of all planes and scales share. */
 static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_motion_places *layout,
                                        vmafgpu__blur_launch *launch) {
     const vmafgpu_config *c = work->context->config;
@@ -21500,7 +21503,7 @@ static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu_
     launch->columns = (const uint64_t *)(const void *)work->tables + halved;
     launch->rows = launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
     memcpy(launch->input, layout->picture, sizeof launch->input);
-    /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
+    /* Shorter filters are padded with zeros, which change no sum. Without a filter, the only tap is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
     if (reach)
         memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
@@ -21518,7 +21521,7 @@ static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const v
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
     vmafgpu__float_motion_fill(work, e, &layout, &launch);
-    /* Distorted chroma must be legal as well: its squares are sums that nobody reads. */
+    /* Distorted chroma must be validated, too. The kernel for squares does that; its sums are not used. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
         check.functions += VMAFGPU__FLOAT_MOTION_CHECK;
@@ -21602,8 +21605,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float vif                                    visual information fidelity, in float
  * ================================================================================================
- * After libvmaf's float_vif.c and vif_tools.c. Unlike in the integer form a scale's pictures are smoothed by the kernel of that
- * scale before they are halved. Scale 0 is read from the frames row by row, scaled before if that is asked for.
+ * After libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the kernel of the next
+ * scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21630,7 +21633,7 @@ VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
     -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f
 };
 
-/* The logarithm of base 2, as the reference has it: of infinity and of no number it is what their bits are, on x86. */
+/* Returns the base 2 logarithm as in libvmaf on x86. Infinity and NaN are processed like other bit patterns. */
 VMAFGPU__FN float vmafgpu__float_log2(float x) {
     const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
     const float exponent = (float)((int)(bits >> 23 & 255) - 127);
@@ -21641,7 +21644,7 @@ VMAFGPU__FN float vmafgpu__float_log2(float x) {
     return exponent + value * z;
 }
 
-/* What a pixel adds to numerator and denominator, of the means around it of r, d, r r, d d and r d. */
+/* Computes the terms of a pixel for numerator and denominator from the local means of r, d, r r, d d and r d. */
 VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd, float rd,
                                           const vmafgpu__float_vif_limits *limits, float *numerator, float *denominator) {
     const float epsilon = 1.0e-10f;
@@ -21679,7 +21682,7 @@ enum {
     VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 60, VMAFGPU__SHRINK_ROWS = 16, VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Of a block of shrink: lines of even rows, after the pass down the columns. */
+/* Returns the number of floats per line of a block of shrink. Lines contain even rows after the vertical pass. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -21711,19 +21714,19 @@ static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1
 
 VMAFGPU__COLD
 
-/* What is done to rows, which have padded widths and margins. */
+/* Functions for rows, which have padded widths and margins. */
 typedef struct vmafgpu__float_vif_functions {
-    /* FLOAT_ROWS sums down the columns of r, d, r r, d d and r d. */
+    /* Computes FLOAT_ROWS weighted sums down the columns, for r, d, r r, d d and r d each. */
     void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
                  float *const (*out)[VMAFGPU__FLOAT_ROWS]);
-    /* The sums along such lines, which are means then, and what a pixel adds to numerator and denominator. */
+    /* Filters such lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
     void (*along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
                   float *numerator, float *denominator);
 } vmafgpu__float_vif_functions;
 
 /* ---- what the options mean ---- */
 
-/* Kept from open to close, with the sources of a scaled row's pixels. */
+/* State from open to close. columns: source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int   w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -21732,8 +21735,9 @@ typedef struct vmafgpu__float_vif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
 
-/* What VIF loses per distorted variance where there is only noise. libvmaf squares with powf(), which its compilers
- * replace by a product. The C library's powf() rounds some squares otherwise, and not every compiler replaces it. */
+/* Returns the loss per distorted variance where the reference has only noise. libvmaf squares with powf(), which its
+ * compilers replace by a product. powf() of the C library rounds some squares differently, and some compilers do not
+ * replace it. */
 static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
@@ -21759,7 +21763,7 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* Below the double is below the first float that is not. */
+    /* The smallest float that is not below the double: floats below one are below the other. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
         const uint32_t bits = vmafgpu__float_bits(s->limits.noise) + 1;
@@ -21831,12 +21835,12 @@ enum {
     VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH
 };
 
-/* What a thread works with. */
+/* Memory of a thread. */
 typedef struct vmafgpu__float_vif_strip {
-    float *ring[2];                        /* rows of scale 0, by row modulo `ring_rows` */
-    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame, where it is scaled */
+    float *ring[2];                        /* rows of scale 0, indexed by row modulo `ring_rows` */
+    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame, for the prescale */
     float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS];     /* means of columns */
-    float *smooth;                         /* a row of which every other pixel is kept */
+    float *smooth;                         /* smoothed row before it is halved */
     float *terms[2 * VMAFGPU__FLOAT_ROWS]; /* numerators, denominators */
 } vmafgpu__float_vif_strip;
 
@@ -21847,12 +21851,12 @@ typedef struct vmafgpu__float_vif_task {
     int                        scale, skipped;
     int                        ring_rows;
     float                     *plane[VMAFGPU__SCALES][2];      /* from scale 1 on */
-    float                     *sums[2];                        /* of rows */
+    float                     *sums[2];                        /* row sums: numerator, denominator */
     vmafgpu__float_vif_strip       *strips;
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16;     /* no power of two: rows below each other would share places in caches */
+    return vmafgpu__padded(t->s->w[scale]) + 16;     /* not a power of two: avoids cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s, vmafgpu__carver *c) {
@@ -21948,7 +21952,7 @@ static float *vmafgpu__float_vif_row(const vmafgpu__float_vif_task *t, const vma
                     : strip->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__float_vif_pitch(t, 0);
 }
 
-/* Row y of scale 0 of both pictures. */
+/* Loads row y of scale 0 of both pictures. */
 static void vmafgpu__float_vif_load(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__floats_functions *functions = t->pair->functions->floats;
@@ -21969,7 +21973,7 @@ static void vmafgpu__float_vif_load(const vmafgpu__float_vif_task *t, const vmaf
     }
 }
 
-/* Row y of the next scale of both pictures. */
+/* Computes row y of the next scale of both pictures. */
 static void vmafgpu__float_vif_shrink(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y) {
     const vmafgpu__floats_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], next = t->scale + 1, reach = t->s->reach[next];
@@ -21985,7 +21989,7 @@ static void vmafgpu__float_vif_shrink(const vmafgpu__float_vif_task *t, const vm
     }
 }
 
-/* The sums of rows y..y + count - 1, FLOAT_ROWS at most. */
+/* Computes the row sums of rows y..y + count - 1, at most FLOAT_ROWS. */
 static void vmafgpu__float_vif_rows(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y, int count) {
     const vmafgpu__float_vif_functions *functions = t->pair->functions->float_vif;
     const int w = t->s->w[t->scale], h = t->s->h[t->scale], reach = t->s->reach[t->scale];
@@ -22100,7 +22104,7 @@ static void vmafgpu__float_vif_down(const float *const *r, const float *const *d
     }
 }
 
-/* 1 + a / (b + c), in doubles. */
+/* Returns 1 + a / (b + c), computed in double precision. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
     const vmafgpu__v low = vmafgpu__v_div_f64(vmafgpu__v_low_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(b), c));
@@ -22108,7 +22112,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmaf
     return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
 }
 
-/* The logarithms of registers beside each other, together: each operation waits for the one before. */
+/* Computes the logarithms of FLOAT_SIDE registers together to hide the latency of their dependent operations. */
 VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
     const vmafgpu__v one = vmafgpu__v_set_f32(1);
     vmafgpu__v z[VMAFGPU__FLOAT_SIDE], bits[VMAFGPU__FLOAT_SIDE];
@@ -22130,11 +22134,12 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
         out[i] = vmafgpu__v_add_f32(vmafgpu__v_to_f32(bits[i]), out[i]);
 }
 
-/* `a` where the mask is set, else b. */
+/* Selects a where the mask is set, b elsewhere. */
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
-/* What a logarithm is to be taken of: for the numerator, where it is added to `plain`, 0 or all that there is, and for
- * the denominator. Where libvmaf takes none, the logarithm of these is 0 and 1. Returns whether it takes any. */
+/* Computes the arguments of the logarithms: ratio[0] for the numerator, ratio[1] for the denominator. Where libvmaf
+ * takes no logarithm, they are 1 and 2, so the logarithms are 0 and 1, and `plain` contains the numerator; elsewhere
+ * `plain` is 0. Returns whether any logarithm is needed. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -22155,7 +22160,8 @@ static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const
         vmafgpu__v top = one, bottom = vmafgpu__v_set_f32(2);
         if (!vmafgpu__v_mask_all(is_noise)) {
             const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2), is_against = vmafgpu__v_greater32(zero, s12);
-            /* Where the gain is negative, so is s12, and the numerator is 0. */
+            /* libvmaf handles a negative gain separately. Here it needs no case: s12 is negative, too, so the numerator
+             * is 0. */
             vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
             vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
             gain = vmafgpu__v_drop32(is_flat, gain);
@@ -22215,8 +22221,8 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__FLOAT_VIF_8, VMAFGPU__FLOAT_VIF_4, VMAFGPU__FLOAT_VIF_ANY, VMAFGPU__FLOAT_VIF_SHRINK, VMAFGPU__FLOAT_VIF_PLANES, VMAFGPU__FLOAT_VIF_CHAINS };
 
-/* Device memory of one pair: pictures of scales 1 to 3, and of scale 0 after a prescale, terms and their rows' sums, of
- * numerator and denominator. */
+/* Layout of the scratch of a pair in device memory: pictures of scales 1 to 3, and of scale 0 after a prescale; terms
+ * of numerator and denominator, and their row sums. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -22262,7 +22268,8 @@ static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *
     return is_used ? names[kernel] : NULL;
 }
 
-/* Entries before the tables of extractor `e`'s prescale, the columns' and then the rows'; NULL: all. */
+/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes the
+ * tables of each prescale, columns and then rows, unless out is NULL. */
 static size_t vmafgpu__float_vif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = 0;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
@@ -22288,7 +22295,7 @@ static uint64_t vmafgpu__gpu_float_vif_scratch(const vmafgpu *v, const vmafgpu__
     return vmafgpu__float_vif_places_of(&x).size;
 }
 
-/* Luma after the prescale. */
+/* Enqueues the prescale of luma. */
 static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_vif_state *x,
                                               const vmafgpu__float_vif_places *layout) {
     vmafgpu__float_planes_launch launch;
@@ -22306,7 +22313,7 @@ static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const v
     vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_VIF_PLANES, &launch);
 }
 
-/* What pixels of a scale add. */
+/* Enqueues the terms of a scale. */
 static void vmafgpu__float_vif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, vmafgpu__blur_columns(launch->reach)),
@@ -22376,7 +22383,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* A row of the prescaled picture is a row of the grid. */
+/* Each row of the prescaled picture is a row of the grid, which is limited to 65535 rows. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);

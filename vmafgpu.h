@@ -13721,14 +13721,14 @@ enum {
     VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples processed together; reads may go this far beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
     VMAFGPU__SPEED_DISTANCES = 42,           /* 41 distances between places in a block; the last entry: plain sums */
-    VMAFGPU__SPEED_CHUNK = 1024,             /* maximum number of column sums in shared memory */
+    VMAFGPU__SPEED_CHUNK = 1024,             /* maximum number of columns whose sums are in shared memory */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
     VMAFGPU__SPEED_LINE = 28,                /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
     VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the two matrices that are reflected, side by side: 25 columns each */
     VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* floats per warp: for each group five and three of padding */
-    /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need less.
-     * */
+    /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need
+     * less. */
     VMAFGPU__SPEED_MATRIX_SHARED =
         (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
          VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
@@ -13766,9 +13766,8 @@ VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Offset of an array in the scratch memory of a pair, in floats. There is one such array for each of the four planes,
- * at a distance of `next`: u of the reference, u of the distorted frame, v of the reference, v of the distorted frame.
- * */
+/* Offset of an array in the scratch of a pair, and distance to the next plane's, in floats. The planes are u of the
+ * reference and the distorted frame, then v. */
 typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
 
 typedef struct vmafgpu__speed_scratch {
@@ -13799,8 +13798,8 @@ typedef struct vmafgpu__speed_low_launch {
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
 
-/* Returns the byte offset of the sample of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if they are planar.
- * */
+/* Returns the byte offset of the sample of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if they are
+ * planar. */
 VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
     return launch->step > launch->bytes ? plane * launch->bytes : 0;
 }
@@ -13828,7 +13827,7 @@ typedef struct vmafgpu__speed_launch {
     float    noise, base;
     int32_t  weighting;
     const void *log_table;                  /* vmafgpu__log2_table */
-    double  *words;                         /* receives the only score, of the first pair; NULL: store scores in sums */
+    double  *words;                         /* of the first pair: receives the only score; NULL: store scores in sums */
     int32_t  word_stride;
 } vmafgpu__speed_launch;
 
@@ -13872,7 +13871,7 @@ typedef struct vmafgpu__speed_between {
     float   *weight[2];
 } vmafgpu__speed_between;
 
-/* Rows are padded to a multiple of CHUNK, so that they can be worked on in vectors. */
+/* Rows are padded to a multiple of CHUNK for vector code. */
 typedef struct vmafgpu__speed_plane {
     vmafgpu__speed_decomposition *decomposition;
     float  *low;                           /* after the low-pass; later without the local mean */
@@ -13924,7 +13923,6 @@ typedef struct vmafgpu__speed_strip {
     int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample, or -1 */
 } vmafgpu__speed_strip;
 
-/* Luma of the previous and of the current frame. */
 typedef struct vmafgpu__speed_change {
     const uint8_t       *before;           /* rows without padding */
     const vmafgpu__view *now;
@@ -13976,7 +13974,6 @@ static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int h
     x->weighting = weighting;
 }
 
-/* Fails for options and sizes that libvmaf does not support. */
 static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__speed_variant *x,
                                            const char *planes) {
     const double prescale = e->option[VMAFGPU__SPEED_PRESCALE], scale = e->option[VMAFGPU__SPEED_KERNELSCALE];
@@ -14012,7 +14009,6 @@ static vmafgpu_result vmafgpu__speed_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- memory ---- */
 
-/* Divides the work memory for speed->variant. */
 static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafgpu__carver *c) {
     const vmafgpu__speed_variant *x = speed->variant;
     const size_t pitch = vmafgpu__padded(x->columns), low = pitch * (size_t)(x->rows + 1);
@@ -14167,8 +14163,7 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
         sum[i] += tap * row[i];
 }
 
-/* Low-passes a share of the rows of all planes, down the columns and then along the rows, only at the samples that are
- * kept. */
+/* Low-passes a share of all planes, down the columns and then along the rows, only at the samples that are kept. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14435,7 +14430,6 @@ static void vmafgpu__speed_tridiagonalise(const vmafgpu__speed_functions *f, vma
     }
 }
 
-/* Clears negligible off-diagonal elements between first and last. */
 static void vmafgpu__speed_chop(const float *d, float *e, int first, int last) {
     for (int i = first; i < last; i++)
         if ((double)fabsf(e[i]) < 1e-6 * (double)(fabsf(d[i]) + fabsf(d[i + 1])))
@@ -14526,7 +14520,6 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
-/* Processes several columns at a time, including padding. */
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                            float *VMAFGPU__RESTRICT out) {
     enum { LANES = 8 };
@@ -14649,7 +14642,6 @@ static const vmafgpu__speed_functions vmafgpu__speed_level_scalar = {
     vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar
 };
 
-/* Computes the variance and the entropy of all blocks of a plane. */
 static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     const vmafgpu__speed_functions *f = speed->functions;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14737,7 +14729,6 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
     return result;
 }
 
-/* Scores a pair with all variants. */
 static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
                                            vmafgpu__speed_sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -14902,8 +14893,7 @@ static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff
     }
 }
 
-/* Processes five rows at a time: enough independent sums to hide the latency of additions, and 25 is a multiple of 5.
- * */
+/* Processes five rows at a time: enough independent sums to hide the latency of additions, and a divisor of SIDE. */
 static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                     float *out) {
     enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
@@ -15053,8 +15043,8 @@ static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int cou
     return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* Writes the tables of the prescale, for columns and then for rows, unless out is NULL. Returns the number of entries.
- * */
+/* Writes the tables of the prescale, for columns and then for rows, unless out is NULL. Returns the number of
+ * entries. */
 static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
     const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
     if (out && x->resampled) {
@@ -15072,8 +15062,7 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns the number of columns per block of low, evenly distributed. The maximum is smaller where low is not the usual
- * one because each tap along the row then takes a thread. */
+/* Returns the number of columns per block of low. It is smaller if each tap along the row takes a thread. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -15090,7 +15079,6 @@ static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
     return used < VMAFGPU__SPEED_CHUNK ? used : VMAFGPU__SPEED_CHUNK;
 }
 
-/* Returns the launch shape of a kernel. */
 static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int planes, int pairs) {
     const int blocks = x->blocks_across * x->blocks_down;
     vmafgpu__shape out;
@@ -15153,7 +15141,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     memcpy(out->taps, x->taps, sizeof out->taps);
 }
 
-/* Whether low itself detects all illegal words, so that check is unnecessary. */
+/* Whether low itself detects all illegal words. */
 static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
     int all = 1;
     for (int i = 0; i < 4 * pairs; i++) {
@@ -15163,7 +15151,6 @@ static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int 
     return all;
 }
 
-/* Fills the parameters of the kernels after low. */
 static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
                                 float *scratch, vmafgpu__sums *sums, uint32_t pairs, const void *log_table) {
     out->scratch = scratch;
@@ -15439,8 +15426,7 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
                                                                               : NULL;
 }
 
-/* Returns a variant with a prescale, since the kernel always reads tables. Without a prescale they map each sample to
- * itself. */
+/* The kernel always reads tables: without a prescale, they map each sample to itself. */
 static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
     vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
@@ -15578,8 +15564,8 @@ typedef struct vmafgpu__float_vif_limits {
     int   is_plain;                        /* noise_variance is 2 */
 } vmafgpu__float_vif_limits;
 
-/* Kernels that smooth pictures down the columns, then along the rows. Each thread processes a column; the columns of a
- * block include those beside its output that the taps reach. */
+/* Kernels that smooth pictures down the columns, then along the rows. A thread processes a column of the block's
+ * input. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
     VMAFGPU__BLUR_ROWS = 8,                 /* of a block's output */
@@ -15589,7 +15575,6 @@ enum {
     VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4    /* bytes of shared memory per quantity */
 };
 
-/* Returns the number of output columns of a block. */
 VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
     return (VMAFGPU__BLUR_THREADS - 2 * reach) / 4 * 4;
 }
@@ -15772,7 +15757,6 @@ static void vmafgpu__float_convert(const void *samples, int wide, float unit, in
     vmafgpu__float_convert_scalar(from + (wide ? 2 * whole : whole), wide, unit, w - whole, row + whole);
 }
 
-/* Computes CHUNK sums of taps[k] * line[x + k]. */
 VMAFGPU__INLINE void vmafgpu__float_along(const float *line, const float *taps, int count, float *out) {
     enum { SIDE = VMAFGPU__CHUNK / VMAFGPU__V_WORDS };
     vmafgpu__v sum[SIDE];
@@ -15839,8 +15823,8 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
         for (int i = 0; i < SIDE; i++)
             sum[r][i] = vmafgpu__v_zero();
-    /* First come the rows above the lower sums, then the rows that all sums share, then the rows below the upper sums.
-     * */
+    /* First come the rows above the lower sums, then the rows that all sums share, then the rows below the upper
+     * sums. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)
@@ -16258,7 +16242,8 @@ typedef struct vmafgpu__square_terms_launch {
 /* ---- on the CPU ---- */
 
 typedef struct vmafgpu__float_psnr_functions {
-    /* Adds the sum of row a and the sum of its squares to sums[0] and sums[1]; with b, those of a - b. */
+    /* Adds the sum of row a to sums[0] and that of its squares to sums[1]. If b is not NULL, adds the squares of a - b
+     * to sums[1], and sums[0] is undefined. */
     void (*row)(const void *a, const void *b, int wide, int w, uint64_t *sums);
 } vmafgpu__float_psnr_functions;
 
@@ -16304,7 +16289,6 @@ static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a
     return sum;
 }
 
-/* Computes the sums and the sums of squares of both pictures, or the sum of squares of their difference. */
 static vmafgpu_result vmafgpu__float_psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                        void *scratch, vmafgpu__value *out) {
     vmafgpu__float_psnr_task *t = (vmafgpu__float_psnr_task *)scratch;
@@ -16361,8 +16345,8 @@ static const vmafgpu__measure vmafgpu__float_moment_measure = {
 
 #define vmafgpu__float_psnr_row VMAFGPU__LANES_NAME(vmafgpu__float_psnr_row)
 
-/* See vmafgpu__float_psnr_functions.row. Each square is rounded to float. Words with b leave sums[0] unchanged. For
- * bytes, float sums of squares are exact within a stretch. */
+/* See vmafgpu__float_psnr_functions.row. Each square is rounded to float. For bytes, float sums of squares are exact
+ * within a stretch. */
 static void vmafgpu__float_psnr_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
     enum { STRETCH = 256 };
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
@@ -16456,7 +16440,6 @@ static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu_
                ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
 }
 
-/* Recomputes one sum in libvmaf's order. */
 static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
     const vmafgpu_config *c = work->context->config;
     vmafgpu__square_terms_launch terms;
@@ -16661,8 +16644,8 @@ enum {
 };
 
 /* A row of windows of an uncertain sum. sum: its terms, each rounded to a multiple of 2^(exponent - 52), in units of
- * that. ties: how many terms were halfway between two multiples; VMAFGPU__SSIM_UNKNOWN is set if a term is too large.
- * */
+ * that. ties: how many terms were halfway between two multiples; VMAFGPU__SSIM_UNKNOWN is set if a term is too
+ * large. */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
 typedef struct vmafgpu__ssim_row { int64_t sum; uint32_t ties; int32_t exponent; } vmafgpu__ssim_row;
 
@@ -16726,7 +16709,6 @@ enum {
     VMAFGPU__SSIM_HALVES = 8           /* rows in the ring buffer of its sums; five are in progress at a time */
 };
 
-/* Terms of the pixels of a strip. */
 typedef struct vmafgpu__ssim_terms {
     double *l, *c;
     float  *s;
@@ -16751,8 +16733,8 @@ typedef struct vmafgpu__ssim_functions {
     /* Computes a row of the low-passed picture of half the size from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
     /* The same for luma, where sums are exact in any order. halve_luma adds a split row, even or odd, to the rows of
-     * sums that it contributes to; an even row starts the last of them, sums[0]. `round` rounds a row of sums to float.
-     * */
+     * sums that it contributes to; an even row starts the last of them, sums[0]. `round` rounds a row of sums to
+     * float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
     /* Adds a weighted row of luma to column sums. */
@@ -16766,7 +16748,6 @@ typedef struct vmafgpu__ssim_pictures {
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
-/* Scratch memory of a thread. */
 typedef struct vmafgpu__ssim_thread_state {
     float  rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
     double begun[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
@@ -16795,7 +16776,7 @@ typedef struct vmafgpu__ssim_task {
 
 /* ---- plan ---- */
 
-/* Returns the factor by which luma is reduced. By default the smaller side becomes about 256, rounded like libvmaf. */
+/* By default the smaller side becomes about 256, rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
@@ -16963,8 +16944,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Computes a share of the rows of the next scale with the low-pass filter of float_ms_ssim: each pixel is a sum of 9x9
- * terms, added in libvmaf's order. */
+/* Computes a share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in libvmaf's
+ * order. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -17122,8 +17103,8 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* Computes the mean of n terms from their sum. `error` bounds the difference between the sum and libvmaf's. Returns
- * whether the mean is uncertain, that is, whether libvmaf's may be another float. */
+/* Computes the mean of n terms. `error` bounds the difference between the sum and libvmaf's. Returns whether the mean
+ * is uncertain. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
@@ -17262,7 +17243,6 @@ static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
 #define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
 #define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 
-/* Converts 2 * LANES samples to floats. */
 static inline void vmafgpu__lanes_floats(const uint8_t *row, int wide, float unit, float *VMAFGPU__RESTRICT out) {
     if (wide)
         for (int i = 0; i < 2 * VMAFGPU__LANES; i++)
@@ -17671,8 +17651,7 @@ static int vmafgpu__gpu_ssim_strip(int width) {
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
-/* Fills the members that all launches of an extractor share, including the layout of scratch. Returns the size of
- * scratch per pair. */
+/* Fills what all launches of an extractor share. Returns the size of the scratch of a pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
     const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L, all = 1u << VMAFGPU__SSIM_ALL;
@@ -17763,8 +17742,7 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Computes all means, and a tighter bound for uncertain sums of large pictures. Small pictures rarely have uncertain
- * sums, which are recomputed in libvmaf's order anyway. */
+/* Enqueues all means, and a tighter bound for uncertain sums of large pictures; small pictures rarely have any. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -17813,7 +17791,7 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Returns whether there are uncertain sums that have not been recomputed yet, and marks them as recomputed. */
+/* Requests that uncertain sums are recomputed, once. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
     const int is_uncertain = uncertain_word[0].whole != uncertain_word[1].whole;
@@ -17822,7 +17800,6 @@ static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, c
     return is_uncertain;
 }
 
-/* Computes the means from the sums of all, l, c and s at each scale. */
 static void vmafgpu__gpu_ssim_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
                                        vmafgpu__value *out) {
     const int is_single = e->feature->measure == &vmafgpu__ssim_measure;
@@ -17973,7 +17950,6 @@ static vmafgpu_result vmafgpu__psnr_hvs_plan(vmafgpu *v, vmafgpu__extractor *e) 
     return vmafgpu__plan_chroma(v, e);
 }
 
-/* Returns the number of blocks along or down a plane. */
 static int vmafgpu__psnr_hvs_blocks(int size) {
     return size < 8 ? 0 : (size - 8) / VMAFGPU__PSNR_HVS_STEP + 1;
 }
@@ -18051,9 +18027,8 @@ static uint64_t vmafgpu__psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__extra
            (uint64_t)v->config.threads * vmafgpu__psnr_hvs_layout(v, NULL, &m);
 }
 
-/* Processes rows of blocks until none is left. Before a thread adds the terms of a row, it waits until those of all
- * rows above are added. So the order is the same for any number of threads, and terms are stored for one row per thread
- * only. */
+/* Processes rows of blocks until none is left. The terms of a row are added after those of all rows above, so the order
+ * is the same for any number of threads. */
 static void vmafgpu__psnr_hvs_part(void *arg, int index) {
     vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -18105,7 +18080,6 @@ static void vmafgpu__psnr_hvs_size(const vmafgpu_config *c, int plane, int *alon
     *down = *along ? vmafgpu__psnr_hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
 }
 
-/* Computes the value of a plane from the sum of its terms. */
 static double vmafgpu__psnr_hvs_value(const vmafgpu_config *c, int plane, float sum) {
     const float peak = (float)((1 << c->bit_depth) - 1);
     int along, down;
@@ -18271,7 +18245,6 @@ static void vmafgpu__psnr_hvs_rows_of(const int32_t *VMAFGPU__RESTRICT column, i
         vmafgpu__psnr_hvs_along(column + 8 * i * VMAFGPU__PSNR_HVS_LANES, VMAFGPU__PSNR_HVS_LANES, out + 8 * i * VMAFGPU__PSNR_HVS_LANES);
 }
 
-/* Adds half a row of samples to the sum of a quadrant. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT s, int32_t *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int l = 0; l < N; l++)
@@ -18337,7 +18310,6 @@ static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *
         activity[l] = sqrtf(activity[l] * variance[l]) / 32;
 }
 
-/* Computes the terms of a coefficient. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_error(const int32_t *VMAFGPU__RESTRICT a, const int32_t *VMAFGPU__RESTRICT b,
                                              const float *VMAFGPU__RESTRICT threshold, float mask, float csf,
                                              float *VMAFGPU__RESTRICT term) {
@@ -18376,9 +18348,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* Adds to `added` how much the terms of a coefficient increase sums in [floor, 2 floor), floor a power of two:
- * multiples of their unit in the last place. `off` becomes the maximum difference between a term and its increment; at
- * half a unit, the increment depends on the sum. */
+/* Adds to `added` how much the terms of a coefficient increase sums in [floor, 2 floor), floor a power of two. `off`
+ * becomes the maximum difference between a term and its increment; at half a unit in the last place, the increment
+ * depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
                                                  float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -18441,7 +18413,6 @@ static const char *vmafgpu__gpu_psnr_hvs_kernel(const vmafgpu__launch_context *c
                                            : NULL;
 }
 
-/* Returns the layout of the terms of all planes in the scratch of a pair. */
 static vmafgpu__sequence_launch vmafgpu__gpu_psnr_hvs_place(const vmafgpu_config *c) {
     vmafgpu__sequence_launch out;
     memset(&out, 0, sizeof out);
@@ -18737,7 +18708,6 @@ static uint64_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__e
 }
 
 #ifdef VMAFGPU__HAS_RCPSS
-/* Returns the bits of this machine's estimate of the reciprocal of the float with these bits. */
 static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
     float x[4];
     __m128 some;
@@ -18769,7 +18739,6 @@ static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     return is_known;
 }
 
-/* Returns entry i of a table of estimates. */
 static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) {
 #ifdef VMAFGPU__HAS_RCPSS
     if (wanted == VMAFGPU_RECIPROCAL_HOST)
@@ -18805,8 +18774,8 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* reference detail left in the distorted picture; the rest of its detail */
 
-/* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring pixels.
- * */
+/* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring
+ * pixels. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
@@ -18862,7 +18831,6 @@ typedef struct vmafgpu__float_adm_functions {
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
-/* Carves the lines of a thread. */
 static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__float_adm_lines *l) {
     const size_t margin = VMAFGPU__MARGIN, count = line - 2 * margin, size = sizeof(float);
     for (int i = 0; i < 8; i++)
@@ -18883,7 +18851,7 @@ static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__f
     }
 }
 
-/* Carves the task and its memory, and initialises the task if the carver has memory. */
+/* Carves the task and its memory. */
 static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__float_adm_task **task) {
     vmafgpu__float_adm_task t;
     vmafgpu__float_adm_lines lines;
@@ -18961,7 +18929,6 @@ static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafg
         t->sums[(size_t)i * t->most + (size_t)y] = sums[i];
 }
 
-/* Processes a share of the rows of a scale. The rows next to it are also computed by the neighbouring threads. */
 static void vmafgpu__float_adm_part(void *arg, int index) {
     const vmafgpu__float_adm_task *t = (const vmafgpu__float_adm_task *)arg;
     const int first_column = t->left ? t->left - 1 : 0, end_column = t->left ? t->w - t->left + 1 : t->w;
@@ -19023,13 +18990,11 @@ static void vmafgpu__float_adm_values(const vmafgpu__extractor *e, const float *
         out[i].real = (double)vmafgpu__float_adm_pool(sums + i * VMAFGPU__BANDS, pixels, p, i < 2 ? noise_weight : 0);
 }
 
-/* Sets the values of scale 0 if it is skipped. */
 static void vmafgpu__float_adm_skip(vmafgpu__value *out) {
     out[0].real = (double)(float)1e-10;
     out[1].real = out[2].real = 0;
 }
 
-/* Adds the row sums of a scale. */
 static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *sums) {
     for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
         sums[i] = 0;
@@ -19038,7 +19003,6 @@ static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *s
     }
 }
 
-/* Computes denominator, numerator and impairment of each scale. */
 static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                       void *scratch, vmafgpu__value *out) {
     const vmafgpu_config *c = &v->config;
@@ -19188,7 +19152,6 @@ static void vmafgpu__float_adm_split(const void *row, int form, int w, float uni
     }
 }
 
-/* Applies both wavelet filters down the columns. */
 static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high,
                                         int n) {
     const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
@@ -19205,7 +19168,6 @@ static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU
     }
 }
 
-/* Applies both wavelet filters along a row. */
 static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, const float *VMAFGPU__RESTRICT odd,
                                           float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high, int first, int end) {
     const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
@@ -19219,7 +19181,6 @@ static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, c
         }
 }
 
-/* Estimates reciprocals with the RCPSS instruction or the table. */
 static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT x,
                                            float *VMAFGPU__RESTRICT y) {
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19408,8 +19369,8 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* Computes the terms of a row: the original magnitudes, and what exceeds the threshold in each of the two parts. The
- * threshold is the masking by the other part, summed over all bands, at the pixel and around it. */
+/* Terms are the original magnitudes, and what exceeds the threshold in either part. The threshold is the masking by the
+ * other part, at the pixel and around it, summed over all bands. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -19527,7 +19488,6 @@ static uint64_t vmafgpu__gpu_float_adm_scratch(const vmafgpu *v, const vmafgpu__
     return vmafgpu__float_adm_places_of(&v->config).size;
 }
 
-/* Writes the table of reciprocals; there is none if they are computed by division. */
 static size_t vmafgpu__gpu_float_adm_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     return vmafgpu__float_adm_table(context->config->float_reciprocal, (uint16_t *)(void *)out)
                ? VMAFGPU__RECIPROCALS * sizeof(uint16_t) : 0;
@@ -19705,7 +19665,6 @@ VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
 
-/* Converts a pixel to red, green and blue. */
 VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale, int32_t luma, int32_t cb, int32_t cr, double *r,
                                              double *g, double *b) {
     const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
@@ -19714,9 +19673,8 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale
     *b = y + 2.12798 * u;
 }
 
-/* Linearises a channel c in three steps. ciede_base() returns the base of the power; ciede_fifth_root() refines y, an
- * estimate of the -1/5 power of its square, in float; ciede_straight() returns the linear channel. Roots are refined by
- * a series in the residual h. */
+/* Linearise a channel c: ciede_base() returns the base of the power, ciede_fifth_root() refines y, an estimate of
+ * square^(-1/5), and ciede_straight() returns the result. Roots are refined by a series in the residual h. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
     const double x = (c + 0.055) * (1.0 / 1.055);
     return x > .05 ? x : .05;
@@ -19733,15 +19691,14 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_straight(double c, double s, double squar
     return c > 10. / 255. ? power : line;
 }
 
-/* Computes X, Y and Z from linear channels. */
 VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, double *x, double *y, double *z) {
     *x = ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047);
     *y = (r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958;
     *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
 }
 
-/* Computes the roots for L*a*b*: ciede_cube_root() refines y, an estimate of the -1/3 power of z. ciede_root_of()
- * returns the cube root or, below the threshold, its linear replacement. */
+/* ciede_cube_root() refines y, an estimate of z^(-1/3). ciede_root_of() returns the root for L*a*b*, or its linear
+ * part. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
     const float h = 1 - z * (y * y * y);
     return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
@@ -19763,13 +19720,11 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_colour(float root_x, float root_y, float ro
     *b = (float)(200.0 * (fy - fz));
 }
 
-/* Returns the squared length of a vector. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* ciede_vividness() returns the radicand for the correction of a, from the chroma of both colours. ciede_corrected()
- * returns the corrected a, given the root. */
+/* ciede_vividness() returns the radicand for the correction of a, from the chroma of both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -19833,8 +19788,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* e: mean lightness less 50. ciede_under() returns the radicand for the lightness weight. ciede_lightness() returns the
- * weighted lightness difference, given the root. */
+/* e: mean lightness less 50. ciede_under() returns the radicand of the weight; ciede_lightness() the weighted
+ * difference. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) { return 20 + (double)e * (double)e; }
 
 VMAFGPU__STEP_FN float vmafgpu__ciede_lightness(float light, float e, double root) {
@@ -19860,8 +19815,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
     return some > 0 ? dh : 0.f;
 }
 
-/* Returns the hue weight T of mean hue h. Computes sine and cosine of a quarter of the angle, doubles it twice, then
- * derives those of multiples of h. */
+/* Returns the hue weight T of mean hue h, from sine and cosine of a quarter of the angle, which is doubled twice. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
     double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
@@ -19887,8 +19841,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* ciede_hue_of() returns the weighted hue difference; ciede_from_blue() the squared distance of the mean hue from blue.
- * */
+/* ciede_hue_of() returns the weighted hue difference; ciede_from_blue() the squared distance of the mean hue from
+ * blue. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -19899,8 +19853,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
     return z * z;
 }
 
-/* Computes 60 exp(-x), in degrees, in two steps. ciede_exponential() returns a factor of the power, and in *bits those
- * of a float, a power of two, to multiply it by. ciede_bell() does that. x is limited to 80. */
+/* Computes 60 exp(-x), in degrees. ciede_exponential() returns a factor, and in *bits those of a float, a power of two,
+ * for ciede_bell() to multiply it by. x is limited to 80. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -20004,7 +19958,6 @@ static float vmafgpu__ciede_root(double c) {
     return (float)(c > 216.0 / 24389.0 ? pow(c, 1.0 / 3.0) : (24389.0 / 27.0 * c + 16.0) * (1.0 / 116.0));
 }
 
-/* Converts a pixel to L*a*b*. */
 static void vmafgpu__ciede_lab(const vmafgpu__ciede_scale *scale, int luma, int cb, int cr, float lab[3]) {
     const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
     const double r = vmafgpu__ciede_linear(y + 1.28033 * v);
@@ -20031,7 +19984,6 @@ static float vmafgpu__ciede_hue(float b, float a) {
     return hue < 0 ? (float)(hue + 2. * VMAFGPU__CIEDE_PI) : hue;
 }
 
-/* Returns the difference of two colours. */
 static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float light = q[0] - p[0], mean = (p[0] + q[0]) / 2;
@@ -20135,8 +20087,7 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Processes rows until none is left. Before a thread adds the differences of a row, it waits until those of all rows
- * above are added, so the order of additions is always the same. */
+/* Processes rows until none is left. The differences of a row are added after those of all rows above. */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -20371,8 +20322,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes powf(x, 7). powf() rounds correctly if x^7 is more than a relative 2^-31 away from where the float changes:
- * of all floats, those that powf() rounds incorrectly are less than 0.003 units in the last place away from it. */
+/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative 2^-31 of where the float changes: of all
+ * floats, those that it rounds incorrectly are less than 0.003 units in the last place away. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -20451,7 +20402,6 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab
         out[l] = (float)x[l];
 }
 
-/* Computes the differences of a chunk of CIEDE_LANES pixels. */
 static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float lab[2][3][N], uncertainty[N], all = 0;
@@ -20466,7 +20416,6 @@ static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint
             out[l] = vmafgpu__ciede_pixel(scale, sample, l);
 }
 
-/* Returns how many pixels of a chunk differ. */
 VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uint16_t *VMAFGPU__RESTRICT differs) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const uint16_t *p0 = sample[0][0], *p1 = sample[0][1], *p2 = sample[0][2];
@@ -20479,8 +20428,8 @@ VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uin
     return count;
 }
 
-/* If more than half of the pixels of a chunk differ, the chunk is computed directly; equal pixels yield 0. Otherwise
- * the pixels that differ are gathered until they fill a chunk. Results beyond the last pixel are undefined. */
+/* If at most half of the pixels of a chunk differ, they are gathered until they fill a chunk. Results beyond the last
+ * pixel are undefined. */
 static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     uint16_t few[6][N], differs[N];
@@ -20541,7 +20490,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                    : NULL;
 }
 
-/* About one pixel in 10,000 is uncertain. The list has a fixed size, so the number of pixels is limited. */
+/* About one pixel in 10,000 is uncertain, and the list has a fixed size. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -20605,8 +20554,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes the difference of an uncertain pixel with the C library and stores it in the entry. Returns whether it
- * changed. */
+/* Recomputes an entry of the list with the C library. Returns whether the difference changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
@@ -20926,7 +20874,7 @@ static const char *vmafgpu__gpu_float_ansnr_kernel(const vmafgpu__launch_context
     return kernel == VMAFGPU__FLOAT_ANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ANSNR_CHAINS);
 }
 
-/* Lays out the scratch of a pair in device memory: terms of signal and noise, and their row sums. Returns its size. */
+/* Lays out the scratch of a pair: terms of signal and noise, and their row sums. Returns its size. */
 static uint64_t vmafgpu__float_ansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
     uint64_t size = 0;
     for (int i = 0; i < 2; i++) {
@@ -21121,8 +21069,8 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- memory ---- */
 
-/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
- * */
+/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still
+ * available. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t                *kept[2][3];
     size_t                  pitch;
@@ -21130,8 +21078,8 @@ typedef struct vmafgpu__float_motion_state {
     vmafgpu__speed_source  *columns;             /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* Memory of a thread. ring: rows of the two frames as floats, indexed by row modulo RING. held: the row in each place.
- * */
+/* Memory of a thread. ring: rows of the two frames as floats, indexed by row modulo RING. held: the row in each
+ * place. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
     int    held[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -21354,7 +21302,6 @@ static double vmafgpu__float_motion_cap(const vmafgpu__extractor *e, double x) {
     return x < e->option[VMAFGPU__FLOAT_MOTION_MAX_VAL] ? x : e->option[VMAFGPU__FLOAT_MOTION_MAX_VAL];
 }
 
-/* Returns motion before weighting and limiting. */
 static double vmafgpu__float_motion_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                           int64_t position) {
     (void)sums;
@@ -21423,8 +21370,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair in device memory: for each plane, terms at both scales and their row sums; a chroma
- * plane as floats, of the previous and the current frame. */
+/* Layout of the scratch of a pair. picture: a chroma plane of the previous and the current frame. Indices: plane,
+ * scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -21470,8 +21417,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* Converts a chroma plane of the previous and the current frame to floats. References without a distorted frame are
- * included, since their samples must be validated, too. */
+/* Converts a chroma plane of the previous and the current frame to floats. This validates the samples of all
+ * references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout, int plane) {
     vmafgpu__float_planes_launch launch;
     vmafgpu__fill_planes(work, 1, VMAFGPU__SPEED_NEAREST, layout->w[plane][0], layout->h[plane][0],
@@ -21682,7 +21629,7 @@ enum {
     VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 60, VMAFGPU__SHRINK_ROWS = 16, VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Returns the number of floats per line of a block of shrink. Lines contain even rows after the vertical pass. */
+/* Floats per line of a block of shrink. Lines contain even rows after the vertical pass. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -21952,7 +21899,6 @@ static float *vmafgpu__float_vif_row(const vmafgpu__float_vif_task *t, const vma
                     : strip->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__float_vif_pitch(t, 0);
 }
 
-/* Loads row y of scale 0 of both pictures. */
 static void vmafgpu__float_vif_load(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__floats_functions *functions = t->pair->functions->floats;
@@ -21973,7 +21919,6 @@ static void vmafgpu__float_vif_load(const vmafgpu__float_vif_task *t, const vmaf
     }
 }
 
-/* Computes row y of the next scale of both pictures. */
 static void vmafgpu__float_vif_shrink(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y) {
     const vmafgpu__floats_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], next = t->scale + 1, reach = t->s->reach[next];
@@ -21989,7 +21934,6 @@ static void vmafgpu__float_vif_shrink(const vmafgpu__float_vif_task *t, const vm
     }
 }
 
-/* Computes the row sums of rows y..y + count - 1, at most FLOAT_ROWS. */
 static void vmafgpu__float_vif_rows(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y, int count) {
     const vmafgpu__float_vif_functions *functions = t->pair->functions->float_vif;
     const int w = t->s->w[t->scale], h = t->s->h[t->scale], reach = t->s->reach[t->scale];
@@ -22134,12 +22078,10 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
         out[i] = vmafgpu__v_add_f32(vmafgpu__v_to_f32(bits[i]), out[i]);
 }
 
-/* Selects a where the mask is set, b elsewhere. */
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
-/* Computes the arguments of the logarithms: ratio[0] for the numerator, ratio[1] for the denominator. Where libvmaf
- * takes no logarithm, they are 1 and 2, so the logarithms are 0 and 1, and `plain` contains the numerator; elsewhere
- * `plain` is 0. Returns whether any logarithm is needed. */
+/* Computes the arguments of the logarithms of numerator and denominator. Where libvmaf takes no logarithm, they are 1
+ * and 2, and `plain` contains the numerator; elsewhere `plain` is 0. Returns whether any logarithm is needed. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -22160,8 +22102,7 @@ static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const
         vmafgpu__v top = one, bottom = vmafgpu__v_set_f32(2);
         if (!vmafgpu__v_mask_all(is_noise)) {
             const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2), is_against = vmafgpu__v_greater32(zero, s12);
-            /* libvmaf handles a negative gain separately. Here it needs no case: s12 is negative, too, so the numerator
-             * is 0. */
+            /* A negative gain needs no special case: s12 is negative, too, so the numerator is 0. */
             vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
             vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
             gain = vmafgpu__v_drop32(is_flat, gain);
@@ -22221,8 +22162,8 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__FLOAT_VIF_8, VMAFGPU__FLOAT_VIF_4, VMAFGPU__FLOAT_VIF_ANY, VMAFGPU__FLOAT_VIF_SHRINK, VMAFGPU__FLOAT_VIF_PLANES, VMAFGPU__FLOAT_VIF_CHAINS };
 
-/* Layout of the scratch of a pair in device memory: pictures of scales 1 to 3, and of scale 0 after a prescale; terms
- * of numerator and denominator, and their row sums. */
+/* Layout of the scratch of a pair. picture: of scales 1 to 3, and of scale 0 after a prescale. terms, sums: numerator,
+ * denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -22295,7 +22236,6 @@ static uint64_t vmafgpu__gpu_float_vif_scratch(const vmafgpu *v, const vmafgpu__
     return vmafgpu__float_vif_places_of(&x).size;
 }
 
-/* Enqueues the prescale of luma. */
 static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_vif_state *x,
                                               const vmafgpu__float_vif_places *layout) {
     vmafgpu__float_planes_launch launch;
@@ -22313,7 +22253,6 @@ static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const v
     vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_VIF_PLANES, &launch);
 }
 
-/* Enqueues the terms of a scale. */
 static void vmafgpu__float_vif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, vmafgpu__blur_columns(launch->reach)),

@@ -13717,21 +13717,22 @@ VMAFGPU__COLD_END
  * >>speed                                        speed_chroma: entropy of the chroma planes, in float
  * ================================================================================================
  * After libvmaf's speed.c.
- * A plane is low-passed to a sixteenth of its size and freed of its local mean. The covariance of its 5x5 blocks gives
- * eigenvalues and, through the inverse, a variance for each block; from both follows the entropy of each block, and the
- * score is how far reference and distorted are apart. The result hangs on the rounding of every operation, so their
- * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
- * element still sees the same operations one after another.
+ * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The
+ * covariance matrix of its 5x5 blocks yields eigenvalues and, through its inverse, a variance per block. The entropy of
+ * a block follows from both. The score is the mean absolute difference of the weighted entropies of reference and
+ * distorted. The result depends on the rounding of every operation, so the order of operations, including sequential
+ * sums, is part of the definition. Some loops are interchanged, but each element still undergoes the same operations
+ * in the same order.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
 /* ---- sums, also of a build without the feature ---- */
 
-/* Scores of the chroma planes. The only float product of a backend; the order of its operations is part of it. */
+/* Scores of the chroma planes, in float. The order of the operations is part of their definition. */
 typedef struct vmafgpu__speed_sums {
     float   score[2];                           /* u, v */
-    int32_t singular[2];                        /* no score: a covariance matrix has no inverse */
+    int32_t singular[2];                        /* there is no score: a covariance matrix is singular */
 } vmafgpu__speed_sums;
 
 enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
@@ -13739,8 +13740,8 @@ enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS =
 typedef struct vmafgpu__speed_variant {
     int    width, height;                       /* of a chroma plane */
     int    scaled_width, scaled_height;         /* after the prescale */
-    int    resampled, method;                   /* whether there is one, and which */
-    int    columns, rows;                       /* of the plane after the low-pass: a sixteenth */
+    int    resampled, method;                   /* whether the prescale changes the size; its interpolation method */
+    int    columns, rows;                       /* of the plane after the low-pass: a sixteenth of the scaled size */
     int    blocks_across, blocks_down;
     int    reach, local_reach;                  /* taps on either side of the centre */
     float  taps[VMAFGPU__SPEED_TAPS];           /* of the low-pass */
@@ -13766,25 +13767,26 @@ static const vmafgpu__column vmafgpu__speed_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* At most this is the square of sqrt(sum(sample^2)) + |mean| sqrt(n), for a window of n samples: (a + b)^2 is at most
- * (1 + t) a^2 + (1 + 1/t) b^2, with t = 1/64. */
+/* Returns an upper bound of (sqrt(sum(sample^2)) + |mean| sqrt(n))^2 for a window of n samples. It holds because
+ * (a + b)^2 <= (1 + t) a^2 + (1 + 1/t) b^2, here with t = 1/64. */
 VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) {
     return 65.0 / 64 * squares + 65 * n * mean * mean;
 }
 
-/* Returns how far our sum for one covariance can be from libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products
- * of (sample - mean) one after another. We derive the sum from sums of plain products, which all windows share. With u = 2^-53 and
- * m = |sample| + |mean|, let T = sum(m_p m_q), at most half the sum of both spreads.
- *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2, since
- *   terms of T - |sum| at most cancel.
+/* Returns a bound of the difference between our sum for one covariance and libvmaf's, for windows of w x h samples.
+ * libvmaf adds the n = w h products of (sample - mean) one after another. We derive the sum from sums of plain
+ * products, which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most half the
+ * sum of both spreads.
+ *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2,
+ *   since terms of T - |sum| at most cancel.
  *   Ours: products of floats are exact. A sum takes 3 (w + h) additions at most, and five more operations follow. */
 VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
     const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
 }
 
-/* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
- * else in float. */
+/* Computes the weights of two entropies from the variances. The sum 1 + variance is in double precision in the modes
+ * that mix both variances, and in float otherwise. */
 VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
                                         double *d) {
     const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
@@ -13799,33 +13801,34 @@ VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distort
     *d = vmafgpu__log2(of_d, table);
 }
 
-/* One variant: planes of a sixteenth, planes without the local mean and their means, covariances, eigenvalues and
- * solution, entropies, score. */
+/* Launch parameters of the kernels of a variant, in this order: low (low-pass), flat (subtracts the local mean),
+ * covariance, matrix (eigenvalues and QR decomposition), entropy, score. */
 enum {
     VMAFGPU__SPEED_LOW_THREADS = 128, VMAFGPU__SPEED_LOW_COLUMNS = 128,  /* columns of a block at most */
     VMAFGPU__SPEED_WIDE_REACH = 4,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_STRIP = 20480,       /* bytes of shared memory for a strip of rows, unless one row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples; so many are read beyond a row */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples processed together; reads may go this far beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
-    VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
-    VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
+    VMAFGPU__SPEED_DISTANCES = 42,           /* 41 distances between places in a block; the last entry: plain sums */
+    VMAFGPU__SPEED_CHUNK = 1024,             /* maximum number of columns whose sums are in shared memory */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
-    VMAFGPU__SPEED_LINE = 28,                /* numbers of a line of them in shared memory, which is read by fours */
+    VMAFGPU__SPEED_LINE = 28,                /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
-    VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the matrices that are reflected: 25 columns of one, 25 of the other */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* of a warp: for each group five numbers and three that are nothing */
-    /* The solution's matrices, two columns, a vector for each warp, a matrix and a flag; the eigenvalues take less. */
+    VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the two matrices that are reflected, side by side: 25 columns each */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* floats per warp: for each group five and three of padding */
+    /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need
+     * less. */
     VMAFGPU__SPEED_MATRIX_SHARED =
         (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
          VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
          VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) * 4,
     VMAFGPU__SPEED_QR_STEPS = 500,
-    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8,   /* the table of the logarithm, before all else */
+    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8,   /* the logarithm table, which comes first */
     VMAFGPU__SPEED_ENTROPY_BLOCKS = 64, VMAFGPU__SPEED_ENTROPY_THREADS = 320,   /* 5 for each block of the plane */
-    VMAFGPU__SPEED_SOLUTION = 32,            /* numbers of a line of r and of a solution: places, then zeros */
-    /* Then of each block a double for each place, q, r, and of each block its solution. */
+    VMAFGPU__SPEED_SOLUTION = 32,            /* pitch of r and of solutions: PLACES floats, then zeros */
+    /* After the logarithm table: PLACES doubles per block, q, r, and the solution of each block. */
     VMAFGPU__SPEED_ENTROPY_SHARED =
         VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
         (VMAFGPU__SPEED_PLACES * (VMAFGPU__SPEED_LINE + VMAFGPU__SPEED_SOLUTION) +
@@ -13834,72 +13837,73 @@ enum {
     VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
 };
 
-/* Of low: a sum for each column of a block and each tap. */
+/* Returns the shared memory of low: one sum per column of a block and tap. */
 VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t reach) {
     return block_columns * (2 * reach + 1) * 4;
 }
 
-/* Of flat: samples of a strip of rows, which is columns that blocks of the plane have. */
+/* Returns the number of samples in a strip of rows of flat. Only columns that belong to blocks count. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
     return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
 }
 
-/* Two bands, and behind each what is read beyond its last row: nobody writes there meanwhile. */
+/* Returns the shared memory of flat: two bands, each followed by space for reads beyond its last row. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
     return 2 * (vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
 }
 
-/* Of covariance: for each row that windows begin at, doubles of the columns that are summed at a time. */
+/* Returns the shared memory of covariance: per first row of a window, a double for each column of a chunk. */
 VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Places in a pair's scratch, in floats; each thing is there for four planes, u and v of the reference and of the
- * distorted frame in turn, that far apart. */
+/* Offset of an array in the scratch of a pair, and distance to the next plane's, in floats. The planes are u of the
+ * reference and the distorted frame, then v. */
 typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
 
 typedef struct vmafgpu__speed_scratch {
     uint64_t size;                          /* in bytes */
     vmafgpu__speed_part low, flat, means;
-    vmafgpu__speed_part sums;               /* doubles, for each distance and each place */
-    vmafgpu__speed_part eigenvalues, q, r;  /* behind the eigenvalues: whether one is not positive; behind q: whether
-                                               one of r's diagonal is 0 */
+    vmafgpu__speed_part sums;               /* doubles, one per distance and place */
+    vmafgpu__speed_part eigenvalues, q, r;  /* after the eigenvalues: whether one is not positive; after q: whether
+                                               the diagonal of r contains a 0 */
     vmafgpu__speed_part variance, entropy;
 } vmafgpu__speed_scratch;
 
-/* Where the samples are, and how the prescale and the low-pass read them. */
+/* Parameters of check and low: the samples, the prescale and the low-pass. */
 typedef struct vmafgpu__speed_low_launch {
     float                 *scratch;         /* of the first pair */
     vmafgpu__speed_scratch layout;
     uint32_t              *illegal;         /* [pairs] */
-    const uint64_t        *columns, *rows;  /* per sample after the prescale `sources` entries: index, and the bits of
-                                               a float above; NULL: there is no prescale */
-    int32_t sources, has_weights;           /* has_weights: the weights do not sum to 1 */
+    const uint64_t        *columns, *rows;  /* `sources` entries per sample after the prescale: an index in the low
+                                               half, the bits of a float weight in the high half; NULL: no prescale */
+    int32_t sources, has_weights;           /* has_weights: divide by the sum of the weights, which is not 1 */
     int32_t width, height;                  /* of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
-    int32_t bytes, step, shift;             /* of a sample; from one to the next */
-    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
+    int32_t bytes, step, shift;             /* bytes of a sample; bytes from one sample to the next */
+    uint32_t mask;                          /* bits of a word that must be 0; 0 if all words are valid */
     float   unit;
     float   taps[VMAFGPU__SPEED_TAPS];
-    /* Of what moves: of each side the luma now and before, in the places of u and v. */
+    /* In speed_temporal, u and v are the luma of the current and of the previous frame. */
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
 
-/* Bytes from the start of a pair of interleaved samples to the sample of plane 0 (u) or 1 (v). */
+/* Returns the byte offset of the sample of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if they are
+ * planar. */
 VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
     return launch->step > launch->bytes ? plane * launch->bytes : 0;
 }
 
-/* Whether a plane's low-pass is the usual one, and its rows may be read eight samples at a time: from the start of a pair on, so
- * that nothing beside the samples is read. */
+/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Such reads
+ * begin at the start of an interleaved pair, so they stay within the samples. */
 VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data, int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
     return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
            (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
 }
 
-/* All that comes later. */
+/* Parameters of the kernels after low. */
 typedef struct vmafgpu__speed_launch {
     float                 *scratch;
     vmafgpu__speed_scratch layout;
@@ -13907,14 +13911,14 @@ typedef struct vmafgpu__speed_launch {
     uint32_t pairs;                         /* bit set: the pair has a distorted frame */
     int32_t  variant;
     int32_t  columns, rows, blocks_across, blocks_down;
-    int32_t  strip_rows;                    /* that flat makes and sums at a time */
-    int32_t  chunk_columns;                 /* that covariance sums at a time */
+    int32_t  strip_rows;                    /* rows per strip of flat */
+    int32_t  chunk_columns;                 /* columns per chunk of covariance */
     int32_t  local_reach;
     float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
     float    noise, base;
     int32_t  weighting;
     const void *log_table;                  /* vmafgpu__log2_table */
-    double  *words;                         /* of the first pair: where the only score goes; NULL: scores are among the sums */
+    double  *words;                         /* of the first pair: receives the only score; NULL: store scores in sums */
     int32_t  word_stride;
 } vmafgpu__speed_launch;
 
@@ -13923,7 +13927,7 @@ typedef struct vmafgpu__speed_launch {
 
 /* ---- on the CPU ---- */
 
-/* Those of both features, with the same places in either. */
+/* Options of both features. Their indices are the same in both. */
 #define VMAFGPU__SPEED_SHARED_OPTIONS(X) \
     X(VMAFGPU__SPEED_KERNELSCALE, "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
     X(VMAFGPU__SPEED_MAX_VAL, "speed_max_val", "mxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
@@ -13940,8 +13944,8 @@ static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices... */
-    VMAFGPU__SPEED_PITCH = 32,             /* ...and from row to row; between them are zeros */
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* rows and columns of the matrices... */
+    VMAFGPU__SPEED_PITCH = 32,             /* ...and their pitch; rows are padded with zeros */
     VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
     VMAFGPU__SPEED_PLANES = 4              /* u and v, of the reference and of the distorted frame, at most */
@@ -13949,16 +13953,16 @@ enum {
 
 typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
 
-/* Matrices of a QR decomposition, which are too large for the stack. */
+/* Matrices of a QR decomposition. They are too large for the stack. */
 typedef struct vmafgpu__speed_decomposition { vmafgpu__speed_matrix q, r, z, reflection, product; } vmafgpu__speed_decomposition;
 
-/* The same for the columns of a bilinear prescale, side by side. */
+/* Source columns and weights of a bilinear prescale, as separate arrays for vector code. */
 typedef struct vmafgpu__speed_between {
     int32_t *at[2];
     float   *weight[2];
 } vmafgpu__speed_between;
 
-/* Rows are padded to a multiple of CHUNK, so that they can be worked on in vectors. */
+/* Rows are padded to a multiple of CHUNK for vector code. */
 typedef struct vmafgpu__speed_plane {
     vmafgpu__speed_decomposition *decomposition;
     float  *low;                           /* after the low-pass; later without the local mean */
@@ -13966,61 +13970,62 @@ typedef struct vmafgpu__speed_plane {
     float  *line;                          /* of local means down the columns, with margins */
     double *wide, *ones;                   /* `low` in double precision; a row of ones */
     double *column_sums;                   /* EDGE + 1 rows */
-    float  *samples;                       /* per place in a block a row with all blocks */
+    float  *samples;                       /* one row per place in a block, one column per block */
     float  *solution;
     float  *variance, *entropy;            /* per block */
     int     singular;
 } vmafgpu__speed_plane;
 
-/* What is done to rows: in plain C here, in vectors in >>levels. They may be read and written up to their padded width. */
+/* Functions for rows and matrices: in plain C here, with vectors in >>levels. They may read and write up to the padded
+ * width. */
 typedef struct vmafgpu__speed_functions {
-    /* Samples `step` bytes apart, of one byte or two, as floats, as if they had 8 bits, around 0; returns the OR of words. */
+    /* Converts samples of one or two bytes that are `step` bytes apart to floats, scaled to 8 bits, less 128. Returns
+     * the OR of all words. */
     uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
-    /* (a - b) * unit, of bytes or words (`wide`), which may lie at odd addresses. */
+    /* Computes (a - b) * unit from bytes or, if `wide`, from words, which need not be aligned. */
     void (*difference)(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row);
-    /* A row between two, with its weights. */
+    /* Computes a row of a bilinear prescale from two rows and their weights. */
     void (*bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns, int w,
                      float *out);
     /* sum += tap * row */
     void (*add_row)(float *sum, const float *row, float tap, int w);
-    /* The sums of the windows of w x h at each place of a block, sample by sample. */
+    /* Computes the sum of the w x h window that begins at each place of a block, sample by sample. */
     void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
-    /* Sums of products down the columns of windows h rows high that begin at rows 0..places-1, one row of `out` each. The
-     * rows that all windows have come first, from EDGE on; then those above them, upwards; then those below. The products
-     * are exact, fused or not. */
+    /* Sums products down each column, for windows of h rows that begin at rows 0..places-1, and writes one row of `out`
+     * per window. Rows that all windows share are added first, from EDGE on; then the rows above, upwards; then the
+     * rows below. The products are exact, so fusing them does not change the result. */
     void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
                         double *out, ptrdiff_t out_pitch);
-    /* Rows from `first` on of out = a * b, where row and column before `first` of a are those of the identity. Every
-     * element is a sum over k from `first` up. */
+    /* Computes rows from `first` on of out = a * b. Rows and columns of a before `first` are those of the identity.
+     * Every element is a sum over k, ascending from `first`. */
     void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
-    /* From `top` on: x = (tau * a) * v, and a -= x v' + v x', for a symmetric a. */
+    /* `apply` computes x = (tau * a) * v, and `rank_two` a -= x v' + v x', for a symmetric a, from index `top` on. */
     void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
     void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
-    /* Solves r x = b for an upper triangle r, with b in place of x. */
+    /* Solves r x = b for an upper triangular r. On entry x contains b. */
     void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
-    /* The mean over the rows of x * y, added up from the first. */
+    /* Computes the mean of x * y over the rows, added from the first row on. */
     void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
 } vmafgpu__speed_functions;
 
 typedef struct vmafgpu__speed_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
     float *row, *sum;                      /* after the prescale; after the low-pass down the columns */
-    int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample; -1: none */
+    int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample, or -1 */
 } vmafgpu__speed_strip;
 
-/* Luma before a change, and after. */
 typedef struct vmafgpu__speed_change {
-    const uint8_t       *before;           /* rows without gaps */
+    const uint8_t       *before;           /* rows without padding */
     const vmafgpu__view *now;
 } vmafgpu__speed_change;
 
 struct vmafgpu__speed {
     const vmafgpu *v;
     const vmafgpu__speed_functions *functions;
-    unsigned char *work;                   /* memory that every variant lays out anew */
+    unsigned char *work;                   /* memory that vmafgpu__speed_layout() divides for each variant */
     const vmafgpu__speed_variant *variant;
-    size_t pitch, block_pitch;             /* of `low` and the like, of rows of blocks */
-    int planes;                            /* that are looked at: 4 of the frames' chroma, or 2 of changes in luma */
+    size_t pitch, block_pitch;             /* of planes such as `low`; of rows of blocks */
+    int planes;                            /* 4 chroma planes, or 2 planes of luma differences */
     const vmafgpu_frame *frame[2];
     vmafgpu__speed_change change[2];
     vmafgpu__speed_source *columns;        /* of the prescale */
@@ -14033,7 +14038,7 @@ struct vmafgpu__speed {
 
 static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819;   /* log2(2 * pi * e) */
 
-/* For planes of that size. */
+/* Derives a variant from the options, for planes of width x height. */
 static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int height, int weighting,
                                    vmafgpu__speed_variant *x) {
     const double prescale = e->option[VMAFGPU__SPEED_PRESCALE];
@@ -14060,7 +14065,6 @@ static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int h
     x->weighting = weighting;
 }
 
-/* Refuses what libvmaf does not know or cannot do. */
 static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__speed_variant *x,
                                            const char *planes) {
     const double prescale = e->option[VMAFGPU__SPEED_PRESCALE], scale = e->option[VMAFGPU__SPEED_KERNELSCALE];
@@ -14096,7 +14100,6 @@ static vmafgpu_result vmafgpu__speed_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- memory ---- */
 
-/* Lays the work memory out for a variant. */
 static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafgpu__carver *c) {
     const vmafgpu__speed_variant *x = speed->variant;
     const size_t pitch = vmafgpu__padded(x->columns), low = pitch * (size_t)(x->rows + 1);
@@ -14185,7 +14188,7 @@ static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b,
         row[x] = (float)(wide ? (a[2 * x] | a[2 * x + 1] << 8) - (b[2 * x] | b[2 * x + 1] << 8) : a[x] - b[x]) * unit;
 }
 
-/* A row of a frame's chroma. Not 0 if a sample does not fit the bit depth. */
+/* Converts a row of chroma of a frame. Returns a value other than 0 if a sample exceeds the bit depth. */
 static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
                                       float *row) {
     const vmafgpu_config *c = &speed->v->config;
@@ -14197,7 +14200,7 @@ static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafg
     return bytes == 2 ? seen & vmafgpu__illegal_bits(c, 0) : 0;
 }
 
-/* A row of what has changed in luma since the frame before, as if samples had 8 bits: exact. */
+/* Computes a row of luma differences from the previous frame, scaled to 8 bits. The differences are exact. */
 static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y, float *row) {
     const vmafgpu_config *c = &speed->v->config;
     const int wide = c->bit_depth > 8;
@@ -14206,7 +14209,7 @@ static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu
                                  1.0f / (float)(1 << (c->bit_depth - 8)), c->width, row);
 }
 
-/* The same, in the same order, from two rows and columns. */
+/* Performs the additions of vmafgpu__speed_resample() for two rows and two columns, in the same order. */
 static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float *weight,
                                            const vmafgpu__speed_between *columns, int w, float *VMAFGPU__RESTRICT out) {
     for (int x = 0; x < w; x++) {
@@ -14218,7 +14221,7 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Row y of a plane after the prescale; notes rows with illegal samples. */
+/* Returns row y of a plane after the prescale. Records the first row with an illegal sample in the strip. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -14251,7 +14254,7 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
         sum[i] += tap * row[i];
 }
 
-/* The low-pass of all planes, where its samples are kept: down the columns, then along the rows. */
+/* Low-passes a share of all planes, down the columns and then along the rows, only at the samples that are kept. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14283,7 +14286,7 @@ static void vmafgpu__speed_low_task(void *arg, int index) {
     }
 }
 
-/* Takes the local mean, a small Gaussian, from every sample. */
+/* Subtracts the local mean, a small Gaussian, from every sample. */
 static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     const vmafgpu__speed_variant *x = speed->variant;
     const int w = x->columns, h = x->rows, reach = x->local_reach;
@@ -14312,10 +14315,11 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
 
 /* ---- covariance of the places in a block, over all positions of the block ----
  *
- * For two places that lie dx, dy apart the sum of products is over a window of the plane of all products of samples dx, dy
- * apart. So that plane is made once for each of the 41 distances, and its columns are added up once for all windows. The sums
- * are in double precision, of products that are exact, and their order is the same everywhere: down each column the rows
- * that all windows have, then those above, then those below; along the row of column sums likewise.
+ * For two places at a distance of (dx, dy), the sum of products covers a window in the plane of products of samples at
+ * that distance. There are 41 distances. For each of them the products are computed once, and their column sums are
+ * shared by all windows. Products are exact, sums are in double precision, and the order of additions is the same in
+ * all backends: down each column first the rows that all windows share, then the rows above, then the rows below; then
+ * the same along the column sums.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -14344,7 +14348,7 @@ static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, 
     }
 }
 
-/* Sums of w columns from each of the columns first..last on, first >= 0, last <= EDGE. */
+/* Computes the sums of w columns that begin at each of the columns first..last, first >= 0, last <= EDGE. */
 static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
     enum { EDGE = VMAFGPU__SPEED_EDGE };
     double core = 0, left[EDGE + 1], right = 0;
@@ -14361,7 +14365,7 @@ static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int
     }
 }
 
-/* The same for windows that are smaller than what all windows have: each by itself. */
+/* Sums the products of a single window. Used if the windows are too small to have EDGE rows and columns in common. */
 static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h) {
     double sum = 0;
     for (int y = 0; y < h; y++)
@@ -14370,8 +14374,9 @@ static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff
     return sum;
 }
 
-/* Sums of products of samples dx, dy apart: sum[y][x] of the window that begins at column x, row y, where that and the
- * one dx, dy further both are places in a block. Without the samples dx, dy apart, sums of samples. */
+/* Sums products of samples at distance (dx, dy): sum[y][x] is for the window that begins at column x, row y. Only
+ * places for which the place at distance (dx, dy) is in the block, too, are written. Without `with_other`, sums
+ * samples. */
 static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
                                        int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
@@ -14393,7 +14398,8 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* The sum for one covariance, with libvmaf's roundings and order: compute_cov_kernel_scalar() in speed.c. */
+/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in libvmaf's
+ * speed.c. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                   double mean_a, double mean_b) {
     double sum = 0;
@@ -14403,8 +14409,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* The covariance of places p and q, p <= q, whose sum is about `both`: where rounding could make it another float than libvmaf's,
- * the sum is computed again in libvmaf's order. */
+/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound does not
+ * exclude that libvmaf's float differs, the sum is computed again in libvmaf's order. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h, int p, int q,
                                           double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -14454,7 +14460,7 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
 
 /* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
 
-/* Makes column i of the lower triangle a reflection; returns its factor. */
+/* Replaces column i of the lower triangle by the vector of its Householder reflection. Returns the factor tau. */
 static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
     const int top = i + 1;
     float squares = 0;
@@ -14515,14 +14521,13 @@ static void vmafgpu__speed_tridiagonalise(const vmafgpu__speed_functions *f, vma
     }
 }
 
-/* Clears what is negligible beside the diagonal, between first and last. */
 static void vmafgpu__speed_chop(const float *d, float *e, int first, int last) {
     for (int i = first; i < last; i++)
         if ((double)fabsf(e[i]) < 1e-6 * (double)(fabsf(d[i]) + fabsf(d[i + 1])))
             e[i] = 0;
 }
 
-/* Wilkinson's shift for a block of m. */
+/* Returns Wilkinson's shift for a block of m rows. */
 static float vmafgpu__speed_shift(const float *d, const float *e, int m) {
     const float half = (d[m - 2] - d[m - 1]) / 2.0f, side = e[m - 2], corner = d[m - 1];
     const float length = sqrtf(half * half + side * side);
@@ -14549,7 +14554,7 @@ static void vmafgpu__speed_rotation(float x, float z, float *c, float *s) {
     }
 }
 
-/* One QR step on a block of m >= 2: a bulge is made at its top and chased out at its end. */
+/* Performs one implicit QR step on a block of m >= 2 rows: creates a bulge at the top and chases it to the end. */
 static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
     float x = d[0] - vmafgpu__speed_shift(d, e, m), z = e[0];
     float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
@@ -14583,7 +14588,7 @@ static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
     e[m - 2] = bk;
 }
 
-/* Eigenvalues in the order in which they come out. */
+/* Computes the eigenvalues. They are not sorted. */
 static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, float *d) {
     float e[VMAFGPU__SPEED_SIDE];
     vmafgpu__speed_matrix a = *matrix;
@@ -14606,7 +14611,6 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
-/* Some lanes of a row at a time, which may reach into its padding. */
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                            float *VMAFGPU__RESTRICT out) {
     enum { LANES = 8 };
@@ -14635,8 +14639,8 @@ static float vmafgpu__speed_norm(const float *u) {
     return sqrtf(sum);
 }
 
-/* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what
- * has become of it. Returns the length of its vector. */
+/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must come from the diagonal of
+ * the original matrix, not of z. Returns the length of the reflection vector. */
 static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
                                         vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
@@ -14655,8 +14659,8 @@ static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, i
     return scale;
 }
 
-/* w->q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
- * products with it leave them out; unless its vector is no number. */
+/* Stores the transposed orthogonal factor in w->q. Rows and columns before k of a reflection are those of the identity,
+ * so products skip them, unless the reflection vector is NaN or 0. */
 static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
                                          vmafgpu__speed_decomposition *w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
@@ -14687,7 +14691,7 @@ static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, siz
     }
 }
 
-/* 0 if the matrix is singular. */
+/* Solves matrix * solution = samples. Returns 0 if the matrix is singular. */
 static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, vmafgpu__speed_decomposition *w,
                                 const float *samples, size_t pitch, int blocks, float *solution) {
     vmafgpu__speed_orthogonalise(f, matrix, w);
@@ -14729,7 +14733,6 @@ static const vmafgpu__speed_functions vmafgpu__speed_level_scalar = {
     vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar
 };
 
-/* Variance and entropy of the blocks of one plane. */
 static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     const vmafgpu__speed_functions *f = speed->functions;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14785,7 +14788,7 @@ static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafg
     return score / (float)blocks;
 }
 
-/* Scores pairs of planes: score[k] and singular[k] are of 2k and 2k + 1. */
+/* Scores pairs of planes: score[k] and singular[k] are for planes 2k and 2k + 1. */
 static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, float *score, int32_t *singular) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__carver carver = { NULL, 0 };
@@ -14798,7 +14801,7 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
             speed->between.weight[k][i] = speed->columns[i].weight[k];
         }
     }
-    for (int k = 0; x->resampled && k < 2; k++)   /* what may be read beyond the row must be columns, too */
+    for (int k = 0; x->resampled && k < 2; k++)   /* indices in the padding must be valid columns, too */
         memset(speed->between.at[k] + x->scaled_width, 0,
                sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
@@ -14817,7 +14820,6 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
     return result;
 }
 
-/* All variants for a pair. */
 static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
                                            vmafgpu__speed_sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -14841,7 +14843,7 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
                        : s->singular[1] && !s->singular[0] ? u
                                                            : (float)((double)(u + v) / 2.0);
     (void)context, (void)position;
-    *out++ = (double)u < limit ? (double)u : limit;   /* a NaN gives the limit, too */
+    *out++ = (double)u < limit ? (double)u : limit;   /* NaN yields the limit, too */
     *out++ = (double)v < limit ? (double)v : limit;
     *out++ = (double)both < limit ? (double)both : limit;
 }
@@ -14863,8 +14865,8 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
 #define vmafgpu__speed_substitute VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
 #define vmafgpu__speed_variances VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
 
-/* Each element sees the operations of the plain forms in their order; only elements beside each other are
- * worked on at once. Products are rounded by themselves, but for exact ones.
+/* Each element undergoes the same operations in the same order as in plain C. Multiplication and addition are fused
+ * only if the product is exact.
  */
 
 static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row) {
@@ -14982,7 +14984,7 @@ static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff
     }
 }
 
-/* Five rows at a time: the whole number of sums that keeps adders busy. */
+/* Processes five rows at a time: enough independent sums to hide the latency of additions, and a divisor of SIDE. */
 static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                     float *out) {
     enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
@@ -15004,7 +15006,7 @@ static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, c
         }
 }
 
-/* Of a symmetric matrix a row is a column. */
+/* The matrix is symmetric, so rows are read in place of columns. */
 static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
     const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
@@ -15026,7 +15028,7 @@ static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float 
         x[i] = 0;
 }
 
-/* Columns before `top` are left as they are, as x and v are 0 there. */
+/* May also process columns before `top`: x and v are 0 there, so these columns do not change. */
 static void vmafgpu__speed_rank_two(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
     for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
@@ -15077,7 +15079,7 @@ VMAFGPU__COLD
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
     VMAFGPU__SPEED_LOW,
-    VMAFGPU__SPEED_CHECK_SCALED,               /* instead, after a prescale */
+    VMAFGPU__SPEED_CHECK_SCALED,               /* with a prescale, these two replace CHECK and LOW */
     VMAFGPU__SPEED_LOW_SCALED,
     VMAFGPU__SPEED_FLAT,
     VMAFGPU__SPEED_COVARIANCE,
@@ -15099,7 +15101,7 @@ static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
                                                      : "vmafgpu_speed_low_4";
 }
 
-/* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
+/* Reserves an array of `floats` floats for each plane. Sizes are rounded up to multiples of 64 bytes. */
 static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
     vmafgpu__speed_part part;
     part.first = *used;
@@ -15108,7 +15110,7 @@ static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
     return part;
 }
 
-/* Device memory of one pair. */
+/* Returns the layout of the scratch of a pair in device memory. */
 static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
     vmafgpu__speed_scratch out;
@@ -15127,12 +15129,13 @@ static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_var
     return out;
 }
 
-/* Entries of the table of a side with so many samples after the prescale. */
+/* Returns the number of table entries for `count` columns or rows after the prescale. */
 static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int count) {
     return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* What makes the samples after the prescale: those of the columns, then those of the rows. Returns how many entries there are. */
+/* Writes the tables of the prescale, for columns and then for rows, unless out is NULL. Returns the number of
+ * entries. */
 static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
     const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
     if (out && x->resampled) {
@@ -15150,7 +15153,7 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Columns of a block of low, as evenly as may be: where a thread makes a sample for the taps along the row, fewer. */
+/* Returns the number of columns per block of low. It is smaller if each tap along the row takes a thread. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -15167,7 +15170,6 @@ static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
     return used < VMAFGPU__SPEED_CHUNK ? used : VMAFGPU__SPEED_CHUNK;
 }
 
-/* The shape of a launch for so many planes of so many pairs. */
 static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int planes, int pairs) {
     const int blocks = x->blocks_across * x->blocks_down;
     vmafgpu__shape out;
@@ -15204,7 +15206,7 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
     return out;
 }
 
-/* Fills the launch of check and low, the chroma apart. `tables`: of this variant, or NULL without a prescale. */
+/* Fills the parameters of check and low except chroma. `tables`: of this variant; ignored without a prescale. */
 static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
                                     const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
                                     uint32_t *illegal) {
@@ -15230,7 +15232,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     memcpy(out->taps, x->taps, sizeof out->taps);
 }
 
-/* Whether low finds all illegal words by itself. */
+/* Whether low itself detects all illegal words. */
 static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
     int all = 1;
     for (int i = 0; i < 4 * pairs; i++) {
@@ -15240,7 +15242,6 @@ static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int 
     return all;
 }
 
-/* The same for all others. */
 static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
                                 float *scratch, vmafgpu__sums *sums, uint32_t pairs, const void *log_table) {
     out->scratch = scratch;
@@ -15274,7 +15275,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
     return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(context->config)) : NULL;
 }
 
-/* The variants run one after another and share it. */
+/* The variants run one after another and share the scratch memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -15284,7 +15285,7 @@ static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *contex
     return most;
 }
 
-/* The table of the logarithm, then of each variant with a prescale those of the columns and of the rows. */
+/* Writes the logarithm table, then the column and row tables of each variant with a prescale. */
 static size_t vmafgpu__gpu_speed_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     uint64_t *to = (uint64_t *)(void *)out;
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
@@ -15365,7 +15366,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>speed temporal                               speed_temporal: entropy of how luma has changed
  * ================================================================================================
- * After libvmaf's speed.c. The same as speed_chroma, for two planes: how luma has changed since the frame before, in either stream.
+ * After libvmaf's speed.c. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
+ * reference and in the distorted clip.
  * Parts: on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -15393,7 +15395,7 @@ static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTION
 };
 
 
-/* What an extractor keeps. Behind it the luma of the frame before: the reference's, then the distorted one's. */
+/* State of an extractor. It is followed by the luma of the previous frames: reference, then distorted. */
 typedef struct vmafgpu__speed_past {
     vmafgpu__speed_variant variant;
 } vmafgpu__speed_past;
@@ -15440,7 +15442,7 @@ static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extra
     return VMAFGPU_OK;
 }
 
-/* The first frame of a clip, or of a pair by itself, has changed nothing. */
+/* The score is 0 if there is no previous frame. */
 static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                            const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     vmafgpu__speed *speed = (vmafgpu__speed *)scratch;
@@ -15471,7 +15473,7 @@ static void vmafgpu__speed_temporal_keep(const vmafgpu *v, const vmafgpu__extrac
             memcpy(vmafgpu__speed_past_luma(v, e, side) + row * (size_t)y, vmafgpu__view_row(&luma[side], y), row);
 }
 
-/* Not below speed_max_val, which only enters the name, as in libvmaf. */
+/* Does not apply speed_max_val. As in libvmaf, it only affects the name of the column. */
 static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                            int64_t position, double *out) {
     (void)sums, (void)v, (void)position;
@@ -15515,7 +15517,7 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
                                                                               : NULL;
 }
 
-/* Its kernel always reads tables: without a prescale each sample is made of itself. */
+/* The kernel always reads tables: without a prescale, they map each sample to itself. */
 static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
     vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
@@ -15529,7 +15531,8 @@ static uint64_t vmafgpu__gpu_speed_temporal_scratch(const vmafgpu *v, const vmaf
     return vmafgpu__speed_scratch_of(&x).size;
 }
 
-/* Entries before the tables of extractor `e`; NULL: all. */
+/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes them
+ * unless out is NULL. */
 static size_t vmafgpu__speed_temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
@@ -15625,14 +15628,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>floats                                       what the float features share: samples, weighted sums, resampled pictures
  * ================================================================================================
- * libvmaf's float features take samples as if they had 8 bits, less 128, and add everything up in single precision: a filter's
- * terms from the first tap on, those of a row from left to right, then the rows from top to bottom. The order is part of
- * the result. So neighbouring pixels are filtered together, each in its own order, and some rows are added up together.
+ * The float features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds
+ * its terms from the first tap on. A picture is summed along each row from left to right, then over the rows from top
+ * to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums
+ * several rows at a time, and keeps the order of additions within each sum.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-/* Luma as libvmaf's floats has 255 and a fraction for white at any depth. */
+/* Returns the factor that scales samples to 8 bits; white is 255 plus a fraction if the bit depth is larger. */
 static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
     return 1.0f / (float)(1 << (c->bit_depth - 8));
 }
@@ -15643,24 +15647,25 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 
 /* ---- shared with kernels ---- */
 
-/* What float_vif makes of its options. */
+/* Values that float_vif derives from its options. */
 typedef struct vmafgpu__float_vif_limits {
-    float noise, gain, from_noise;         /* the least variance with information; egl; what is left without, per variance */
+    float noise, gain, from_noise;         /* minimum reference variance that carries information; maximum gain (egl);
+                                              below `noise`, the loss per distorted variance */
     double noise_variance;
-    int   is_plain;                        /* it is 2 */
+    int   is_plain;                        /* noise_variance is 2 */
 } vmafgpu__float_vif_limits;
 
-/* Pictures smoothed down their columns, then along the rows: a thread has a column with what is beside the block's output. */
+/* Kernels that smooth pictures down the columns, then along the rows. A thread processes a column of the block's
+ * input. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
     VMAFGPU__BLUR_ROWS = 8,                 /* of a block's output */
     VMAFGPU__BLUR_REACH = 32,               /* taps on either side, at most */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
-    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4    /* bytes of shared memory of one thing smoothed */
+    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4    /* bytes of shared memory per quantity */
 };
 
-/* Columns of a block's output. */
 VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
     return (VMAFGPU__BLUR_THREADS - 2 * reach) / 4 * 4;
 }
@@ -15669,35 +15674,35 @@ typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];                      /* planes of floats in there, where the pictures are not the frames */
+    uint64_t input[2];                      /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t output[2];
-    int32_t  bytes;                         /* of a sample; 4: of a float */
-    float    unit;                          /* of samples that are integers */
+    int32_t  bytes;                         /* of a sample of the frame; 4: the pictures are planes of floats */
+    float    unit;                          /* factor of integer samples */
     int32_t  width, height, input_pitch, output_pitch;   /* pitches in floats */
     int32_t  reach;
     float    taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1];   /* zeros before and behind */
     vmafgpu__float_vif_limits limits;
-    const uint64_t *columns, *rows;         /* of smaller pictures: two entries for each of their columns and rows, as in
-                                               vmafgpu__float_planes_launch... */
-    int32_t  small_width, small_height;     /* ...and their size */
+    const uint64_t *columns, *rows;         /* of smaller pictures: two entries per column and row, see
+                                               vmafgpu__float_planes_launch */
+    int32_t  small_width, small_height;     /* of smaller pictures */
 } vmafgpu__blur_launch;
 
-/* Pictures of floats from samples, of another size or from where features in floats do not look. Block y is a row, block z a
- * pair's picture. */
+/* Converts pictures to planes of floats, resized or from chroma. Block y is a row, block z a picture of a pair. */
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
     unsigned char  *scratch;                /* of the first pair */
     uint64_t        scratch_size;
-    uint64_t        output[2];              /* there */
-    const uint64_t *columns, *rows;         /* per sample `sources` entries: index, and the bits of a float above */
+    uint64_t        output[2];              /* offsets in scratch */
+    const uint64_t *columns, *rows;         /* `sources` entries per sample: an index in the low half, the bits of a
+                                               float weight in the high half */
     uint32_t       *illegal;                /* [pairs] */
-    int32_t  sources, has_weights;          /* has_weights: the weights do not sum to 1 */
-    int32_t  width, height, pitch;          /* of the output; in floats */
-    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
-    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one of the second picture */
+    int32_t  sources, has_weights;          /* has_weights: divide by the sum of the weights, which is not 1 */
+    int32_t  width, height, pitch;          /* of the output; pitch in floats */
+    int32_t  bytes, step, shift;            /* bytes of a sample; bytes from one sample to the next */
+    uint32_t mask;                          /* bits that must be 0 in words of the second picture */
     float    unit;
-    struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* NULL: there is none */
+    struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* data NULL: there is no picture */
 } vmafgpu__float_planes_launch;
 
 #endif
@@ -15706,25 +15711,25 @@ typedef struct vmafgpu__float_planes_launch {
 /* ---- on the CPU ---- */
 
 enum {
-    VMAFGPU__FLOAT_ROWS = 4,               /* rows that are worked off together */
-    VMAFGPU__FLOAT_REACH = 32,             /* taps on either side, at most */
+    VMAFGPU__FLOAT_ROWS = 4,               /* rows that are processed together */
+    VMAFGPU__FLOAT_REACH = 32,             /* maximum number of taps on either side */
     VMAFGPU__FLOAT_VIF_MEANS = 5                /* of r, d, r r, d d, r d */
 };
 
-/* What is done to rows: in plain C here, in vectors in >>levels. Rows of floats are worked on up to their padded width; some
- * are read beside that, where they have margins. */
+/* Functions for rows: in plain C here, with vectors in >>levels. They process rows of floats up to the padded width.
+ * Filters along a row also read its margins. */
 typedef struct vmafgpu__floats_functions {
-    /* Canonical samples times unit, less 128. */
+    /* Converts packed samples: sample * unit - 128. */
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
-    /* The sum of taps[k] * rows[k] over k. */
+    /* Computes the sum of taps[k] * rows[k] over k. */
     void (*weigh)(const float *const *rows, const float *taps, int count, int w, float *out);
-    /* FLOAT_ROWS such sums, each a row further down. */
+    /* Computes FLOAT_ROWS such sums; each starts one row below the previous one. */
     void (*weigh_rows)(const float *const *rows, const float *taps, int count, int w, float *const *out);
     /* |a - b| */
     void (*differ)(const float *a, const float *b, int w, float *out);
 } vmafgpu__floats_functions;
 
-/* Goes on with the sums of eight rows, each from left to right. */
+/* Adds eight rows to eight sums, each row from left to right. */
 static void vmafgpu__float_add_up(const float *const *rows, int w, float *sums) {
     const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
     const float *r4 = rows[4], *r5 = rows[5], *r6 = rows[6], *r7 = rows[7];
@@ -15756,7 +15761,7 @@ static float vmafgpu__float_sum(const float *values, int count) {
     return sum;
 }
 
-/* A row from its middle on, and what lies around it. */
+/* Mirrors a row at its edges into its margins. */
 static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
     for (int k = 1; k <= reach; k++) {
         line[-k] = line[k];
@@ -15824,8 +15829,8 @@ static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
 #define vmafgpu__float_weigh_rows VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh_rows)
 #define vmafgpu__float_differ VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
 
-/* Each pixel sees the operations of the plain forms in >>floats in their order, but for sums that begin with their first term
- * and not with 0. Floats that are not negative compare as their bits do.
+/* Each pixel undergoes the same operations in the same order as in plain C, except that some sums begin with their
+ * first term instead of 0. Non-negative floats compare like their bits.
  */
 
 static void vmafgpu__float_convert(const void *samples, int wide, float unit, int w, float *row) {
@@ -15843,7 +15848,6 @@ static void vmafgpu__float_convert(const void *samples, int wide, float unit, in
     vmafgpu__float_convert_scalar(from + (wide ? 2 * whole : whole), wide, unit, w - whole, row + whole);
 }
 
-/* CHUNK sums of taps[k] * line[x + k]. */
 VMAFGPU__INLINE void vmafgpu__float_along(const float *line, const float *taps, int count, float *out) {
     enum { SIDE = VMAFGPU__CHUNK / VMAFGPU__V_WORDS };
     vmafgpu__v sum[SIDE];
@@ -15881,12 +15885,13 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
     }
 }
 
-/* FLOAT_ROWS sums of FLOAT_SIDE registers from column x on. A row that counts for each of the sums is loaded once. */
+/* Computes FLOAT_ROWS sums of FLOAT_SIDE registers from column x on. Each row is loaded only once for all sums. */
 #define VMAFGPU__FLOAT_SIDE (VMAFGPU__V_REGISTERS / 8)
 VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps, int count,
                                          int x, float *const *out, int multiplied) {
     enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
-    /* Compilers must not find out that they are the same: they would keep taps in registers, and the sums in memory. */
+    /* The assembler statement hides that these pointers are equal. Otherwise compilers keep the taps in registers and
+     * spill the sums. */
     const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
     __asm__("" : "+r"(lag1), "+r"(lag2), "+r"(lag3));
     vmafgpu__v sum[ROWS][SIDE], value[SIDE];
@@ -15909,7 +15914,8 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
         for (int i = 0; i < SIDE; i++)
             sum[r][i] = vmafgpu__v_zero();
-    /* Rows that do not count for the lower sums yet, those that count for all, those that do not count for the upper ones. */
+    /* First come the rows above the lower sums, then the rows that all sums share, then the rows below the upper
+     * sums. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)
@@ -15971,8 +15977,8 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
     launch->reach = reach;
 }
 
-/* A launch that makes pictures of w x h, whose samples come next: whether they are u or v, else canonical luma. `tables`: of the
- * columns, then of the rows. */
+/* Fills a launch that creates pictures of w x h from chroma or packed luma; the caller then sets out->source. `tables`
+ * contains the entries of the columns, then those of the rows. */
 static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h, const uint64_t *tables,
                                  uint64_t scratch_size, const uint64_t *output, vmafgpu__float_planes_launch *out) {
     const vmafgpu_config *c = work->context->config;
@@ -16020,7 +16026,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr                                         peak signal-to-noise ratio of each plane
  * ================================================================================================
- * After libvmaf's integer_psnr.c: sums of squared differences, and what is made of them in doubles.
+ * After libvmaf's integer_psnr.c: sums of squared differences in integers, then PSNR in double precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16065,13 +16071,13 @@ static vmafgpu_result vmafgpu__psnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
 /* ---- in plain C ---- */
 
 typedef struct vmafgpu__psnr_functions {
-    /* The sum of squared differences of a row of w bytes, or words (`wide`). */
+    /* Returns the sum of squared differences of a row of w bytes or, if `wide`, words. */
     uint64_t (*row)(const void *a, const void *b, int wide, int w);
 } vmafgpu__psnr_functions;
 
 static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide, int w) {
     uint64_t sum = 0;
-    uint32_t part = 0;   /* of bytes: no row is so long that it wraps */
+    uint32_t part = 0;   /* sum for bytes: no row is long enough to overflow it */
     if (wide)
         for (int x = 0; x < w; x++) {
             const int32_t d = (int32_t)((const uint16_t *)a)[x] - ((const uint16_t *)b)[x];
@@ -16091,8 +16097,8 @@ typedef struct vmafgpu__psnr_task {
     const vmafgpu           *v;
     const vmafgpu__pair_view    *pair;
     int                      planes;
-    uint16_t                *lines;       /* two for each thread */
-    size_t                   line;        /* words of one */
+    uint16_t                *lines;       /* two per thread */
+    size_t                   line;        /* words per line */
     uint64_t                 sum[VMAFGPU__MAX_THREADS][3];
 } vmafgpu__psnr_task;
 
@@ -16169,7 +16175,7 @@ static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *va
     e->whole_clip.pairs++;
 }
 
-/* Planes that are not looked at have no samples: -inf, as in libvmaf. */
+/* Planes that are not measured count as having no samples, which yields -inf, as in libvmaf. */
 static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
     const double square = vmafgpu__psnr_peak_square(v, e);
     const int wanted = plane < vmafgpu__psnr_planes(v, e);
@@ -16198,7 +16204,8 @@ static const vmafgpu__measure vmafgpu__psnr_measure = {
 
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 
-/* Words are summed in 32 bits for a stretch, as two halves that do not wrap in it. */
+/* Squares of words are summed in 32 bits, the low and the high halves separately. They cannot overflow within a
+ * stretch. */
 static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
     const vmafgpu__v half = vmafgpu__v_set32(0xffff);
@@ -16287,9 +16294,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float psnr                                   float_psnr and float_moment: sums of luma's squares
  * ================================================================================================
- * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another; samples are multiples of a power
- * of two, so that the sum of squares, each of them rounded to float, is exact in any order while it is below 2^53 units. That
- * can be exceeded at 16 bits only, and then the sum is made as libvmaf does.
+ * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another. Samples are multiples of a
+ * power of two, so the sum of squares, each rounded to float, is exact in any order while it is below 2^53 units. It
+ * can exceed that at 16 bits only; then the terms are added in libvmaf's order.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16309,12 +16316,12 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* The squares of some rows one by one, as floats in the groups of vmafgpu__sequence_launch. */
+/* Writes the squares of some rows as floats, in the groups of vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint32_t pairs;                         /* bit set: the pair is wanted */
-    int32_t  kind;                          /* of differences, of the reference's samples, of the distorted frame's; words all */
+    uint32_t pairs;                         /* bit set: process this pair */
+    int32_t  kind;                          /* squares of words: 0 differences, 1 reference, 2 distorted frame */
     int32_t  width, first, end;             /* rows first .. end - 1 */
     int32_t  pitch;                         /* floats from a term to the next one of the group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
@@ -16326,7 +16333,8 @@ typedef struct vmafgpu__square_terms_launch {
 /* ---- on the CPU ---- */
 
 typedef struct vmafgpu__float_psnr_functions {
-    /* Adds a row's sum, and that of its squares, to sums[0] and [1]; or of its difference from another one. */
+    /* Adds the sum of row a to sums[0] and that of its squares to sums[1]. If b is not NULL, adds the squares of a - b
+     * to sums[1], and sums[0] is undefined. */
     void (*row)(const void *a, const void *b, int wide, int w, uint64_t *sums);
 } vmafgpu__float_psnr_functions;
 
@@ -16334,7 +16342,8 @@ typedef struct vmafgpu__float_psnr_task {
     const vmafgpu        *v;
     const vmafgpu__pair_view *pair;
     int                   is_moment;
-    uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* the picture's, or the difference's in the first two: see float_row */
+    uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* [0..1]: of the reference, or of the difference; [2..3]: of
+                                                             the distorted frame. See float_psnr_functions.row */
 } vmafgpu__float_psnr_task;
 
 static uint64_t vmafgpu__float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -16357,7 +16366,7 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
     }
 }
 
-/* The sum of squares of words, or of their differences, as libvmaf makes it. */
+/* Returns the sum of squares of words, or of their differences, in libvmaf's order. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -16371,7 +16380,6 @@ static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a
     return sum;
 }
 
-/* Sums of the pictures, or of their difference: as they are, and of their squares. */
 static vmafgpu_result vmafgpu__float_psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                        void *scratch, vmafgpu__value *out) {
     vmafgpu__float_psnr_task *t = (vmafgpu__float_psnr_task *)scratch;
@@ -16428,8 +16436,8 @@ static const vmafgpu__measure vmafgpu__float_moment_measure = {
 
 #define vmafgpu__float_psnr_row VMAFGPU__LANES_NAME(vmafgpu__float_psnr_row)
 
-/* Adds the sum of a row of w bytes, or words (`wide`), to sums[0], and of their squares, rounded to float, to sums[1]; or of its
- * differences from b, of which only the squares. Bytes' squares are exact in floats for a stretch of lanes. */
+/* See vmafgpu__float_psnr_functions.row. Each square is rounded to float. For bytes, float sums of squares are exact
+ * within a stretch. */
 static void vmafgpu__float_psnr_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
     enum { STRETCH = 256 };
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
@@ -16495,7 +16503,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Sums of squares of words can get to 2^53, from where on libvmaf's chain of doubles may round. */
+/* Whether a sum of squares can reach 2^53, so that libvmaf's sequential sum may be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
@@ -16508,7 +16516,7 @@ static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__launch_context 
                                                           : NULL;
 }
 
-/* Rows whose terms are kept at a time, and groups of these. */
+/* Returns the number of rows whose terms are stored at a time, and the number of their groups in *groups. */
 static int vmafgpu__gpu_float_psnr_strip(const vmafgpu_config *c, int *groups) {
     const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
     *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
@@ -16523,7 +16531,6 @@ static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu_
                ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
 }
 
-/* One sum once more, in libvmaf's order. */
 static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
     const vmafgpu_config *c = work->context->config;
     vmafgpu__square_terms_launch terms;
@@ -16554,7 +16561,8 @@ static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, con
     }
 }
 
-/* Sums, of luma and of its square; behind them a bit for each that is a double. */
+/* Computes the sums of luma and of its squares. The word after them has a bit for each sum that was recomputed as a
+ * double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const int count = e->feature->measure->values;
     if (!work->again)
@@ -16564,7 +16572,7 @@ static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vma
             vmafgpu__gpu_float_psnr_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
 }
 
-/* Sums that may have been rounded are found again. */
+/* Requests that sums which libvmaf may have rounded are recomputed. */
 static int vmafgpu__gpu_float_psnr_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     const int count = e->feature->measure->values;
     if (words[count].whole || !vmafgpu__gpu_float_psnr_may_round(context->config))
@@ -16639,14 +16647,16 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ssim                                         float_ssim and float_ms_ssim: structural similarity at one scale, and at five
  * ================================================================================================
- * After libvmaf's float_ssim.c, float_ms_ssim.c and iqa: windows of 11x11 over luma, its squares and its product, in floats,
- * rows first. Each product with a tap is rounded to float, the sum of a window's row or column is a double and is rounded
- * once. A pixel's luminance and contrast are doubles over floats, its structure is a float.
+ * After libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
+ * product, in floats; they are filtered along the rows first. Each product with a tap is rounded to float. The sum of a
+ * row or column of a window is a double that is rounded once. Luminance and contrast of a pixel are quotients of a
+ * double and a float; its structure is a float.
  *
- * Libvmaf adds the pixels' terms to a double one after another, and of that sum divided by their number it keeps a float.
- * Here each lane and each thread has its own sum. By how much two such orders can differ is known (half a unit in the last
- * place for each addition); nearly always all doubles that near round to the same float, which then is libvmaf's. If not, the
- * picture is measured again and its terms are added in libvmaf's order.
+ * libvmaf adds the terms of the pixels to a double one after another, divides the sum by their number, and rounds it to
+ * float. Here each lane and each thread has its own sum. The difference between the two orders is bounded by half a
+ * unit in the last place per addition. If all doubles within that bound round to the same float, it is libvmaf's
+ * result. Otherwise, which is rare, the sum is uncertain: the picture is measured again and its terms are added in
+ * libvmaf's order.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16676,17 +16686,17 @@ static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
 enum {
     VMAFGPU__SSIM_SCALES = 5,          /* of float_ms_ssim */
     VMAFGPU__SSIM_TAPS = 11,
-    VMAFGPU__SSIM_PLANES = 5           /* both pictures, their squares, their product */
+    VMAFGPU__SSIM_PLANES = 5           /* both pictures, their squares, and their product */
 };
 
-/* What is summed over a picture. */
+/* Sums over a picture. */
 enum {
-    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* the product of the three; each of them */
-    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; the others are positive */
+    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* l c s; l(uminance), c(ontrast), s */
+    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; l, c are positive */
     VMAFGPU__SSIM_SUMS
 };
 
-/* A window's taps; they are the same from its end on. */
+/* Taps of a window, which are symmetric. */
 #define VMAFGPU__SSIM_TAP0 0.001028f
 #define VMAFGPU__SSIM_TAP1 0.007599f
 #define VMAFGPU__SSIM_TAP2 0.036001f
@@ -16699,59 +16709,62 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
 };
 
-/* The low-pass filter between float_ms_ssim's scales. From a row's first tap to its middle one; rows are the same from the filter's end on, too. */
+/* Top left quarter of the 9x9 low-pass filter between the scales of float_ms_ssim, which is symmetric in rows and
+ * columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f }, { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
     { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f }, { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
     { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f }
 };
 
-/* A block of SSIM makes windows of so many columns and rows, from as many rows and those that the last windows see. */
+/* Launch parameters. A block of windows has BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of the
+ * picture. */
 enum {
     VMAFGPU__SSIM_THREADS = 256,
     VMAFGPU__SSIM_BLOCK_COLUMNS = 32, VMAFGPU__SSIM_BLOCK_LINES = 64,
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
-    VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
-    VMAFGPU__SSIM_BANDS = 64,               /* parts of a picture, of whole rows of blocks, of which means have the sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* that a block of rounded works off, one after the other */
+    VMAFGPU__SSIM_KEPT = 1 << 18,           /* approximate number of windows whose terms are stored at a time */
+    VMAFGPU__SSIM_BANDS = 64,               /* maximum number of bands (whole rows of blocks) with separate sums */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* blocks of windows that a block of rounded processes in turn */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
-    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats of a row that it sees */
+    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats per row of its input */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
-/* A row of windows of a sum in doubt: its terms, each rounded to a multiple of 2^(exponent - 52), added up in units of that; how
- * many of them were halfway between two, or VMAFGPU__SSIM_UNKNOWN where one is too large. */
+/* A row of windows of an uncertain sum. sum: its terms, each rounded to a multiple of 2^(exponent - 52), in units of
+ * that. ties: how many terms were halfway between two multiples; VMAFGPU__SSIM_UNKNOWN is set if a term is too
+ * large. */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
 typedef struct vmafgpu__ssim_row { int64_t sum; uint32_t ties; int32_t exponent; } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];                    /* planes of floats in a pair's scratch, unless the pictures are luma */
-    uint64_t partial;                       /* there, SUMS doubles of each block of windows */
-    uint64_t rows;                          /* there, a ssim_row for each row of windows, of all, l, c, s */
-    int32_t  bytes;                         /* of a sample; 4: of a float */
+    uint64_t picture[2];                    /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
+    uint64_t partial;                       /* offset in scratch of SUMS doubles per block of windows */
+    uint64_t rows;                          /* offset in scratch of a ssim_row per row of windows: all, then l, c, s */
+    int32_t  bytes;                         /* of a luma sample; 4: the pictures are planes of floats */
     int32_t  width, height, pitch;          /* pitch in floats */
-    int32_t  across, blocks;                /* blocks in a row; all */
-    uint32_t wanted;                        /* which means: bits */
+    int32_t  across, blocks;                /* blocks per row; total */
+    uint32_t wanted;                        /* bit set: this mean is needed */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
+    double  *words;                         /* of the first pair: sums of all, l, c, s per scale, then uncertain bits */
     int32_t  word_stride;
-    int32_t  uncertain_word;                        /* that word */
-    uint32_t uncertain, still_uncertain;            /* which are in doubt anyway; which stay so */
-    uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
-    int32_t  kind;                          /* of the sums */
+    int32_t  uncertain_word;                        /* index of the word with a bit for each uncertain sum */
+    uint32_t uncertain, still_uncertain;            /* for tests: bits of sums to treat as uncertain, and to leave so */
+    uint32_t again;                         /* bit set: write the terms of this pair; see the following members */
+    int32_t  kind;                          /* of the sum: all, l, c, s */
     int32_t  strip, strip_end;              /* rows of windows */
-    uint64_t terms;                         /* in a pair's scratch: doubles, as sequences have them */
+    uint64_t terms;                         /* offset in scratch of doubles, see vmafgpu__sequence_launch */
     int32_t  terms_pitch;
-    int32_t  at;                            /* the scale that windows or a filter work on */
-    int32_t  factor;                        /* by which reduce makes scale 0 of luma */
+    int32_t  at;                            /* the current scale of windows and halve */
+    int32_t  factor;                        /* by which reduce shrinks luma to scale 0 */
     float    unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
@@ -16778,53 +16791,54 @@ static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] 
 
 enum {
     VMAFGPU__SSIM_LANES = 32,
-    VMAFGPU__SSIM_TILE = 128,          /* columns that are worked off together */
+    VMAFGPU__SSIM_TILE = 128,          /* columns that are processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK,   /* a tile with what its windows see beyond it */
-    VMAFGPU__SSIM_STRIP = 32,          /* rows whose terms are kept when they are added in order */
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK,   /* a tile and columns beyond it that windows cover */
+    VMAFGPU__SSIM_STRIP = 32,          /* rows whose terms are stored at a time to be added in order */
     VMAFGPU__SSIM_MIN_SIZE = 176,      /* of float_ms_ssim: 11 pixels at the last scale */
-    VMAFGPU__SSIM_HALVING = 16,        /* rows in the ring of the low-pass filter, which sees nine */
-    VMAFGPU__SSIM_HALVES = 8           /* rows of its sums, of which five are worked on */
+    VMAFGPU__SSIM_HALVING = 16,        /* rows in the ring buffer of the low-pass filter, which needs nine */
+    VMAFGPU__SSIM_HALVES = 8           /* rows in the ring buffer of its sums; five are in progress at a time */
 };
 
-/* The terms of a strip's pixels, or NULL. */
 typedef struct vmafgpu__ssim_terms {
     double *l, *c;
     float  *s;
 } vmafgpu__ssim_terms;
 
-/* What is done to rows of a tile, `lanes` times LANES columns. Rows have as many columns more as the window or filter sees. */
+/* Functions for rows of a tile of `lanes` * LANES columns. Input rows have the additional columns that the window or
+ * filter covers. */
 typedef struct vmafgpu__ssim_functions {
-    /* Columns x.. of a row of luma, of w, as floats: `chunks` times CHUNK of them, 0 beyond the last one. */
+    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats; 0 beyond the last sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
-    /* The windows' rows: of PLANES, TILE apart in `out`. */
+    /* Sums the windows along a row, for PLANES planes that are TILE apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
-    /* The windows' columns: makes TAPS such rows those of the windows that end in them. sums: those of windows that have begun,
-     * TAPS for each column. */
+    /* Sums the windows down the columns: replaces each of TAPS such rows by the sums of the windows that end in it.
+     * sums: TAPS sums per column, of windows that have begun. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to those of SUMS sums, each of LANES lanes, that are wanted: VMAFGPU__SSIM_ALL alone, or
-     * .._C and .._S with or without .._ALL and .._L, a bit each. Keeps all of them if there are `terms`; then all are wanted. */
+    /* Adds the terms of `count` pixels to the wanted ones of SUMS sums of LANES lanes each. wanted: bits, either
+     * VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if `terms` is not
+     * NULL; then all bits must be set. */
     void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
-    /* A row as its even and its odd columns, LINE apart in `out`. */
+    /* Splits a row into its even and its odd columns, LINE apart in `out`. */
     void (*split)(const float *row, int lanes, float *out);
-    /* A row of the low-passed picture of half the size, from nine that are split. */
+    /* Computes a row of the low-passed picture of half the size from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
-    /* The same of luma, where sums are exact in any order: adds a row that is split, an odd one or an even one, to the rows of
-     * sums that it counts in, of which an even one begins the last; and rounds a row of sums. */
+    /* The same for luma, where sums are exact in any order. halve_luma adds a split row, even or odd, to the rows of
+     * sums that it contributes to; an even row starts the last of them, sums[0]. `round` rounds a row of sums to
+     * float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
-    /* Adds a row of luma, weighted, to sums of columns. */
+    /* Adds a weighted row of luma to column sums. */
     void (*add_row)(const void *row, int wide, int w, float unit, float weight, double *sums);
 } vmafgpu__ssim_functions;
 
-/* A pair of pictures at a scale: luma, or floats of our own. */
+/* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
     int    w, h;
     float *plane[2];                   /* NULL: luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
-/* What a thread has. */
 typedef struct vmafgpu__ssim_thread_state {
     float  rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
     double begun[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
@@ -16832,35 +16846,35 @@ typedef struct vmafgpu__ssim_thread_state {
     double halves[VMAFGPU__SSIM_HALVES][VMAFGPU__SSIM_TILE];
     float  line[2][2 * VMAFGPU__SSIM_LINE];
     double sums[(int)VMAFGPU__SSIM_SUMS * (int)VMAFGPU__SSIM_LANES];
-    vmafgpu__ssim_terms terms;   /* where those of the present row go */
+    vmafgpu__ssim_terms terms;   /* destination of the terms of the current row */
 } vmafgpu__ssim_thread_state;
 
 typedef struct vmafgpu__ssim_task {
     vmafgpu                 *v;
     const vmafgpu__pair_view    *pair;
-    int                      factor;             /* by which float_ssim's pictures are smaller than luma */
+    int                      factor;             /* by which luma is reduced for float_ssim */
     int                      scales;
     vmafgpu__ssim_pictures   scale[VMAFGPU__SSIM_SCALES];
-    int                      at;                 /* the scale that is worked on */
-    unsigned                 wanted;             /* what is summed of it, as bits */
-    int                      is_strip, first;    /* only the terms of a strip's rows are wanted */
-    vmafgpu__ssim_terms      terms;              /* of STRIP rows of so many columns */
+    int                      at;                 /* the current scale */
+    unsigned                 wanted;             /* its sums to compute, as bits */
+    int                      is_strip, first;    /* is_strip: only store the terms of the strip from row `first` on */
+    vmafgpu__ssim_terms      terms;              /* of STRIP rows of terms_pitch columns */
     size_t                   terms_pitch;
-    vmafgpu__ssim_thread_state      *states;              /* one for each thread */
-    double                  *columns;            /* sums of columns, for each thread so many */
+    vmafgpu__ssim_thread_state      *states;              /* one per thread */
+    double                  *columns;            /* column sums, columns_count per thread */
     size_t                   columns_count;
 } vmafgpu__ssim_task;
 
 /* ---- plan ---- */
 
-/* As libvmaf rounds it: the smaller side is about 256 then. */
+/* By default the smaller side becomes about 256, rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
     return wanted ? wanted : automatic;
 }
 
-/* Not rounded up: odd sizes get one more at any factor. */
+/* Returns the reduced size. It is rounded down, but odd sizes get one more at any factor. */
 static int vmafgpu__ssim_reduced(int size, int factor) {
     return factor > 1 ? size / factor + (size & 1) : size;
 }
@@ -16888,7 +16902,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
 static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
     p->w = w;
     p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* what is read and written goes on to the end of a tile */
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* rows are read and written up to the end of a tile */
     for (int i = 0; i < 2; i++)
         p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
@@ -16923,13 +16937,14 @@ static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor
 
 /* ---- pictures at other scales ---- */
 
-/* The place of row or column i of n, whose edges are mirrors: the last one comes twice. */
+/* Mirrors index i at the edges of n rows or columns; the edge itself is repeated. */
 static int vmafgpu__ssim_mirror(int i, int n) {
     return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
 }
 
-/* Rows of float_ssim's reduced pictures: means of squares. Columns are summed first: these sums are exact, as at any factor
- * and depth their terms are multiples of 2^-45 or more and they stay below 256. */
+/* Computes a share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor samples.
+ * Columns are summed first. These sums are exact: at any factor and depth, their terms are multiples of 2^-45 and they
+ * are below 256. */
 static void vmafgpu__ssim_reduce_part(void *arg, int index) {
     vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -16960,8 +16975,8 @@ static void vmafgpu__ssim_reduce_part(void *arg, int index) {
         }
 }
 
-/* Asks for `count` columns of row y of picture i, if there is such a row: a tile's rows are too far apart for processors to see
- * what comes next. */
+/* Prefetches `count` columns of row y of picture i, if the row exists. Hardware prefetchers do not detect the access
+ * pattern of tiles, since their rows are too far apart. */
 static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int wide = t->v->config.bit_depth > 8, size = p->plane[i] ? (int)sizeof(float) : wide ? 2 : 1;
@@ -16975,7 +16990,8 @@ static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, 
         VMAFGPU__PREFETCH(row + x * size + at);
 }
 
-/* Columns first..first + count - 1 of a row, reflected at its edges, which are no more than nine columns away. */
+/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges; at most nine columns may be
+ * outside. */
 static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int before = first < 0 ? -first : 0, start = first + before, last = first + count;
@@ -16993,8 +17009,9 @@ static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, i
         row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
 }
 
-/* Luma's next scale, a tile of it: the sums of 9x9 are exact, as their terms are multiples of 2^-43 or more at any depth and they
- * stay below 2^9. So each row is filtered once for all the rows that it counts in, also those that are mirrored. */
+/* Computes a tile of the scale after luma. The sums of 9x9 terms are exact: terms are multiples of 2^-43 at any depth,
+ * and sums are below 2^9. So each row, including mirrored ones, is filtered once for all output rows that it
+ * contributes to. */
 static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[0], *to = &t->scale[1];
@@ -17004,7 +17021,7 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
     memset(state->halves, 0, sizeof state->halves);
     for (int y = 2 * first - 4; y <= 2 * end + 2 && first < end; y++) {
-        /* The last row that it counts in is in the middle between this one and the one four rows on; never below 0 in the ring. */
+        /* `last` is the last output row that row y contributes to: its centre is at most four rows below. */
         const int odd = y & 1, last = (y - odd) / 2 + 2, done = last - 4;
         double *sums[5];
         for (int k = 0; k < 5; k++)
@@ -17018,7 +17035,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Rows of the next scale's pictures, each pixel a sum of 9x9 in their order: float_ms_ssim's low-pass filter. */
+/* Computes a share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in libvmaf's
+ * order. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -17065,7 +17083,8 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const floa
     }
 }
 
-/* Sum k of a column is that of the window that begins in row k: it ends in the row before the next one to begin there. */
+/* Sum k of a column belongs to the window that begins in row k. The window ends in the row before the next one reuses
+ * sum k. */
 static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
@@ -17083,7 +17102,7 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, dou
         }
 }
 
-/* The windows' row that begins at column x of the pictures' rows. */
+/* Sums the windows along row y, from column x on. */
 static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_thread_state *state, int y, int x, int count, float *out) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
@@ -17098,7 +17117,7 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_t
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
 
-/* Rows first..end-1 of the windows of the scale; at: where the terms of row `first` go, if they are kept. */
+/* Processes rows first..end-1 of windows of the current scale. at: destination of the terms of row `first`, or NULL. */
 static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
@@ -17175,20 +17194,22 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* The mean of n terms from their sum, whose error and libvmaf's together are at most `error`; returns whether that is too much
- * to tell what libvmaf has. */
+/* Computes the mean of n terms. `error` bounds the difference between the sum and libvmaf's. Returns whether the mean
+ * is uncertain. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
     return low < high || high < low || low != low;
 }
 
-/* The means of all, l, c and s at a scale. wanted: which of them, as vmafgpu__ssim_compare() takes it; the others mean nothing. */
+/* Computes the means of all, l, c and s at the current scale. wanted: see vmafgpu__ssim_functions.compare; other means
+ * are undefined. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* The longest chains of additions: libvmaf's, then a lane's, then lanes and threads; libvmaf's term of all, and ours of one
-     * division, are rounded eight times. And something for the rounding of this bound itself. */
+    /* The longest chains of additions: n in libvmaf; here those of a lane, then over lanes and threads. The terms of
+     * ALL, in libvmaf and here with one division, are rounded eight times in total. 1.01 covers the rounding of this
+     * bound. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0;   /* 2^53 */
@@ -17221,7 +17242,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
     return result;
 }
 
-/* float_ssim finds the means of all, l, c and s; float_ms_ssim l, c and s at each scale. */
+/* Computes the means of all, l, c and s for float_ssim, and of l, c and s at each scale for float_ms_ssim. */
 static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                  void *scratch, vmafgpu__value *out) {
     const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L, cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S;
@@ -17268,7 +17289,7 @@ static void vmafgpu__ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
         out[k] = vmafgpu__values(v, e)[k].real;
 }
 
-/* Luminance counts at the last scale only; where it does not, its power is 1 whatever it is. */
+/* Luminance has weight at the last scale only; at the others its exponent is 0. */
 static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                     int64_t position, double *out) {
     static const float weights[VMAFGPU__SSIM_SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
@@ -17313,7 +17334,6 @@ static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
 #define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
 #define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 
-/* Two times LANES samples as floats. */
 static inline void vmafgpu__lanes_floats(const uint8_t *row, int wide, float unit, float *VMAFGPU__RESTRICT out) {
     if (wide)
         for (int i = 0; i < 2 * VMAFGPU__LANES; i++)
@@ -17340,7 +17360,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root;   /* not by the functions of clang's headers, which ask for all that the command line has */
+        __m256 root;   /* the functions in clang's headers require target features that the command line enables */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -17360,7 +17380,7 @@ static inline void vmafgpu__lanes_sqrt(float *x) {
 #endif
 }
 
-/* Adds or, the first time, sets. */
+/* Adds a row to sums, or copies it if `anew`. */
 static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
     for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
         if (anew)
@@ -17395,7 +17415,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             below_c[i] = va[i] + vb[i] + c2;
         }
         vmafgpu__lanes_sqrt(sg);
-        /* Without deviation there is no negative covariance. */
+        /* If a deviation is 0, a negative covariance counts as 0. */
         for (int i = 0; i < N; i++) {
             const float positive = cv[i] > 0 ? cv[i] : 0;
             cv[i] = sg[i] > 0 ? cv[i] : positive;
@@ -17407,7 +17427,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
         for (int i = 0; i < N; i++)
             c[i] = 2.0 * (double)sg[i] + (double)c2;
-        if (wanted == product) {   /* with one division; see vmafgpu__ssim_means() */
+        if (wanted == product) {   /* one division suffices; vmafgpu__ssim_means() accounts for the rounding */
             for (int i = 0; i < N; i++)
                 all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
         } else {
@@ -17459,7 +17479,7 @@ static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
     }
 }
 
-/* A row of the low-pass filter, which is the same from its end on. */
+/* Adds a row of the low-pass filter, which is symmetric, to sums. e, o: even and odd columns. */
 static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
     const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
     for (int i = 0; i < VMAFGPU__LANES; i++) {
@@ -17492,7 +17512,7 @@ static void vmafgpu__ssim_halve(const float *const *rows, int lanes, float *out)
     }
 }
 
-/* The sums of nine columns; products serve the two sums in which the tap is the same. */
+/* Computes sums over nine columns. Each product is used for two sums, since the taps are symmetric. */
 static void vmafgpu__ssim_nine_alike(const float *row, const float *k, int lanes, double *VMAFGPU__RESTRICT out) {
     enum { PART = 16 };
     const float *odd = row + VMAFGPU__SSIM_LINE, k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
@@ -17568,15 +17588,15 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #define vmafgpu__ssim_along VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
 #define vmafgpu__ssim_down VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
 
-/* What is summed is in doubles, of floats: half a vector of columns at a time. Every other term is added by a product with 1 that
- * is fused with the sum, which is the same, but done elsewhere in processors that have pipes of their own for additions.
+/* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added with a fused
+ * multiplication by 1. The result is the same, but processors with separate units for additions use both.
  *
- * Down the columns half a vector of columns at a time goes down eleven rows. The sums of the eleven windows that a row is in stay in registers,
- * one of them being that of the window which begins with it; products with taps that are the same serve two windows.
+ * Vertical sums: the sums of the eleven windows that contain a row stay in registers for eleven rows. Each row starts
+ * one of these windows and ends another. Taps are symmetric, so a product is used for two windows.
  */
 
-/* Windows of a row, N at a time: sum q is that of the windows which began q times N columns ago. A sample and those N and 2 N
- * on see taps of which two may be the same one. */
+/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. Products are
+ * reused where a sample meets two equal taps. */
 static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
     enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
@@ -17624,7 +17644,7 @@ static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float
         vmafgpu__ssim_eleven(squares[k], w, out + (2 + k) * VMAFGPU__SSIM_TILE);
 }
 
-/* Sums of the window that begins in this row, in the one before it, .. */
+/* s0 is the sum of the window that begins in row y, s1 that of the window that began one row earlier, and so on. */
 #define VMAFGPU__SSIM_DOWN(y, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10) \
     do { \
         const vmafgpu__v sample = vmafgpu__v_load(at + (y) * VMAFGPU__SSIM_ROW); \
@@ -17716,13 +17736,13 @@ static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__launch_context *conte
     return kernel < VMAFGPU__GPU_SSIM_KERNELS && is_used ? names[kernel] : NULL;
 }
 
-/* Rows of windows whose terms are kept at a time: as blocks have them. */
+/* Returns the number of rows of windows whose terms are stored at a time, a multiple of the rows of a block. */
 static int vmafgpu__gpu_ssim_strip(int width) {
     const int rows = VMAFGPU__SSIM_KEPT / width / VMAFGPU__SSIM_BLOCK_ROWS;
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
-/* Lays out a pair's scratch: what the launches of an extractor share. Returns its size. */
+/* Fills what all launches of an extractor share. Returns the size of the scratch of a pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
     const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L, all = 1u << VMAFGPU__SSIM_ALL;
@@ -17766,10 +17786,10 @@ static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extra
     return vmafgpu__gpu_ssim_fill(v, e, &launch);
 }
 
-/* Columns and rows of pixels of a scale, made or looked at by blocks. */
+/* Enqueues a kernel whose blocks cover w x h pixels or windows of a scale. */
 static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h) {
     static const struct { int columns, rows, pictures, shared; } blocks[] = {
-        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* of reduce; of halve; of windows, their terms, and these rounded */
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* in order: reduce, halve, windows, terms, rounded */
         { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
@@ -17781,7 +17801,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* The sums of scale launch->at that are in doubt, once more, in libvmaf's order. */
+/* Recomputes the uncertain sums of scale launch->at in libvmaf's order. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
@@ -17813,7 +17833,7 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* All means, and a second look at the sums in doubt: of small pictures hardly one is, and their few are left to the last resort. */
+/* Enqueues all means, and a tighter bound for uncertain sums of large pictures; small pictures rarely have any. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -17862,7 +17882,7 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Sums in doubt are found again; then they are in none. */
+/* Requests that uncertain sums are recomputed, once. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
     const int is_uncertain = uncertain_word[0].whole != uncertain_word[1].whole;
@@ -17871,7 +17891,6 @@ static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, c
     return is_uncertain;
 }
 
-/* From sums of all, l, c and s at each scale to the means that are kept. */
 static void vmafgpu__gpu_ssim_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
                                        vmafgpu__value *out) {
     const int is_single = e->feature->measure == &vmafgpu__ssim_measure;
@@ -17930,7 +17949,8 @@ VMAFGPU__COLD_END
       VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* Means that the self-test of a GPU doubts, of the first and of the last scale, and those that it leaves in doubt. */
+/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those that it leaves
+ * uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
@@ -17947,10 +17967,10 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr_hvs                                     PSNR of what the eye sees of 8x8 blocks
  * ================================================================================================
- * After libvmaf's third_party/xiph/psnr_hvs.c: blocks that overlap by a sample, Daala's integer transform of both pictures,
- * and the squared difference of each coefficient as far as it is above a threshold of masking, weighed by the contrast
- * sensitivity at its frequency. All is float, and a plane's terms, 64 a block, are added up one after another, from left to
- * right and from top to bottom: the sum hangs on that order in its third digit.
+ * After libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
+ * transform. The part of each coefficient difference that exceeds a masking threshold is weighted by the contrast
+ * sensitivity at its frequency and squared. All arithmetic is float. The terms of a plane, 64 per block, are added one
+ * after another, from left to right and from top to bottom. A different order changes the third digit of the sum.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17966,20 +17986,20 @@ static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Blocks of psnr_hvs, one for each thread; of shared memory a thread has what it knows of its first picture. */
+/* Launch parameters. Each thread processes one block and keeps 64 words of its first picture in shared memory. */
 enum {
     VMAFGPU__PSNR_HVS_STEP = 7,
     VMAFGPU__PSNR_HVS_THREADS = 128,
     VMAFGPU__PSNR_HVS_SHARED = VMAFGPU__PSNR_HVS_THREADS * 64 * 4
 };
 
-/* Of a plane. */
+/* Parameters for one plane. */
 typedef struct vmafgpu__psnr_hvs_launch {
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;                         /* there: 64 floats of each block, as below */
-    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
-    int32_t  along, blocks;                 /* in a row; all */
+    uint64_t terms;                         /* offset in scratch of 64 floats per block */
+    int32_t  bytes, step, shift;            /* bytes of a sample; bytes from one sample to the next */
+    int32_t  along, blocks;                 /* blocks per row; total */
     int32_t  pitch;                         /* floats from a term to the next one of the block */
     float    csf[64], mask[64];
     struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
@@ -17990,9 +18010,9 @@ typedef struct vmafgpu__psnr_hvs_launch {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__PSNR_HVS_LANES = 16 };    /* blocks that are worked off together */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 };    /* blocks that are processed together */
 
-/* Sensitivity of y, cb, cr: symmetric, the upper triangle row by row. */
+/* Contrast sensitivity of y, cb, cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
 static const float vmafgpu__psnr_hvs_csf[3][36] = {
     { 1.6193873005f, 2.2901594831f, 2.08509755623f, 1.48366094411f, 1.00227514334f, 0.678296995242f, 0.466224900598f,
       0.3265091542f, 1.94321815382f, 2.04793073064f, 1.68731108984f, 1.2305666963f, 0.868920337363f, 0.61280991668f,
@@ -18021,7 +18041,6 @@ static vmafgpu_result vmafgpu__psnr_hvs_plan(vmafgpu *v, vmafgpu__extractor *e) 
     return vmafgpu__plan_chroma(v, e);
 }
 
-/* Blocks along or down a plane; 0 where not even one fits. */
 static int vmafgpu__psnr_hvs_blocks(int size) {
     return size < 8 ? 0 : (size - 8) / VMAFGPU__PSNR_HVS_STEP + 1;
 }
@@ -18038,8 +18057,8 @@ enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 typedef struct vmafgpu__psnr_hvs_work {
     int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP];          /* of the reference, of the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
-    int32_t column[VMAFGPU__PSNR_HVS_GROUP];             /* half transformed */
-    uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES];         /* samples that lie side by side */
+    int32_t column[VMAFGPU__PSNR_HVS_GROUP];             /* after the vertical transform */
+    uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES];         /* adjacent samples, packed */
     int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
     float   mean[5][VMAFGPU__PSNR_HVS_LANES], variance[5][VMAFGPU__PSNR_HVS_LANES];   /* of the quadrants and of the block */
     float   activity[2][VMAFGPU__PSNR_HVS_LANES];
@@ -18050,14 +18069,14 @@ typedef struct vmafgpu__psnr_hvs_job {
     const void        *row[2][8];
     int                wide, blocks;
     const float       *csf, *mask;        /* 64 each; mask[0] is 0 */
-    float             *terms;             /* out: VMAFGPU__PSNR_HVS_GROUP for each group... */
-    uint8_t           *is_equal;          /* ...or none, as nothing differs in it */
+    float             *terms;             /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
+    uint8_t           *is_equal;          /* out: whether the pictures are equal in a group; then it has no terms */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
 typedef struct vmafgpu__psnr_hvs_functions {
     void  (*row)(const vmafgpu__psnr_hvs_job *job);
-    /* Adds the terms of a row of blocks to a sum, one after another. */
+    /* Adds the terms of a row of blocks to a sum, in order. */
     float (*fold)(const vmafgpu__psnr_hvs_job *job, float sum);
 } vmafgpu__psnr_hvs_functions;
 
@@ -18066,14 +18085,14 @@ typedef struct vmafgpu__psnr_hvs_task {
     const vmafgpu__pair_view     *pair;
     unsigned char            *memory;     /* of each thread */
     size_t                    size;
-    int                       rows[4];    /* of blocks: first of each plane, and the end */
-    int                       next;       /* row that nobody has taken yet; atomic... */
-    int                       added;      /* ...rows whose terms are in the sums; atomic */
+    int                       rows[4];    /* first row of blocks of each plane, and the end */
+    int                       next;       /* atomic: first row that no thread has taken */
+    int                       added;      /* atomic: number of rows whose terms are in the sums */
     float                     sum[3];
     float                     csf[3][64], mask[3][64];
 } vmafgpu__psnr_hvs_task;
 
-/* What a thread has in its memory; its size. */
+/* Memory of a thread. vmafgpu__psnr_hvs_layout() returns its size. */
 typedef struct vmafgpu__psnr_hvs_memory {
     vmafgpu__psnr_hvs_work *work;
     float             *terms;
@@ -18099,8 +18118,8 @@ static uint64_t vmafgpu__psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__extra
            (uint64_t)v->config.threads * vmafgpu__psnr_hvs_layout(v, NULL, &m);
 }
 
-/* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand: so the
- * order is the same for any number of threads, and no plane of terms is kept. */
+/* Processes rows of blocks until none is left. The terms of a row are added after those of all rows above, so the order
+ * is the same for any number of threads. */
 static void vmafgpu__psnr_hvs_part(void *arg, int index) {
     vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -18136,7 +18155,7 @@ static void vmafgpu__psnr_hvs_part(void *arg, int index) {
     }
 }
 
-/* 64 entries each, of a plane. */
+/* Computes the contrast sensitivity and the masking weights of a plane, 64 entries each. */
 static void vmafgpu__psnr_hvs_tables(int plane, float *csf, float *mask) {
     for (int i = 0; i < 64; i++) {
         const int a = i / 8 < i % 8 ? i / 8 : i % 8, b = i / 8 + i % 8 - a;
@@ -18146,13 +18165,12 @@ static void vmafgpu__psnr_hvs_tables(int plane, float *csf, float *mask) {
     }
 }
 
-/* Blocks along and down a plane; 0 where not even one fits. */
+/* Returns the number of blocks along and down a plane; *down is 0 if there are none. */
 static void vmafgpu__psnr_hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
     *along = vmafgpu__psnr_hvs_blocks(vmafgpu__plane_width(c, plane));
     *down = *along ? vmafgpu__psnr_hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
 }
 
-/* A plane's value from the sum of its terms. */
 static double vmafgpu__psnr_hvs_value(const vmafgpu_config *c, int plane, float sum) {
     const float peak = (float)((1 << c->bit_depth) - 1);
     int along, down;
@@ -18221,8 +18239,7 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Samples of a group, which are read as words that hold several, and parted there. Blocks behind the last one are the last one
- * again. */
+/* Loads the samples of a group as words of several samples and unpacks them. Beyond the last block, it is repeated. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks, uint32_t *VMAFGPU__RESTRICT word,
                                    int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -18250,7 +18267,7 @@ static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first,
                 sample[l] = (int32_t)((word[l] >> j * bits) & mask);
 }
 
-/* x/2 towards 0, and x * factor / 2^shift to nearest. */
+/* HALF: x / 2, rounded towards 0. LIFT: x * factor / 2^shift, rounded to nearest. */
 #define VMAFGPU__PSNR_HVS_HALF(x) ((x) / 2)
 #define VMAFGPU__PSNR_HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
 
@@ -18292,7 +18309,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *
     *x7 = t7;
 }
 
-/* Values `step` apart, as many times as there are lanes. */
+/* Transforms eight values that are `step` apart, in each lane. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_along(const int32_t *VMAFGPU__RESTRICT in, int step, int32_t *VMAFGPU__RESTRICT out) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         int32_t x0 = in[l], x1 = in[l + step], x2 = in[l + 2 * step], x3 = in[l + 3 * step];
@@ -18319,14 +18336,13 @@ static void vmafgpu__psnr_hvs_rows_of(const int32_t *VMAFGPU__RESTRICT column, i
         vmafgpu__psnr_hvs_along(column + 8 * i * VMAFGPU__PSNR_HVS_LANES, VMAFGPU__PSNR_HVS_LANES, out + 8 * i * VMAFGPU__PSNR_HVS_LANES);
 }
 
-/* Adds half a row of samples to a quadrant's sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT s, int32_t *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int l = 0; l < N; l++)
         sum[l] += s[l] + s[l + N] + s[l + 2 * N] + s[l + 3 * N];
 }
 
-/* Adds half a row's squared distances from the mean, of the quadrant and of the block, one after another. */
+/* Adds the squared differences of half a row of samples from a mean, in order. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s, const float *VMAFGPU__RESTRICT mean,
                                                    float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -18337,7 +18353,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTR
     }
 }
 
-/* How much the parts of a block vary, against the whole of it: 4 times that, in variance[4]. */
+/* Computes the variances of the four quadrants relative to the variance of the block; variance[4] is their sum. */
 static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs_work *work) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     float *whole = work->variance[4];
@@ -18351,7 +18367,7 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
     for (int l = 0; l < N; l++)
         work->mean[4][l] = (float)(work->sum[0][l] + work->sum[1][l] + work->sum[2][l] + work->sum[3][l]) / 64;
     for (int i = 0; i < 16; i++) {
-        const int q = i / 8 + i % 2 * 2;   /* left ones first */
+        const int q = i / 8 + i % 2 * 2;   /* left quadrants first */
         vmafgpu__psnr_hvs_add_squares(sample + 4 * i * N, work->mean[4], whole);
         vmafgpu__psnr_hvs_add_squares(sample + 4 * i * N, work->mean[q], work->variance[q]);
     }
@@ -18359,11 +18375,11 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
         const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
         const float a = work->variance[0][l] * part, b = work->variance[1][l] * part;
         const float c = work->variance[2][l] * part, d = work->variance[3][l] * part;
-        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0));   /* where that is 0 all samples are equal */
+        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0));   /* if block is 0, all samples are equal */
     }
 }
 
-/* Adds weighed squares of a row of coefficients, one after another. */
+/* Adds the weighted squares of half a row of coefficients, in order. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x, const float *VMAFGPU__RESTRICT mask,
                                                  float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -18375,7 +18391,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRIC
     }
 }
 
-/* How much a block's own content hides. The coefficient that is its mean has no part in it: its weight is 0. */
+/* Computes the masking by the content of a block. The DC coefficient has weight 0. */
 static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *mask, const float *variance, float *activity) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     memset(activity, 0, N * sizeof *activity);
@@ -18385,13 +18401,12 @@ static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *
         activity[l] = sqrtf(activity[l] * variance[l]) / 32;
 }
 
-/* The terms of a coefficient. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_error(const int32_t *VMAFGPU__RESTRICT a, const int32_t *VMAFGPU__RESTRICT b,
                                              const float *VMAFGPU__RESTRICT threshold, float mask, float csf,
                                              float *VMAFGPU__RESTRICT term) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         const float difference = fabsf((float)(a[l] - b[l])), hidden = threshold[l] / mask, rest = difference - hidden;
-        const float seen = (rest + fabsf(rest)) * .5f * csf;   /* nothing where it is below 0 */
+        const float seen = (rest + fabsf(rest)) * .5f * csf;   /* 0 if rest is negative */
         term[l] = seen * seen;
     }
 }
@@ -18424,8 +18439,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* What the terms of a coefficient add to sums that are at least `floor`, a power of two, and less than twice that: multiples of
- * the last bit there. And how far a term is from what it adds: half a bit, and the sum decides which way it goes. */
+/* Adds to `added` how much the terms of a coefficient increase sums in [floor, 2 floor), floor a power of two. `off`
+ * becomes the maximum difference between a term and its increment; at half a unit in the last place, the increment
+ * depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
                                                  float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -18435,9 +18451,10 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
     }
 }
 
-/* The sum is a chain of additions that may not be regrouped. But as long as it stays between one power of two and the next,
- * each term adds a whole number of last bits, which does not hang on the sum unless it is halfway between two of them: so
- * these are added up for all blocks of a group at once. Other blocks are added term by term. */
+/* The additions must not be regrouped. But while the sum stays between two consecutive powers of two, each term adds a
+ * whole number of units in the last place. This number is independent of the sum unless the term is halfway between two
+ * of them. So these increments are computed for all blocks of a group at once. Blocks for which that does not hold are
+ * added term by term. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -18487,7 +18504,6 @@ static const char *vmafgpu__gpu_psnr_hvs_kernel(const vmafgpu__launch_context *c
                                            : NULL;
 }
 
-/* The planes' terms, in a pair's scratch. */
 static vmafgpu__sequence_launch vmafgpu__gpu_psnr_hvs_place(const vmafgpu_config *c) {
     vmafgpu__sequence_launch out;
     memset(&out, 0, sizeof out);
@@ -18547,7 +18563,8 @@ static void vmafgpu__gpu_psnr_hvs_enqueue(const vmafgpu__work *work, const vmafg
     sums.pairs = vmafgpu__pairs_with(work->batch, 0);
     if (!sums.pairs)
         return;
-    /* Blocks do not cover all of chroma, of which each sample must be legal: its squares are sums that nobody reads. */
+    /* Every chroma sample must be validated, but blocks do not cover all of them. So the kernel for squares reads them
+     * all; its sums are not used. */
     if (c->bytes_per_sample == 2) {
         vmafgpu__work check = *work;
         check.words += 3;
@@ -18603,8 +18620,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float adm                                    adm in float throughout
  * ================================================================================================
- * After libvmaf's float_adm.c, adm.c and adm_tools.c. Each sum over a picture is one of floats: rows from left to right, then
- * their sums from top to bottom. So a thread adds whole rows, and the rows' sums are added at the end.
+ * After libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are in float: along each row from left to
+ * right, then over the row sums from top to bottom. So a thread adds whole rows, and the row sums are added at the end.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18628,7 +18645,7 @@ static const vmafgpu__column vmafgpu__float_adm_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Filters of the wavelet: low-pass, high-pass. */
+/* Wavelet filters: low-pass, high-pass. */
 VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
     { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
     { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f }
@@ -18639,7 +18656,7 @@ VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, fl
     return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
 }
 
-/* Rows or columns of a scale that are left out of sums on either side. */
+/* Returns the number of rows or columns of a scale that sums exclude on each side. */
 VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
@@ -18653,17 +18670,17 @@ typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];                      /* planes of floats in there, where the scale does not start from the frames */
-    uint64_t low[2];                        /* what the next one starts from */
-    uint64_t terms, terms_size;             /* nine planes: denominator, numerator, impairment, each of three bands */
-    int32_t  bytes;                         /* as above */
+    uint64_t input[2];                      /* offsets of planes of floats in scratch, used if bytes is 4 */
+    uint64_t low[2];                        /* offsets of the input of the next scale */
+    uint64_t terms, terms_size;             /* nine planes: three bands each of denominator, numerator, impairment */
+    int32_t  bytes;                         /* of a sample of the frame; 4: the input is planes of floats */
     float    unit;
     int32_t  from_width, from_height, input_pitch;
     int32_t  width, height, low_pitch, terms_pitch, left, top;
     int32_t  has_bands, has_low, bypass;
     float    p, csf[2];
     double   gain_limit;
-    const uint16_t *reciprocals;            /* NULL: there is a division */
+    const uint16_t *reciprocals;            /* table; NULL: divide instead */
 } vmafgpu__float_adm_launch;
 
 #endif
@@ -18702,7 +18719,7 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
 
 /* ---- what the options mean ---- */
 
-/* Contrast sensitivity of adm_csf_mode 2, which is not integer ADM's mode of that number. */
+/* Returns the contrast sensitivity of adm_csf_mode 2, which differs from mode 2 of integer ADM. */
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
@@ -18712,7 +18729,8 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
     return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
 }
 
-/* Pictures smaller than 17x17 have bands of one row or column, where the reference looks beside the picture. */
+/* Refuses pictures smaller than 17x17: they have bands of one row or column, for which libvmaf reads outside the
+ * picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
     const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
@@ -18736,8 +18754,9 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
 
 enum { VMAFGPU__RECIPROCALS = 4096 };   /* an entry per value of the twelve leading bits of the significand */
 
-/* RCPSS(x) for x = 1 + i / 4096, the bits below the exponent's down to the 12th; for other exponents likewise. */
-static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* read off a Zen 3 */
+/* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. They are the same for other
+ * exponents. */
+static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* as on Zen 3 */
     static const uint16_t base[256] = {
         4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584, 3556,
         3529, 3501, 3474, 3447, 3420, 3393, 3366, 3340, 3314, 3288, 3262, 3236, 3211, 3184, 3159, 3134, 3109, 3085, 3060,
@@ -18753,7 +18772,7 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* read off a Zen 3 */
         310, 300, 291, 282, 272, 263, 254, 245, 236, 227, 219, 210, 201, 192, 183, 175, 166, 157, 149, 140, 132, 123, 115,
         106, 98, 90, 81, 73, 65, 57, 48, 40, 32, 24, 16, 8
     };
-    static const char less[] =   /* 'a': nothing */
+    static const char less[] =   /* subtracted from base; 'a' is 0 */
         "acdfhjlnprsuwy{}abdfgiklnpqsuvxzabdefhiklnoqrtuwabcefgijkmnoqrsu"
         "abcdeghijlmnoprsabcefghijklmopqrabcdefghijklmnopabcdeffghijklmno"
         "abccdefghiijklmnabbcdeffghijjklmabccdeefghhijkklabbcddeffghhijjk"
@@ -18761,8 +18780,8 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* read off a Zen 3 */
     return base[i >> 4] - (uint32_t)(less[i >> 8 << 4 | (i & 15)] - 'a');
 }
 
-static uint32_t vmafgpu__reciprocal_intel(uint32_t i) {   /* found to be so on a Sapphire Rapids */
-    const uint32_t middle = 4097 + (i & ~1u);   /* in units of 1/4096: of the interval that eleven bits name */
+static uint32_t vmafgpu__reciprocal_intel(uint32_t i) {   /* as on Sapphire Rapids */
+    const uint32_t middle = 4097 + (i & ~1u);   /* of the interval with the same eleven leading bits, times 4096 */
     return ((1u << 26) + middle) / (2 * middle) - 4096;
 }
 
@@ -18780,7 +18799,6 @@ static uint64_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__e
 }
 
 #ifdef VMAFGPU__HAS_RCPSS
-/* This machine's estimate of the reciprocal of the float with these bits. */
 static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
     float x[4];
     __m128 some;
@@ -18793,7 +18811,8 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether it is the same from one entry of a table to the next, and follows the law of exponents. */
+/* Whether a table can represent this machine's estimate: it must depend on the twelve leading bits only, and scale with
+ * the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -18811,7 +18830,6 @@ static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     return is_known;
 }
 
-/* The entry of a table; of this machine's, if it has any. */
 static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) {
 #ifdef VMAFGPU__HAS_RCPSS
     if (wanted == VMAFGPU_RECIPROCAL_HOST)
@@ -18820,7 +18838,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Whether there is a table of the reciprocals wanted, which goes to `out`, unless that is NULL; else they are quotients. */
+/* Writes the table of the wanted reciprocals to `out`, unless it is NULL. Returns 0 if there is no such table; then
+ * divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -18844,66 +18863,65 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* what is left of the reference's detail, and what the distorted picture has else */
+enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* reference detail left in the distorted picture; the rest of its detail */
 
-/* What a row of bands comes to, per band (h, v, d): magnitudes weighted by the contrast sensitivity, and how much they mask
- * beside them. */
+/* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring
+ * pixels. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
     float *side[2][VMAFGPU__BANDS];
 } vmafgpu__float_adm_row;
 
-/* The memory of a thread. Rows have their even columns first and the odd ones `odd` floats behind. */
+/* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
 typedef struct vmafgpu__float_adm_lines {
-    float *in[2][4];                              /* the latest four rows of reference and distorted */
+    float *in[2][4];                              /* the latest four rows of the reference and the distorted picture */
     float *low, *high;                            /* filtered down the columns */
     float *band[2][VMAFGPU__BANDS];
     vmafgpu__float_adm_row row[3];                /* the latest three */
-    float *term[3][VMAFGPU__BANDS];               /* of the denominator, of the two numerators */
+    float *term[3][VMAFGPU__BANDS];               /* of the denominator and the two numerators */
 } vmafgpu__float_adm_lines;
 
 typedef struct vmafgpu__float_adm_task {
     const vmafgpu *v;
     const struct vmafgpu__float_adm_functions *functions;
     const vmafgpu__float_adm_state *state;
-    const void    *source[2];                     /* planes that the scale starts from */
+    const void    *source[2];                     /* input planes of the scale */
     ptrdiff_t      pitch[2];                      /* in bytes */
-    int            form;                          /* of their samples: bytes, words, floats */
+    int            form;                          /* of their samples: BYTES, WORDS, FLOATS */
     float          unit;                          /* of integer samples */
     int            from_w, from_h, w, h, left, top;
-    int            has_bands, has_low;            /* what is wanted of the scale */
-    float         *low[2];                        /* what the next one starts from */
+    int            has_bands, has_low;            /* whether to compute the bands; the low-pass band */
+    float         *low[2];                        /* input planes of the next scale */
     ptrdiff_t      low_stride;
     const float   *csf;
     double         gain_limit;
     float          p;
     int            is_cubic, bypass;
-    float         *sums;                          /* of rows: 9 lists, `most` apart */
+    float         *sums;                          /* of rows: nine lists, `most` apart */
     size_t         most;
     float         *planes[2][2];                  /* low-pass bands of even and of odd scales */
-    unsigned char *lines;                         /* of threads, `line_bytes` each */
+    unsigned char *lines;                         /* memory of threads, `line_bytes` each */
     size_t         line_bytes, odd;
 } vmafgpu__float_adm_task;
 
 enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
 
-/* Loops may go on to the next multiple of LANES: lines have that much behind their end, and a margin. */
+/* Loops may continue to the next multiple of LANES: lines have enough padding after their end, and a margin. */
 typedef struct vmafgpu__float_adm_functions {
-    /* Even and odd columns of a row of w samples, integers less 128. */
+    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, less 128. */
     void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
-    /* Four rows of n floats, n a multiple of CHUNK, into one of each wavelet filter. */
+    /* Applies both wavelet filters to four rows of n floats, n a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
     void (*horizontal)(const float *even, const float *odd, float *low, float *high, int first, int end);
     void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *row,
                      int first, int end);
-    /* The terms of a row from three, of columns left..w - left - 1. */
+    /* Computes the terms of a row, columns left..w - left - 1, from three rows. */
     void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *const *rows);
-    /* Their sums, each from left to right. */
+    /* Sums the terms, each list from left to right. */
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
-/* Bytes that a thread's lines take; their places where the carver has memory. */
 static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__float_adm_lines *l) {
     const size_t margin = VMAFGPU__MARGIN, count = line - 2 * margin, size = sizeof(float);
     for (int i = 0; i < 8; i++)
@@ -18924,7 +18942,7 @@ static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__f
     }
 }
 
-/* The task with its memory; *task: where that is. */
+/* Carves the task and its memory. */
 static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__float_adm_task **task) {
     vmafgpu__float_adm_task t;
     vmafgpu__float_adm_lines lines;
@@ -18958,8 +18976,8 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
     return c.used;
 }
 
-/* Row k of the reference (0) or the distorted picture (1) into its place. What the filter sees beside the picture, mirrored on
- * the left, on the right repeated first, is put there: one column on the left, two on the right. */
+/* Reads row k of the reference (0) or the distorted picture (1). Extends it by one column on the left, mirrored, and by
+ * two columns on the right, mirrored with the last column repeated. */
 static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which, int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
     t->functions->split((const uint8_t *)t->source[which] + k * t->pitch[which], t->form, t->from_w, t->unit, even, odd);
@@ -18971,7 +18989,7 @@ static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmaf
         even[t->w] = odd[t->w - 1];
 }
 
-/* Row y of bands, for columns first..end - 1, and of the low-pass band, as far as they are wanted. */
+/* Computes row y of the bands, columns first..end - 1, if has_bands, and of the low-pass band if has_low. */
 static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y, int has_bands,
                                       int has_low, int first, int end) {
     const vmafgpu__float_adm_functions *f = t->functions;
@@ -18990,7 +19008,7 @@ static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vm
     }
 }
 
-/* The sums of row y, which has rows on both sides, mirrored at the top and repeated at the bottom. */
+/* Computes the sums of row y from it and its neighbours, which are mirrored at the top and repeated at the bottom. */
 static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
     const vmafgpu__float_adm_row *rows[3];
     float sums[VMAFGPU__FLOAT_ADM_SUMS];
@@ -19002,7 +19020,6 @@ static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafg
         t->sums[(size_t)i * t->most + (size_t)y] = sums[i];
 }
 
-/* A thread's rows of a scale. Those on either side of them are made twice. */
 static void vmafgpu__float_adm_part(void *arg, int index) {
     const vmafgpu__float_adm_task *t = (const vmafgpu__float_adm_task *)arg;
     const int first_column = t->left ? t->left - 1 : 0, end_column = t->left ? t->w - t->left + 1 : t->w;
@@ -19046,7 +19063,8 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Denominator or a numerator from the bands' sums over so many pixels: of each band the root of its sum, and of noise. */
+/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels: for each band, the p-th root
+ * of its sum plus that of the noise. */
 static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
     const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);
@@ -19056,20 +19074,18 @@ static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, do
     return term[0] + term[1] + term[2];
 }
 
-/* The values of a scale, denominator, numerator, impairment, from the bands' sums for each. */
+/* Computes the denominator, numerator and impairment of a scale from the sums of the bands. */
 static void vmafgpu__float_adm_values(const vmafgpu__extractor *e, const float *sums, int pixels, vmafgpu__value *out) {
     const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM], noise_weight = e->option[VMAFGPU__FLOAT_ADM_NOISE_WEIGHT];
     for (int i = 0; i < 3; i++)
         out[i].real = (double)vmafgpu__float_adm_pool(sums + i * VMAFGPU__BANDS, pixels, p, i < 2 ? noise_weight : 0);
 }
 
-/* Those of scale 0 where it is left out. */
 static void vmafgpu__float_adm_skip(vmafgpu__value *out) {
     out[0].real = (double)(float)1e-10;
     out[1].real = out[2].real = 0;
 }
 
-/* The sums over the rows of a scale. */
 static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *sums) {
     for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
         sums[i] = 0;
@@ -19078,7 +19094,6 @@ static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *s
     }
 }
 
-/* Per scale: denominator, numerator, impairment. */
 static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
                                                       void *scratch, vmafgpu__value *out) {
     const vmafgpu_config *c = &v->config;
@@ -19131,8 +19146,8 @@ static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu_
     return result;
 }
 
-/* A reference without any detail, with adm_noise_weight=0, has nothing to lose: adm2 is 1, and aim, which libvmaf then takes
- * from memory that nobody wrote, is 0. */
+/* If the reference has no detail and adm_noise_weight is 0, adm2 is 1 and aim is 0. libvmaf reads aim from
+ * uninitialised memory in that case. */
 static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                       int64_t position, double *out) {
     const vmafgpu__value *value = vmafgpu__values(v, e);
@@ -19196,7 +19211,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 #define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
-/* Neighbours as halves of one word, which compilers part in registers. */
+/* Loads two neighbours as one word; compilers split it in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
@@ -19228,7 +19243,6 @@ static void vmafgpu__float_adm_split(const void *row, int form, int w, float uni
     }
 }
 
-/* One wavelet filter down the columns, or both. */
 static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high,
                                         int n) {
     const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
@@ -19245,7 +19259,6 @@ static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU
     }
 }
 
-/* Along a row. */
 static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, const float *VMAFGPU__RESTRICT odd,
                                           float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high, int first, int end) {
     const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
@@ -19259,7 +19272,6 @@ static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, c
         }
 }
 
-/* The machine's estimates of the reciprocals. */
 static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT x,
                                            float *VMAFGPU__RESTRICT y) {
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19285,7 +19297,7 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(bits, x, sizeof bits);
     for (int i = 0; i < VMAFGPU__LANES; i++)
         entry[i] = state->table[bits[i] >> 11 & 4095];
-    for (int i = 0; i < VMAFGPU__LANES; i++) {   /* the table's estimate, by the exponent's law */
+    for (int i = 0; i < VMAFGPU__LANES; i++) {   /* scale the estimate of the table to the exponent */
         const int32_t exponent = (int32_t)(bits[i] >> 23 & 255);
         const uint32_t usual = (entry[i] << 11) + ((uint32_t)(253 - exponent) << 23);
         const uint32_t large = exponent > 252 ? 0 : usual, size = exponent == 0 ? 0x7f800000u : large;
@@ -19294,7 +19306,7 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* What is left of the detail o in t: r of one band, before the gain limit. */
+/* Restores detail: r is the part of the original detail o that is left in t, for one band, before the gain limit. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
     float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
@@ -19315,8 +19327,9 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
     }
 }
 
-/* One band. The gain limit is compared in double precision; as rounding to float is monotonic, that is the lesser float; and
- * the product is a float's where the limit is one. */
+/* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
+ * minimum of rounded floats is the same. If the limit is a float, its product with a float is rounded once in either
+ * precision. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -19348,7 +19361,7 @@ static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, flo
 
 static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                         const vmafgpu__float_adm_row *row, int first, int end) {
-    const float cos2 = 0.99969542f;   /* of one degree, squared */
+    const float cos2 = 0.99969542f;   /* squared cosine of one degree */
     for (int x = first; x < end; x += VMAFGPU__LANES) {
         const float *VMAFGPU__RESTRICT oh = l->band[0][0] + x, *VMAFGPU__RESTRICT ov = l->band[0][1] + x;
         const float *VMAFGPU__RESTRICT th = l->band[1][0] + x, *VMAFGPU__RESTRICT tv = l->band[1][1] + x;
@@ -19364,7 +19377,8 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* x^p of each, in vmafgpu__powf()'s steps, which is explained there. Small ones are multiplied by 2^23 first. */
+/* Computes x^p in the steps of vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied by
+ * 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     float scaled[VMAFGPU__LANES], z[VMAFGPU__LANES];
@@ -19420,7 +19434,7 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         x[i] = x[i] > 0 ? z[i] : x[i];
 }
 
-/* Adds a band's masking, of the pixel and its neighbours, to the threshold. */
+/* Adds the masking by a pixel and its neighbours in one band to the threshold. */
 static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above, const float *VMAFGPU__RESTRICT beside,
                                                 const float *VMAFGPU__RESTRICT below, const float *VMAFGPU__RESTRICT centre,
                                                 float *VMAFGPU__RESTRICT threshold) {
@@ -19439,15 +19453,15 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         const float over = size[i] - threshold[i];
         term[i] = over < 0 ? 0 : over;
     }
-    if (t->is_cubic)   /* in a loop of its own: together GCC branches for each zero */
+    if (t->is_cubic)   /* a separate loop: otherwise GCC generates a branch for each zero */
         for (int i = 0; i < VMAFGPU__LANES; i++)
             term[i] = term[i] * term[i] * term[i];
     else
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* What is above the threshold that the other part's detail around a pixel sets, of all bands together; and, with no threshold,
- * the original. */
+/* Terms are the original magnitudes, and what exceeds the threshold in either part. The threshold is the masking by the
+ * other part, at the pixel and around it, summed over all bands. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -19465,7 +19479,7 @@ static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmaf
     }
 }
 
-/* All nine at once, as each has to wait for its last sum. */
+/* Computes all nine sums at once, since each addition waits for the previous one of the same sum. */
 static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
     const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
     const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
@@ -19506,11 +19520,11 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
-/* Device memory of one pair. */
+/* Layout of the scratch of a pair in device memory. */
 typedef struct vmafgpu__float_adm_places {
     uint64_t size;
     uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];   /* nine planes; nine lists */
-    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one */
+    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one plane; of one list */
     int      w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
 } vmafgpu__float_adm_places;
 
@@ -19565,7 +19579,6 @@ static uint64_t vmafgpu__gpu_float_adm_scratch(const vmafgpu *v, const vmafgpu__
     return vmafgpu__float_adm_places_of(&v->config).size;
 }
 
-/* The table of the reciprocals; nothing where they are quotients. */
 static size_t vmafgpu__gpu_float_adm_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     return vmafgpu__float_adm_table(context->config->float_reciprocal, (uint16_t *)(void *)out)
                ? VMAFGPU__RECIPROCALS * sizeof(uint16_t) : 0;
@@ -19637,7 +19650,7 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
     }
 }
 
-/* A table has what this machine estimates, unless that looks at more bits than those known so far. */
+/* GPUs use a table, so they cannot reproduce a reciprocal instruction that a table cannot represent. */
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
@@ -19685,14 +19698,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ciede                                        CIEDE2000: how far colours are apart
  * ================================================================================================
- * After libvmaf's ciede.c: each pixel of both pictures in L*a*b*, the difference of the two, and the logarithm of its mean. The
- * formula is in doubles, but what it names is rounded to float: so a last bit of the C library's functions, which differs from
- * one library to another, is hardly ever seen. powf() is the exception, and is our own here.
+ * After libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes their differences, and takes the
+ * logarithm of the mean. Expressions are evaluated in double precision, but variables are rounded to float. So
+ * differences between C libraries in the last bit of a function rarely change the result. The exception is powf(),
+ * which is implemented here.
  *
- * Chroma is taken as the reference takes it: at 4:2:0 the nearest sample, at 4:2:2 sample x of row y / 2, as if rows had no
- * end. A row is a multiple of 32 samples long there, with zeros behind the picture. Where it reads outside of a plane, its
- * figures change from run to run, and these are ours: the last luma row of 4:2:0 with an odd height has the last chroma row
- * once more, and what is below a plane otherwise is zero.
+ * Chroma samples are chosen as in libvmaf: at 4:2:0 the nearest sample; at 4:2:2 sample x of row y / 2, even beyond the
+ * end of the row. Rows are multiples of 32 samples long in libvmaf, padded with zeros, and the next row follows. If
+ * libvmaf reads outside a plane, its scores vary from run to run. In these cases the samples are defined here: at 4:2:0
+ * with an odd height, the last luma row uses the last chroma row again; other samples below a plane are 0.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -19707,42 +19721,41 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 
 /* ---- shared with kernels: what is done to a pixel, in steps between which there are roots ----
  *
- * The functions of the C library are approximated, with relative errors below 2^-44, and what comes out is rounded to float as
- * in the formula. Where the float would be another one if the double were off by 2^-42, the pixel is in doubt: it is done again
- * with the C library. Here stands the text of all levels of the CPU, and of GPUs. */
+ * The functions of the C library are approximated with relative errors below 2^-44, and the results are rounded to
+ * float as in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is
+ * recomputed with the C library. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
-/* How samples become numbers of 0 to 1. */
+/* Converts samples to the range 0 to 1. */
 typedef struct vmafgpu__ciede_scale {
     double black, grey, y, c;
 } vmafgpu__ciede_scale;
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
 #  pragma GCC push_options
-#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
+#  pragma GCC optimize("no-trapping-math")   /* allows vectorised conditionals; values do not change */
 #endif
 
-/* x as float; grows *doubt where that hangs on the last bits. */
+/* Rounds x to float. Increases *uncertainty if the float depends on the last bits of x. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
     *uncertainty += VMAFGPU__MAGNITUDE(high - low);
     return (float)x;
 }
 
-/* The same for sums, of which little may be left: they may be off by 2^-46. */
+/* Does the same for sums with possible cancellation: their absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
     return (float)x;
 }
 
-/* To the power of `times`, -1/5 or -1/3, to a few parts in a hundred: what the bits of a float say of its logarithm. */
+/* Estimates x^times, times -1/5 or -1/3, to a few percent. `bits`, those of x, approximate its logarithm. */
 VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
 
-/* Red, green and blue. */
 VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale, int32_t luma, int32_t cb, int32_t cr, double *r,
                                              double *g, double *b) {
     const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
@@ -19751,8 +19764,8 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale
     *b = y + 2.12798 * u;
 }
 
-/* A channel c made linear: of what its power is made; a better root `y` of that, in float; the channel. A root that is off by h
- * is better by a series in h. */
+/* Linearise a channel c: ciede_base() returns the base of the power, ciede_fifth_root() refines y, an estimate of
+ * square^(-1/5), and ciede_straight() returns the result. Roots are refined by a series in the residual h. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
     const double x = (c + 0.055) * (1.0 / 1.055);
     return x > .05 ? x : .05;
@@ -19769,14 +19782,14 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_straight(double c, double s, double squar
     return c > 10. / 255. ? power : line;
 }
 
-/* X, Y and Z of linear channels. */
 VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, double *x, double *y, double *z) {
     *x = ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047);
     *y = (r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958;
     *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
 }
 
-/* The roots that L*a*b* is made of. */
+/* ciede_cube_root() refines y, an estimate of z^(-1/3). ciede_root_of() returns the root for L*a*b*, or its linear
+ * part. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
     const float h = 1 - z * (y * y * y);
     return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
@@ -19798,12 +19811,11 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_colour(float root_x, float root_y, float ro
     *b = (float)(200.0 * (fy - fz));
 }
 
-/* The square of a length. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* Of the lengths of both colours: what the correction of a is made of, under a root; a corrected, from that root. */
+/* ciede_vividness() returns the radicand for the correction of a, from the chroma of both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -19815,7 +19827,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* Angles from 0 to 2 pi: the tangent of what is below pi/8; its arc, in the eighth of the circle where it is; the angle. */
+/* Computes a hue angle from 0 to 2 pi in three steps: the tangent of an angle below pi/8, the angle in the first
+ * octant, and the angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -19853,7 +19866,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_angle(float b, float a, double arc, float 
     return x + y > 0 ? h : 0.f;
 }
 
-/* The sine of an angle of -pi/2 to pi/2. */
+/* Returns the sine of an angle from -pi/2 to pi/2. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     const double u = x * x;
     double p = 2.7215713949149307e-15 * u - 7.64302622970216e-13;
@@ -19866,7 +19879,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* Of the mean lightness, less 50: what is under the root; then the difference of lightness, in its units, with that root. */
+/* e: mean lightness less 50. ciede_under() returns the radicand of the weight; ciede_lightness() the weighted
+ * difference. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) { return 20 + (double)e * (double)e; }
 
 VMAFGPU__STEP_FN float vmafgpu__ciede_lightness(float light, float e, double root) {
@@ -19880,7 +19894,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
     return VMAFGPU__QUOTIENT(chroma, sc);
 }
 
-/* How far two angles are apart, of colours whose lengths are c1 and c2; what is between them. */
+/* Returns the difference of two hue angles, and their mean in *middle. c1, c2: chroma; if one is 0, the difference is
+ * 0. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float turn = h2 - h1, between = VMAFGPU__MAGNITUDE(h1 - h2);
@@ -19891,7 +19906,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
     return some > 0 ? dh : 0.f;
 }
 
-/* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
+/* Returns the hue weight T of mean hue h, from sine and cosine of a quarter of the angle, which is doubled twice. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
     double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
@@ -19917,7 +19932,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* The difference of hues, in its units; how far their middle is from blue, squared. */
+/* ciede_hue_of() returns the weighted hue difference; ciede_from_blue() the squared distance of the mean hue from
+ * blue. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -19928,8 +19944,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
     return z * z;
 }
 
-/* 60 degrees times exp(-x), in degrees: a part of the power, and the bits of a float that it is to be multiplied with; then that.
- * Where it is next to nothing, nothing comes of it. */
+/* Computes 60 exp(-x), in degrees. ciede_exponential() returns a factor, and in *bits those of a float, a power of two,
+ * for ciede_bell() to multiply it by. x is limited to 80. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -19952,14 +19968,14 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
     return vmafgpu__ciede_finalise(60.0 * (part * (double)power), uncertainty);
 }
 
-/* x to the power of 7, within 2^-31 of it: two floats, the same unless that hangs on what is left out. */
+/* Returns x^7, rounded up by a relative 2^-31, and in *low rounded down. If both floats are equal, they are correct. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
     return (float)(y7 * (1 + 1. / 2147483648));
 }
 
-/* The square of the difference, from `root` of the ratio of powers of 7. */
+/* Returns the squared colour difference. `root`: of the ratio of powers of 7. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root, float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
     const float rt = vmafgpu__ciede_finalise((-2.0 * root) * vmafgpu__ciede_sine((double)angle), uncertainty);
@@ -19972,9 +19988,11 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #  pragma GCC pop_options
 #endif
 
-/* Differences of colours: a block has groups of pixels, a thread one of them. In a pair's words are the sum of the
- * differences, and pixels in doubt: how many were found, how many at the start of the list are settled; the list, each with two
- * words: samples of 16 bits, luma of both frames, Cb, Cr, and the bits of the difference. */
+/* Kernel for colour differences. A block processes GROUPS groups of pixels. The words of a pair contain:
+ *   SUM: sum of the differences
+ *   COUNT: number of uncertain pixels found
+ *   KNOWN: number of entries at the start of the list whose difference is known
+ *   LIST: two words per entry: 16-bit samples (luma, Cb, Cr, of both frames each), and the bits of the difference */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
     VMAFGPU__CIEDE_GROUPS = 4,
@@ -19989,12 +20007,12 @@ typedef struct vmafgpu__ciede_launch {
     uint64_t scratch_size;
     double  *words;                         /* of the first pair */
     int32_t  word_stride;
-    uint32_t pairs;                         /* bit set: the pair is wanted */
-    int32_t  width, height, bytes;          /* of luma; of its samples */
+    uint32_t pairs;                         /* bit set: process this pair */
+    int32_t  width, height, bytes;          /* of luma; bytes of its samples */
     int32_t  chroma_width, chroma_height;
-    int32_t  chroma_stride;                 /* samples after which a row is the next one */
-    int32_t  column_shift, row_shift, last_row;   /* from a pixel to its chroma */
-    int32_t  chroma_bytes, step, shift;     /* of a sample; from one to the next */
+    int32_t  chroma_stride;                 /* samples after which the next row follows in libvmaf */
+    int32_t  column_shift, row_shift, last_row;   /* from a pixel to its chroma sample */
+    int32_t  chroma_bytes, step, shift;     /* bytes of a sample; bytes from one sample to the next */
     int32_t  pitch;                         /* of terms */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair    pair[VMAFGPU__MAX_BATCH];
@@ -20031,7 +20049,6 @@ static float vmafgpu__ciede_root(double c) {
     return (float)(c > 216.0 / 24389.0 ? pow(c, 1.0 / 3.0) : (24389.0 / 27.0 * c + 16.0) * (1.0 / 116.0));
 }
 
-/* L*a*b* of a pixel. */
 static void vmafgpu__ciede_lab(const vmafgpu__ciede_scale *scale, int luma, int cb, int cr, float lab[3]) {
     const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
     const double r = vmafgpu__ciede_linear(y + 1.28033 * v);
@@ -20058,7 +20075,6 @@ static float vmafgpu__ciede_hue(float b, float a) {
     return hue < 0 ? (float)(hue + 2. * VMAFGPU__CIEDE_PI) : hue;
 }
 
-/* How far two colours are apart. */
 static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float light = q[0] - p[0], mean = (p[0] + q[0]) / 2;
@@ -20088,7 +20104,7 @@ static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
 
 /* ---- in plain C ---- */
 
-/* Samples of a row's pixels; there is some memory behind them, up to a multiple of CHUNK. */
+/* Samples of a row. Arrays are padded to a multiple of CHUNK. */
 typedef struct vmafgpu__ciede_row {
     const uint16_t *sample[2][3];
     int             width;
@@ -20096,7 +20112,7 @@ typedef struct vmafgpu__ciede_row {
 } vmafgpu__ciede_row;
 
 typedef struct vmafgpu__ciede_functions {
-    /* How far the pixels of a row are apart. */
+    /* Computes the differences of the pixels of a row. */
     void (*differences)(const vmafgpu__ciede_row *row, float *out);
 } vmafgpu__ciede_functions;
 
@@ -20110,14 +20126,14 @@ static float vmafgpu__ciede_pixel(const vmafgpu__ciede_scale *scale, const uint1
 typedef struct vmafgpu__ciede_task {
     const vmafgpu        *v;
     const vmafgpu__pair_view *pair;
-    unsigned char        *memory;         /* of each thread */
+    unsigned char        *memory;         /* `size` bytes per thread */
     size_t                size;
-    int                   next;           /* row that nobody has taken yet; atomic... */
-    int                   added;          /* ...rows whose differences are in the sum; atomic */
+    int                   next;           /* atomic: first row that no thread has taken */
+    int                   added;          /* atomic: number of rows whose differences are in the sum */
     double                sum;
 } vmafgpu__ciede_task;
 
-/* What a thread has in its memory; its size. */
+/* Memory of a thread. vmafgpu__ciede_layout() returns its size. */
 typedef struct vmafgpu__ciede_memory {
     uint16_t *line, *sample[2][3];
     float    *difference;
@@ -20141,8 +20157,8 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
            (uint64_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
 }
 
-/* Sample x of row y of a plane for x = 0, 1, .. count - 1, each `times` times, as if rows of the reference's length lay behind
- * one another. `out` has places for a multiple of CHUNK. */
+/* Reads samples 0..count - 1 of row y of a plane, each `times` times. Beyond the end of the row it continues as in
+ * libvmaf: with zeros up to a multiple of 32, then with the next row. `out` is padded to a multiple of CHUNK. */
 static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y, int count,
                                 int times, uint16_t *VMAFGPU__RESTRICT line, uint16_t *VMAFGPU__RESTRICT out) {
     const int w = vmafgpu__plane_width(c, plane), h = vmafgpu__plane_height(c, plane);
@@ -20162,7 +20178,7 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Takes rows as long as there are any; a row's differences wait for those above it, so that they are added up in order. */
+/* Processes rows until none is left. The differences of a row are added after those of all rows above. */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -20248,11 +20264,11 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
 /* ---- lanes: a chunk of pixels at once, one in each ----
  *
- * In the steps above: so the floats are those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
-#define VMAFGPU__CIEDE_LANES 64   /* so many that long chains of operations overlap */
+ * Uses the steps above, so the floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
+#define VMAFGPU__CIEDE_LANES 64   /* enough to overlap long chains of dependent operations */
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC push_options
-#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
+#  pragma GCC optimize("no-trapping-math")   /* allows vectorised conditionals; values do not change */
 #endif
 
 static VMAFGPU__NOINLINE void vmafgpu__ciede_sqrt(double *x) {
@@ -20397,8 +20413,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* As powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should be; of all floats the
- * farthest that is not is nearer than 0.003 last bits. */
+/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative 2^-31 of where the float changes: of all
+ * floats, those that it rounds incorrectly are less than 0.003 units in the last place away. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -20477,7 +20493,6 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab
         out[l] = (float)x[l];
 }
 
-/* A chunk of a row; `out` and samples have its lanes. */
 static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float lab[2][3][N], uncertainty[N], all = 0;
@@ -20492,7 +20507,6 @@ static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint
             out[l] = vmafgpu__ciede_pixel(scale, sample, l);
 }
 
-/* How many pixels of a chunk differ. */
 VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uint16_t *VMAFGPU__RESTRICT differs) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const uint16_t *p0 = sample[0][0], *p1 = sample[0][1], *p2 = sample[0][2];
@@ -20505,8 +20519,8 @@ VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uin
     return count;
 }
 
-/* Where most pixels differ a chunk is done as it is: equal ones come out as 0. Few are gathered until they are a chunk.
- * What is behind the last pixel does not count. */
+/* If at most half of the pixels of a chunk differ, they are gathered until they fill a chunk. Results beyond the last
+ * pixel are undefined. */
 static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     uint16_t few[6][N], differs[N];
@@ -20567,7 +20581,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                    : NULL;
 }
 
-/* About one pixel of 10,000 is in doubt. */
+/* About one pixel in 10,000 is uncertain, and the list has a fixed size. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -20597,7 +20611,7 @@ static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu_
     sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
     if (!launch.pairs)
         return;
-    /* Of chroma each sample must be legal: its squares are sums that nobody reads. */
+    /* Every chroma sample must be validated. The kernel for squares does that; its sums are not used. */
     if (c->bytes_per_sample == 2 && !work->again) {
         vmafgpu__work check = *work;
         check.words += VMAFGPU__CIEDE_WORDS;
@@ -20631,7 +20645,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* What the C library makes of a pixel in doubt; whether that is something else. */
+/* Recomputes an entry of the list with the C library. Returns whether the difference changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
@@ -20642,8 +20656,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     return bits != (uint32_t)(second >> 32);
 }
 
-/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
- * is done again with a list of those that are known, each colour once. */
+/* Recomputes the uncertain pixels; nearly all turn out to be right. If one does not, or if the list was too short, the
+ * pair is processed again with the list of known differences, without duplicates. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
     const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
@@ -20710,8 +20724,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float ansnr                                  signal-to-noise ratio of smoothed pictures
  * ================================================================================================
- * After libvmaf's ansnr.c: the reference is smoothed by 3x3 taps, the distorted picture by 5x5. Each row of taps is summed by
- * itself. The sums for the reference are exact.
+ * After libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, the distorted picture by 5x5 taps. Each row of taps
+ * is summed separately. The sums for the reference are exact.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -20726,7 +20740,7 @@ static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to the middle. */
+/* Taps for the distorted picture: the top left quarter, including the middle, of a symmetric 5x5 filter. */
 VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
     { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
     { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
@@ -20734,7 +20748,7 @@ VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
 };
 
 enum {
-    VMAFGPU__FLOAT_ANSNR_THREADS = 128, VMAFGPU__FLOAT_ANSNR_ROWS = 8    /* a thread has a column of so many pixels */
+    VMAFGPU__FLOAT_ANSNR_THREADS = 128, VMAFGPU__FLOAT_ANSNR_ROWS = 8    /* pixels per thread, in a column */
 };
 
 #endif
@@ -20744,9 +20758,10 @@ enum {
 
 enum { VMAFGPU__FLOAT_ANSNR_REACH = 2, VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH };
 
-/* What is done to rows, which have padded widths and margins. */
+/* Functions for rows, which have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
-    /* The distorted picture's row with three kinds of taps; what a pixel adds to signal and noise. */
+    /* `along` filters a row of the distorted picture by three kinds of taps. `terms` computes the terms of signal and
+     * noise. */
     void (*along)(const float *line, int w, float *const *out);
     void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
 } vmafgpu__float_ansnr_functions;
@@ -20772,7 +20787,7 @@ static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, con
 
 static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar, vmafgpu__float_ansnr_terms_scalar };
 
-/* What a thread works with: rows after the sums along them, by row modulo ANSNR_RING. */
+/* Memory of a thread: horizontally filtered rows, indexed by row modulo ANSNR_RING. */
 typedef struct vmafgpu__float_ansnr_strip {
     float *line, *reference[VMAFGPU__FLOAT_ANSNR_RING], *distorted[VMAFGPU__FLOAT_ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
@@ -20781,8 +20796,8 @@ typedef struct vmafgpu__float_ansnr_strip {
 typedef struct vmafgpu__float_ansnr_task {
     const vmafgpu        *v;
     const vmafgpu__pair_view *pair;
-    vmafgpu__float_ansnr_strip *strips;          /* one for each thread */
-    float                *sums[2];         /* of rows: signal, noise */
+    vmafgpu__float_ansnr_strip *strips;          /* one per thread */
+    float                *sums[2];         /* row sums: signal, noise */
 } vmafgpu__float_ansnr_task;
 
 static vmafgpu__float_ansnr_task *vmafgpu__float_ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
@@ -20812,7 +20827,7 @@ static uint64_t vmafgpu__float_ansnr_scratch(const vmafgpu *v, const vmafgpu__ex
     return c.used;
 }
 
-/* Both pictures' row y, after the sums along it. */
+/* Loads row y of both pictures and filters it horizontally. */
 static void vmafgpu__float_ansnr_load(const vmafgpu__float_ansnr_task *t, const vmafgpu__float_ansnr_strip *strip, int y) {
     static const float taps[3] = { 1, 2, 1 };
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -20950,7 +20965,7 @@ static const char *vmafgpu__gpu_float_ansnr_kernel(const vmafgpu__launch_context
     return kernel == VMAFGPU__FLOAT_ANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ANSNR_CHAINS);
 }
 
-/* Device memory of one pair: terms of signal and noise, and their rows' sums. */
+/* Lays out the scratch of a pair: terms of signal and noise, and their row sums. Returns its size. */
 static uint64_t vmafgpu__float_ansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
     uint64_t size = 0;
     for (int i = 0; i < 2; i++) {
@@ -21039,8 +21054,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 the difference of blurred references, in float
  * ================================================================================================
- * After libvmaf's float_motion.c. References are blurred one by one, and what counts of two of them is a sum in floats. What is
- * kept of the reference before is its samples, which are blurred again: that is less memory than floats, and quick.
+ * After libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of the
+ * previous reference are kept and blurred again: they take less memory than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21062,7 +21077,7 @@ static const vmafgpu__column vmafgpu__float_motion_columns[] = {
 enum {
     VMAFGPU__FLOAT_MOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
     VMAFGPU__FLOAT_MOTION_SMALL_THREADS = 128,
-    VMAFGPU__FLOAT_MOTION_SUMS = 2 * 3           /* of each plane at both scales */
+    VMAFGPU__FLOAT_MOTION_SUMS = 2 * 3           /* two scales, three planes */
 };
 
 #endif
@@ -21086,7 +21101,7 @@ static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS 
 };
 
 enum {
-    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS,   /* whose differences are added up together */
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS,   /* rows whose differences are summed together */
     VMAFGPU__FLOAT_MOTION_REACH = 2,
     VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
@@ -21104,7 +21119,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
     return column == 0 || (column == 2 ? e->option[VMAFGPU__FLOAT_MOTION_DEBUG] != 0 : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* What blurs a reference; *reach: taps on either side of the centre. */
+/* Returns the blur filter. *reach: number of taps on either side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -21122,7 +21137,7 @@ static void vmafgpu__float_motion_plane_size(const vmafgpu_config *c, int plane,
     *h = plane ? vmafgpu__chroma_height(c) : c->height;
 }
 
-/* Of a side of luma at scale 1, which chroma has as well. */
+/* Returns the width or height at scale 1, for chroma as for luma. */
 static int vmafgpu__float_motion_half(int size) {
     return (int)(size * 0.5 + 0.5);
 }
@@ -21145,15 +21160,17 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- memory ---- */
 
-/* The samples of two frames, at their positions modulo 2: if the newer one is refused, the older one is still there. */
+/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still
+ * available. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t                *kept[2][3];
     size_t                  pitch;
-    int                     small_w, small_h;    /* of luma at scale 1 */
-    vmafgpu__speed_source  *columns;             /* of its pixels */
+    int                     small_w, small_h;    /* size at scale 1 */
+    vmafgpu__speed_source  *columns;             /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* What a thread works with: rows of the two frames as floats, by row modulo FMOTION_RING; which there are. */
+/* Memory of a thread. ring: rows of the two frames as floats, indexed by row modulo RING. held: the row in each
+ * place. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
     int    held[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -21165,12 +21182,12 @@ typedef struct vmafgpu__float_motion_task {
     const vmafgpu                *v;
     const vmafgpu__pair_view         *pair;
     const vmafgpu__float_motion_state *state;
-    const vmafgpu_frame          *frame[2];      /* the one before, now; NULL: it is kept */
-    int                           slot;          /* where the frame is to be kept; -1: nowhere */
+    const vmafgpu_frame          *frame[2];      /* previous, current; previous is NULL if state->kept contains it */
+    int                           slot;          /* index in state->kept for the current frame; -1: do not keep it */
     int                           reach, plane, w, h;
     const float                  *taps;
     vmafgpu__float_motion_strip       *strips;
-    float                        *sums;          /* of rows; NULL: there is no frame before */
+    float                        *sums;          /* row sums; NULL: there is no previous frame */
 } vmafgpu__float_motion_task;
 
 static void vmafgpu__float_motion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__float_motion_state **out,
@@ -21239,7 +21256,7 @@ VMAFGPU__COLD_END
 
 /* ---- frames ---- */
 
-/* The samples of row y: of the frame before (0), of this one (1). */
+/* Returns the samples of row y of the previous (0) or the current frame (1). */
 static const void *vmafgpu__float_motion_samples(const vmafgpu__float_motion_task *t, const vmafgpu__float_motion_strip *strip, int which,
                                                  int y) {
     if (!t->frame[which])
@@ -21260,7 +21277,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, FLOAT_ROWS at most; works in FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. lines: scratch for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip, int which, int y, int count,
                                        float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -21304,7 +21321,7 @@ static void vmafgpu__float_motion_part(void *arg, int index) {
     }
 }
 
-/* The same at half the size: each pixel is made of four blurred ones. */
+/* Computes row sums at half the size, where each pixel is interpolated from four blurred pixels. */
 static void vmafgpu__float_motion_small_part(void *arg, int index) {
     const vmafgpu__float_motion_task *t = (const vmafgpu__float_motion_task *)arg;
     vmafgpu__float_motion_strip *strip = &t->strips[index];
@@ -21376,7 +21393,6 @@ static double vmafgpu__float_motion_cap(const vmafgpu__extractor *e, double x) {
     return x < e->option[VMAFGPU__FLOAT_MOTION_MAX_VAL] ? x : e->option[VMAFGPU__FLOAT_MOTION_MAX_VAL];
 }
 
-/* Before weight and limit. */
 static double vmafgpu__float_motion_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                           int64_t position) {
     (void)sums;
@@ -21445,8 +21461,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats, before and
- * now. */
+/* Layout of the scratch of a pair. picture: a chroma plane of the previous and the current frame. Indices: plane,
+ * scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -21476,7 +21492,8 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
     return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
-/* Tables of chroma's columns and rows, each made of itself, then of luma's at scale 1. `halved`: where these begin. */
+/* Writes identity tables for the columns and rows of chroma, then the tables of luma at scale 1, unless out is NULL.
+ * *halved: start of the latter. Returns the number of entries. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -21491,7 +21508,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* A plane of chroma as floats, before and now. Of references that come alone, too, each sample must be legal. */
+/* Converts a chroma plane of the previous and the current frame to floats. This validates the samples of all
+ * references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout, int plane) {
     vmafgpu__float_planes_launch launch;
     vmafgpu__fill_planes(work, 1, VMAFGPU__SPEED_NEAREST, layout->w[plane][0], layout->h[plane][0],
@@ -21505,7 +21523,7 @@ static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, cons
     vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_MOTION_MAKE_PLANES, &launch);
 }
 
-/* Of both planes and scales. */
+/* Fills the members that the launches of all planes and scales share. */
 static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_motion_places *layout,
                                        vmafgpu__blur_launch *launch) {
     const vmafgpu_config *c = work->context->config;
@@ -21523,7 +21541,7 @@ static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu_
     launch->columns = (const uint64_t *)(const void *)work->tables + halved;
     launch->rows = launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
     memcpy(launch->input, layout->picture, sizeof launch->input);
-    /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
+    /* Shorter filters are padded with zeros, which change no sum. Without a filter, the only tap is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
     if (reach)
         memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
@@ -21541,7 +21559,7 @@ static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const v
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
     vmafgpu__float_motion_fill(work, e, &layout, &launch);
-    /* Distorted chroma must be legal as well: its squares are sums that nobody reads. */
+    /* Distorted chroma must be validated, too. The kernel for squares does that; its sums are not used. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
         check.functions += VMAFGPU__FLOAT_MOTION_CHECK;
@@ -21625,8 +21643,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float vif                                    visual information fidelity, in float
  * ================================================================================================
- * After libvmaf's float_vif.c and vif_tools.c. Unlike in the integer form a scale's pictures are smoothed by the kernel of that
- * scale before they are halved. Scale 0 is read from the frames row by row, scaled before if that is asked for.
+ * After libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the kernel of the next
+ * scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21653,7 +21671,7 @@ VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
     -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f
 };
 
-/* The logarithm of base 2, as the reference has it: of infinity and of no number it is what their bits are, on x86. */
+/* Returns the base 2 logarithm as in libvmaf on x86. Infinity and NaN are processed like other bit patterns. */
 VMAFGPU__FN float vmafgpu__float_log2(float x) {
     const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
     const float exponent = (float)((int)(bits >> 23 & 255) - 127);
@@ -21664,7 +21682,7 @@ VMAFGPU__FN float vmafgpu__float_log2(float x) {
     return exponent + value * z;
 }
 
-/* What a pixel adds to numerator and denominator, of the means around it of r, d, r r, d d and r d. */
+/* Computes the terms of a pixel for numerator and denominator from the local means of r, d, r r, d d and r d. */
 VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd, float rd,
                                           const vmafgpu__float_vif_limits *limits, float *numerator, float *denominator) {
     const float epsilon = 1.0e-10f;
@@ -21702,7 +21720,7 @@ enum {
     VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 60, VMAFGPU__SHRINK_ROWS = 16, VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Of a block of shrink: lines of even rows, after the pass down the columns. */
+/* Floats per line of a block of shrink. Lines contain even rows after the vertical pass. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -21734,19 +21752,19 @@ static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1
 
 VMAFGPU__COLD
 
-/* What is done to rows, which have padded widths and margins. */
+/* Functions for rows, which have padded widths and margins. */
 typedef struct vmafgpu__float_vif_functions {
-    /* FLOAT_ROWS sums down the columns of r, d, r r, d d and r d. */
+    /* Computes FLOAT_ROWS weighted sums down the columns, for r, d, r r, d d and r d each. */
     void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
                  float *const (*out)[VMAFGPU__FLOAT_ROWS]);
-    /* The sums along such lines, which are means then, and what a pixel adds to numerator and denominator. */
+    /* Filters such lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
     void (*along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
                   float *numerator, float *denominator);
 } vmafgpu__float_vif_functions;
 
 /* ---- what the options mean ---- */
 
-/* Kept from open to close, with the sources of a scaled row's pixels. */
+/* State from open to close. columns: source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int   w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -21755,8 +21773,9 @@ typedef struct vmafgpu__float_vif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
 
-/* What VIF loses per distorted variance where there is only noise. libvmaf squares with powf(), which its compilers replace by a
- * product. The C library's powf() rounds some squares otherwise, and not every compiler replaces it. */
+/* Returns the loss per distorted variance where the reference has only noise. libvmaf squares with powf(), which its
+ * compilers replace by a product. powf() of the C library rounds some squares differently, and some compilers do not
+ * replace it. */
 static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
@@ -21782,7 +21801,7 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* Below the double is below the first float that is not. */
+    /* The smallest float that is not below the double: floats below one are below the other. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
         const uint32_t bits = vmafgpu__float_bits(s->limits.noise) + 1;
@@ -21854,12 +21873,12 @@ enum {
     VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH
 };
 
-/* What a thread works with. */
+/* Memory of a thread. */
 typedef struct vmafgpu__float_vif_strip {
-    float *ring[2];                        /* rows of scale 0, by row modulo `ring_rows` */
-    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame, where it is scaled */
+    float *ring[2];                        /* rows of scale 0, indexed by row modulo `ring_rows` */
+    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame, for the prescale */
     float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS];     /* means of columns */
-    float *smooth;                         /* a row of which every other pixel is kept */
+    float *smooth;                         /* smoothed row before it is halved */
     float *terms[2 * VMAFGPU__FLOAT_ROWS]; /* numerators, denominators */
 } vmafgpu__float_vif_strip;
 
@@ -21870,12 +21889,12 @@ typedef struct vmafgpu__float_vif_task {
     int                        scale, skipped;
     int                        ring_rows;
     float                     *plane[VMAFGPU__SCALES][2];      /* from scale 1 on */
-    float                     *sums[2];                        /* of rows */
+    float                     *sums[2];                        /* row sums: numerator, denominator */
     vmafgpu__float_vif_strip       *strips;
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16;     /* no power of two: rows below each other would share places in caches */
+    return vmafgpu__padded(t->s->w[scale]) + 16;     /* not a power of two: avoids cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s, vmafgpu__carver *c) {
@@ -21971,7 +21990,6 @@ static float *vmafgpu__float_vif_row(const vmafgpu__float_vif_task *t, const vma
                     : strip->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__float_vif_pitch(t, 0);
 }
 
-/* Row y of scale 0 of both pictures. */
 static void vmafgpu__float_vif_load(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__floats_functions *functions = t->pair->functions->floats;
@@ -21992,7 +22010,6 @@ static void vmafgpu__float_vif_load(const vmafgpu__float_vif_task *t, const vmaf
     }
 }
 
-/* Row y of the next scale of both pictures. */
 static void vmafgpu__float_vif_shrink(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y) {
     const vmafgpu__floats_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], next = t->scale + 1, reach = t->s->reach[next];
@@ -22008,7 +22025,6 @@ static void vmafgpu__float_vif_shrink(const vmafgpu__float_vif_task *t, const vm
     }
 }
 
-/* The sums of rows y..y + count - 1, FLOAT_ROWS at most. */
 static void vmafgpu__float_vif_rows(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y, int count) {
     const vmafgpu__float_vif_functions *functions = t->pair->functions->float_vif;
     const int w = t->s->w[t->scale], h = t->s->h[t->scale], reach = t->s->reach[t->scale];
@@ -22123,7 +22139,7 @@ static void vmafgpu__float_vif_down(const float *const *r, const float *const *d
     }
 }
 
-/* 1 + a / (b + c), in doubles. */
+/* Returns 1 + a / (b + c), computed in double precision. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
     const vmafgpu__v low = vmafgpu__v_div_f64(vmafgpu__v_low_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(b), c));
@@ -22131,7 +22147,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmaf
     return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
 }
 
-/* The logarithms of registers beside each other, together: each operation waits for the one before. */
+/* Computes the logarithms of FLOAT_SIDE registers together to hide the latency of their dependent operations. */
 VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
     const vmafgpu__v one = vmafgpu__v_set_f32(1);
     vmafgpu__v z[VMAFGPU__FLOAT_SIDE], bits[VMAFGPU__FLOAT_SIDE];
@@ -22153,11 +22169,10 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
         out[i] = vmafgpu__v_add_f32(vmafgpu__v_to_f32(bits[i]), out[i]);
 }
 
-/* `a` where the mask is set, else b. */
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
-/* What a logarithm is to be taken of: for the numerator, where it is added to `plain`, 0 or all that there is, and for the
- * denominator. Where libvmaf takes none, the logarithm of these is 0 and 1. Returns whether it takes any. */
+/* Computes the arguments of the logarithms of numerator and denominator. Where libvmaf takes no logarithm, they are 1
+ * and 2, and `plain` contains the numerator; elsewhere `plain` is 0. Returns whether any logarithm is needed. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -22178,7 +22193,7 @@ static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const
         vmafgpu__v top = one, bottom = vmafgpu__v_set_f32(2);
         if (!vmafgpu__v_mask_all(is_noise)) {
             const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2), is_against = vmafgpu__v_greater32(zero, s12);
-            /* Where the gain is negative, so is s12, and the numerator is 0. */
+            /* A negative gain needs no special case: s12 is negative, too, so the numerator is 0. */
             vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
             vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
             gain = vmafgpu__v_drop32(is_flat, gain);
@@ -22238,7 +22253,8 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__FLOAT_VIF_8, VMAFGPU__FLOAT_VIF_4, VMAFGPU__FLOAT_VIF_ANY, VMAFGPU__FLOAT_VIF_SHRINK, VMAFGPU__FLOAT_VIF_PLANES, VMAFGPU__FLOAT_VIF_CHAINS };
 
-/* Device memory of one pair: pictures of scales 1 to 3, and of scale 0 after a prescale, terms and their rows' sums, of numerator and denominator. */
+/* Layout of the scratch of a pair. picture: of scales 1 to 3, and of scale 0 after a prescale. terms, sums: numerator,
+ * denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -22284,7 +22300,8 @@ static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *
     return is_used ? names[kernel] : NULL;
 }
 
-/* Entries before the tables of extractor `e`'s prescale, the columns' and then the rows'; NULL: all. */
+/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes the
+ * tables of each prescale, columns and then rows, unless out is NULL. */
 static size_t vmafgpu__float_vif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = 0;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
@@ -22310,7 +22327,6 @@ static uint64_t vmafgpu__gpu_float_vif_scratch(const vmafgpu *v, const vmafgpu__
     return vmafgpu__float_vif_places_of(&x).size;
 }
 
-/* Luma after the prescale. */
 static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_vif_state *x,
                                               const vmafgpu__float_vif_places *layout) {
     vmafgpu__float_planes_launch launch;
@@ -22328,7 +22344,6 @@ static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const v
     vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_VIF_PLANES, &launch);
 }
 
-/* What pixels of a scale add. */
 static void vmafgpu__float_vif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, vmafgpu__blur_columns(launch->reach)),
@@ -22398,7 +22413,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* A row of the prescaled picture is a row of the grid. */
+/* Each row of the prescaled picture is a row of the grid, which is limited to 65535 rows. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);

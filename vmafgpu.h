@@ -15890,8 +15890,7 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
 VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps, int count,
                                          int x, float *const *out, int multiplied) {
     enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
-    /* The assembler statement hides that these pointers are equal. Otherwise compilers keep the taps in registers and
-     * spill the sums. */
+    /* Hides that these pointers are equal. Otherwise compilers keep the taps in registers and spill the sums. */
     const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
     __asm__("" : "+r"(lag1), "+r"(lag2), "+r"(lag3));
     vmafgpu__v sum[ROWS][SIDE], value[SIDE];
@@ -15914,8 +15913,7 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
         for (int i = 0; i < SIDE; i++)
             sum[r][i] = vmafgpu__v_zero();
-    /* First come the rows above the lower sums, then the rows that all sums share, then the rows below the upper
-     * sums. */
+    /* First the rows above the lower sums, then the rows that all share, then those below the upper sums. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)

@@ -5387,6 +5387,11 @@ static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_plain_3_f64", "vmafgpu_vif_matrix_3_f64", "vmafgpu_vif_matrix16_3_f64"
 };
 
+/* Kernels that read frames exist for 8, 9 to 12 and 13 to 16 bits. */
+static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
+    return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
+}
+
 /* Threads and shared memory of a block. The driver must be asked for more than 48 KB. */
 typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
 
@@ -8611,7 +8616,7 @@ static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATI
 };
 
 static int vmafgpu__vif_input(int scale, int bit_depth) {
-    return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
+    return scale ? scale + 2 : vmafgpu__depth_class(bit_depth);
 }
 
 /* Returns the block of a kernel. `limit`: maximum shared memory of a block on this device; `threads`: maximum threads
@@ -9410,7 +9415,7 @@ static const char *vmafgpu__motion_kernel(vmafgpu__kernel_form form, int bit_dep
         { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" },
         { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" }
     };
-    return names[form][bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2];
+    return names[form][vmafgpu__depth_class(bit_depth)];
 }
 
 static int vmafgpu__motion_tap_or_0(int i) {

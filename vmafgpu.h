@@ -28333,7 +28333,6 @@ struct vmafgpu__edits {
     double            *values;
     int                count, next;                     /* next: first edit not taken yet; atomic */
     uint32_t         (*or_words)(const uint8_t *words, int w);
-    const vmafgpu__gpu_edits_table *on_gpu;             /* NULL if the CPU does the work */
     /* The map being computed; `count` and `next` are then rows of blocks. */
     vmafgpu_block     *blocks;
     float             *shares;                          /* instead of `blocks` */
@@ -29009,7 +29008,7 @@ static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int 
                              c->width, c->height);
     if (!edit->data)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].data is NULL", function, index);
-    if (!v->edits->on_gpu && edit->memory != VMAFGPU_MEMORY_HOST)
+    if (!v->edits_on_gpu && edit->memory != VMAFGPU_MEMORY_HOST)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory must be host", function, index);
     if (edit->memory != VMAFGPU_MEMORY_HOST && edit->memory != VMAFGPU_MEMORY_PINNED && edit->memory != VMAFGPU_MEMORY_DEVICE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory is %d", function, index, (int)edit->memory);
@@ -29209,12 +29208,11 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     carver.used = 0;
     vmafgpu__edits_layout(v, &carver, v->edits, NULL);
     vmafgpu__log_table(v->edits->log_table);
-    v->edits->on_gpu = v->edits_on_gpu;
     v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     vmafgpu__smooth_plan(v);
-    return v->edits->on_gpu ? v->edits->on_gpu->open(v) : VMAFGPU_OK;
+    return v->edits_on_gpu ? v->edits_on_gpu->open(v) : VMAFGPU_OK;
 }
 
 /* ---- the base ---- */
@@ -29231,14 +29229,14 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
     vmafgpu__edit_finalise_smooth(v, v->edits->editors[0].model_scratch);
-    return v->edits->on_gpu ? v->edits->on_gpu->finalise(v) : VMAFGPU_OK;
+    return v->edits_on_gpu ? v->edits_on_gpu->finalise(v) : VMAFGPU_OK;
 }
 
 /* Computes motion from the pair to the following frame. */
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "motion to the following frame");
-    if (v->edits->on_gpu) {   /* motion ignores the distorted frame */
+    if (v->edits_on_gpu) {   /* motion ignores the distorted frame */
         job->distorted = job->reference;
         job->count = 1;
         return v->backend->single(v, job, after);
@@ -29258,8 +29256,8 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     memset(&job, 0, sizeof job);
     memset(&after, 0, sizeof after);
     job.detached = 1;
-    if (x->on_gpu)
-        x->on_gpu->alone(v);
+    if (v->edits_on_gpu)
+        v->edits_on_gpu->alone(v);
     if (following && v->plan.motion[0]) {
         job.reference = following;
         job.previous = reference;
@@ -29272,13 +29270,13 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     job.distorted = distorted ? distorted : reference;
     job.count = 1;
     snprintf(v->subject, sizeof v->subject, "the base");
-    if (!x->on_gpu)
+    if (!v->edits_on_gpu)
         memcpy(v->cpu->adm_rows, x->rows, sizeof x->rows);
     result = v->backend->single(v, &job, &x->base);
-    if (!x->on_gpu)
+    if (!v->edits_on_gpu)
         memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
-    if (result == VMAFGPU_OK && x->on_gpu)
-        result = x->on_gpu->begun(v);
+    if (result == VMAFGPU_OK && v->edits_on_gpu)
+        result = v->edits_on_gpu->begun(v);
     if (result != VMAFGPU_OK)
         return result;
     vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
@@ -29313,7 +29311,7 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->values = values;
     x->count = count;
     x->next = 0;
-    const vmafgpu_result result = x->on_gpu ? x->on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
+    const vmafgpu_result result = v->edits_on_gpu ? v->edits_on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
     /* On failure the partial results are undefined: blank all of them. */
     for (int i = 0; i < count && result != VMAFGPU_OK; i++)
         vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
@@ -29336,12 +29334,12 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
         if (result != VMAFGPU_OK)
             return result;
     }
-    for (int i = 0; i < count && !x->on_gpu; i++) {
+    for (int i = 0; i < count && !v->edits_on_gpu; i++) {
         vmafgpu__edit_run(v, e, &edits[i], 1, 1);
         x->base = e->sums[0];
     }
-    if (x->on_gpu) {
-        const vmafgpu_result result = x->on_gpu->commit(v, edits, count);
+    if (v->edits_on_gpu) {
+        const vmafgpu_result result = v->edits_on_gpu->commit(v, edits, count);
         if (result != VMAFGPU_OK)
             return result;
     }
@@ -31488,7 +31486,7 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     if (result != VMAFGPU_OK)
         return result;
 #ifndef VMAFGPU_NO_EDITS
-    if (v->map.shares && wanted && !v->edits->on_gpu)
+    if (v->map.shares && wanted && !v->edits_on_gpu)
         vmafgpu__map_pair(v, vmafgpu__row(v, row));
 #endif
     v->map.shares = wanted ? NULL : v->map.shares;
@@ -31828,8 +31826,8 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
     *down = vmafgpu__divide_up(v->config.height, size);
-    if (blocks && v->edits->on_gpu)
-        return v->edits->on_gpu->map(v, size, blocks);
+    if (blocks && v->edits_on_gpu)
+        return v->edits_on_gpu->map(v, size, blocks);
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 

@@ -30292,10 +30292,14 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
 }
 
 static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
-    sizeof(vmafgpu__gpu_edits), vmafgpu__list_edit_kernels, vmafgpu__gpu_edits_lay_out, vmafgpu__gpu_edits_create,
-    vmafgpu__gpu_edits_destroy, vmafgpu__launch_map, vmafgpu__test_edits, vmafgpu__gpu_edits_carve, vmafgpu__gpu_edits_open,
-    vmafgpu__edits_alone, vmafgpu__gpu_edits_begun, vmafgpu__edits_finalise_gpu, vmafgpu__edits_try_gpu, vmafgpu__edits_commit_gpu,
-    vmafgpu__edits_map_gpu
+    VMAFGPU__SET(size, sizeof(vmafgpu__gpu_edits)), VMAFGPU__SET(list_kernels, vmafgpu__list_edit_kernels),
+    VMAFGPU__SET(lay_out, vmafgpu__gpu_edits_lay_out), VMAFGPU__SET(create, vmafgpu__gpu_edits_create),
+    VMAFGPU__SET(destroy, vmafgpu__gpu_edits_destroy), VMAFGPU__SET(launch_map, vmafgpu__launch_map),
+    VMAFGPU__SET(test, vmafgpu__test_edits), VMAFGPU__SET(carve, vmafgpu__gpu_edits_carve),
+    VMAFGPU__SET(open, vmafgpu__gpu_edits_open), VMAFGPU__SET(alone, vmafgpu__edits_alone),
+    VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun), VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu),
+    VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu), VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),
+    VMAFGPU__SET(map, vmafgpu__edits_map_gpu)
 };
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
 

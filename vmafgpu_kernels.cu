@@ -5286,20 +5286,28 @@ GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, con
     return sum;
 }
 
-/* Returns entry p <= q of the matrix as vmafgpu__speed_covariance_of() computes it, or NaN if the sum has to be
- * computed in order. */
-GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q, SpeedCovariance &c) {
+GPU_FN SpeedCovariance speed_places(const vmafgpu__speed_launch &launch, int32_t p, int32_t q) {
     constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
-    const double *sums = (const double *)speed_part(launch, launch.layout.sums, block_y());
-    const float *means = speed_part(launch, launch.layout.means, block_y()), *flat = speed_part(launch, launch.layout.flat, block_y());
-    const int32_t x = q % BLOCK - p % BLOCK, y = q / BLOCK - p / BLOCK;
-    const int32_t index = y == 0 ? x : BLOCK + (y - 1) * (2 * SPEED_EDGE + 1) + x + SPEED_EDGE;
-    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
-    const double n = (double)(w * h);
+    const float *means = speed_part(launch, launch.layout.means, block_y());
+    const float *flat = speed_part(launch, launch.layout.flat, block_y());
+    SpeedCovariance c;
     c.a = flat + p / BLOCK * launch.columns + p % BLOCK;
     c.b = flat + q / BLOCK * launch.columns + q % BLOCK;
     c.mean_a = (double)load_float(means + p);
     c.mean_b = (double)load_float(means + q);
+    return c;
+}
+
+/* Returns entry p <= q of the matrix as vmafgpu__speed_covariance_of() computes it, or NaN if the sum has to be
+ * computed in order. */
+GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q) {
+    constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
+    const SpeedCovariance c = speed_places(launch, p, q);
+    const double *sums = (const double *)speed_part(launch, launch.layout.sums, block_y());
+    const int32_t x = q % BLOCK - p % BLOCK, y = q / BLOCK - p / BLOCK;
+    const int32_t index = y == 0 ? x : BLOCK + (y - 1) * (2 * SPEED_EDGE + 1) + x + SPEED_EDGE;
+    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
+    const double n = (double)(w * h);
     const double single_p = load_double(sums + SPEED_SINGLE * SPEED_SIDE + p),
                  single_q = load_double(sums + SPEED_SINGLE * SPEED_SIDE + q);
     const double both =
@@ -5313,11 +5321,10 @@ GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p,
 /* Computes all entries with the threads of a block. `terms` is shared memory for VMAFGPU__SPEED_MATRIX_THREADS
  * numbers. */
 GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *matrix, double *terms) {
-    SpeedCovariance c;
     for (int32_t i = (int32_t)thread_index(); i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
         const int32_t p = i / SPEED_SIDE, q = i % SPEED_SIDE;
         if (p <= q)
-            matrix[i] = matrix[q * SPEED_SIDE + p] = speed_covariance_of(launch, p, q, c);
+            matrix[i] = matrix[q * SPEED_SIDE + p] = speed_covariance_of(launch, p, q);
     }
     block_barrier();
     const int32_t warp = (int32_t)warp_index();
@@ -5327,9 +5334,9 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
         const int32_t p = i / SPEED_SIDE, q = i % SPEED_SIDE;
         if (p > q || matrix[i] == matrix[i])
             continue;
-        speed_covariance_of(launch, p, q, c);
-        const float found = (float)quotient(speed_covariance_in_order(launch, c, terms + warp * LANES), n);
-        matrix[i] = matrix[q * SPEED_SIDE + p] = found;   /* no other thread reads these before the barrier */
+        const double sum = speed_covariance_in_order(launch, speed_places(launch, p, q), terms + warp * LANES);
+        /* no other thread reads these before the barrier */
+        matrix[i] = matrix[q * SPEED_SIDE + p] = (float)quotient(sum, n);
     }
     block_barrier();
 }

@@ -2666,7 +2666,7 @@ typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
     const vmafgpu_frame *distorted;    /* NULL: compute motion only */
     int count;                         /* distorted frames: 0 or 1; single() accepts more */
-    int between;                       /* config.subsample skips the pair: only every_pair features are computed */
+    int skipped;                       /* config.subsample skips the pair: only every_pair features are computed */
     const vmafgpu_frame *previous;     /* replaces the history, which does not change */
     int detached;                      /* the history is neither used nor changed */
     int64_t position;                  /* of a frame of the clip, seeds included */
@@ -10074,7 +10074,7 @@ typedef struct vmafgpu__adm_task {
     const vmafgpu__adm_variant *variants;
     int variant_count;
     int distorted;                           /* number of pictures compared with the reference */
-    int apart;                               /* row y adds to sums[apart * y]; 0: all rows add to the same sums */
+    int sums_stride;                         /* row y adds to sums[sums_stride * y]; 0: all rows add to the same sums */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* [0] is the reference */
     void *scratch;                           /* of this thread: adm_scratch_size() bytes, 64-byte aligned, zeroed */
 } vmafgpu__adm_task;
@@ -10363,7 +10363,7 @@ static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu
             for (int i = 0; i < task->variant_count; i++)
                 vmafgpu__adm_weigh_row(lines, &task->variants[i], task->scale, left, right, &work->rows[3 * i + y % 3]);
             if (own && distorted == 0 && y >= g->top && y < g->h - g->top)
-                vmafgpu__adm_denominator_row(g, task->scale, lines, sums[y * task->apart].denominator);
+                vmafgpu__adm_denominator_row(g, task->scale, lines, sums[y * task->sums_stride].denominator);
         }
         const int done = y - 1;
         if (done < first || done >= end || done < g->top || done >= g->h - g->top)
@@ -10372,9 +10372,9 @@ static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu
         for (int i = 0; i < task->variant_count; i++) {
             const vmafgpu__adm_row *rows = &work->rows[3 * i];
             vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 0,
-                                  sums[done * task->apart].numerator[i]);
+                                  sums[done * task->sums_stride].numerator[i]);
             vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 1,
-                                  sums[done * task->apart].impairment[i]);
+                                  sums[done * task->sums_stride].impairment[i]);
         }
     }
 }
@@ -10449,7 +10449,7 @@ static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int space, int scal
         const int shift = task.geometry.mask_row_shift;
         memset(rows + first, 0, (size_t)(end - first) * sizeof *rows);
         task.geometry.mask_row_shift = 0;
-        task.apart = 1;
+        task.sums_stride = 1;
         cpu->functions->adm->rows(&task, first, end, rows);
         for (int y = first; y < end; y++)
             vmafgpu__add_adm_row(&sums[0], &rows[y], shift, v->plan.adm_variants);
@@ -11481,12 +11481,12 @@ static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end,
                     den[band] = vmafgpu__v_zero();
                 vmafgpu__adm_signals(task, &work, &c, rows, y % 3, adds ? den : NULL);
                 if (adds)
-                    vmafgpu__adm_den_row(task, den, sums + y * task->apart);
+                    vmafgpu__adm_den_row(task, den, sums + y * task->sums_stride);
             }
             for (int i = 0; masks && i < task->variant_count; i++)
                 for (int which = 0; which < 2; which++) {
                     const vmafgpu__adm_row *r = rows + 3 * i;
-                    vmafgpu__adm_sums *to = &sums[done * task->apart + f - 1];
+                    vmafgpu__adm_sums *to = &sums[done * task->sums_stride + f - 1];
                     int64_t *out = which ? to->impairment[i] : to->numerator[i];
                     if (c.variant[i].fast)
                         vmafgpu__adm_masked_row(task, &work, &c, &c.variant[i], &r[above % 3], &r[done % 3],
@@ -22836,7 +22836,7 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     for (int i = 0; i < v->extractor_count && result == VMAFGPU_OK; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const vmafgpu__measure *m = e->feature->measure;
-        if (m && (m->every_frame || (distorted && (!job->between || m->every_pair))))
+        if (m && (m->every_frame || (distorted && (!job->skipped || m->every_pair))))
             result = m->measure(v, e, &pair, v->cpu->scratch, out + e->values);
     }
     return result;
@@ -22847,7 +22847,7 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
     v->scoring = job->detached ? -1 : v->pushed;
-    for (int i = 0; result == VMAFGPU_OK && i < v->feature_count && !job->between && distorted; i++)
+    for (int i = 0; result == VMAFGPU_OK && i < v->feature_count && !job->skipped && distorted; i++)
         if (v->features[i]->cpu->score)
             result = v->features[i]->cpu->score(v, cpu, job->reference, distorted, &cpu->workers[0].sums);
     return result == VMAFGPU_OK && v->value_count ? vmafgpu__measure_pair(v, cpu, job, distorted) : result;
@@ -22933,7 +22933,7 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
                                      &cpu->members[i]->pair[1]);
     }
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_frame(v, job->count > 0 && !job->between);
+        result = vmafgpu__run_frame(v, job->count > 0 && !job->skipped);
     if (result == VMAFGPU_ERROR_FRAME) {
         vmafgpu_result named = vmafgpu__frame_result(v, cpu, 0, job->reference, "reference");
         for (int i = 0; i < job->count && named == VMAFGPU_OK; i++) {
@@ -23024,7 +23024,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     job.reference = &own_reference;
     job.position = seen;
     job.history = seen < 2 ? (int)seen : 2;
-    job.between = v->pushed % v->config.subsample != 0;
+    job.skipped = v->pushed % v->config.subsample != 0;
     vmafgpu__set_before(v, job.history);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, &own_reference, 0, "reference", 0, &cpu->pair[0]);
@@ -25149,7 +25149,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.reference = &at->reference;
         job.distorted = (k == 0 || g->keeps_pairs) && at->has_distorted ? &at->distorted : NULL;
         job.count = job.distorted != NULL;
-        job.between = k > 0;
+        job.skipped = k > 0;
         job.packed[0] = at->packed[0];
         job.packed[1] = at->packed[1];
         job.position = position - k;
@@ -27596,7 +27596,7 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     handed.reference = job->reference;
     handed.distorted = vmafgpu__keeps_pairs(v) ? job->distorted : NULL;
     handed.count = handed.distorted != NULL;
-    handed.between = 1;
+    handed.skipped = 1;
     handed.position = position;
     handed.history = (int)(position - (d->first - d->handed));
     for (int i = 0; i < 1 + handed.count; i++) {
@@ -28529,7 +28529,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry.mask_row_shift = 0;
     task.variants = v->plan.adm;
     task.variant_count = v->plan.adm_variants;
-    task.distorted = task.apart = 1 + count;
+    task.distorted = task.sums_stride = 1 + count;
     task.scratch = e->adm_scratch;
     for (int i = 0; i < 2 + count; i++) {
         const vmafgpu__tile in = i < 2 ? vmafgpu__edit_band(cpu, scale, i)
@@ -28544,7 +28544,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
         task.image[i].low_stride = out->pitch / vmafgpu__edit_element(cpu, scale + 1);
     }
     if (has_region)
-        memset(e->rows, 0, (size_t)(task.geometry.h * task.apart) * sizeof *e->rows);
+        memset(e->rows, 0, (size_t)(task.geometry.h * task.sums_stride) * sizeof *e->rows);
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
@@ -31388,8 +31388,8 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.reference = reference;
     job.distorted = distorted;
     job.count = distorted != NULL;
-    job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
-    if (count == &v->pushed && !job.between)
+    job.skipped = count == &v->pushed && v->pushed % v->config.subsample != 0;
+    if (count == &v->pushed && !job.skipped)
         job.map = v->map;
     job.position = position;
     job.history = position < 2 ? (int)position : 2;

@@ -522,6 +522,8 @@
  */
 #if !defined(VMAFGPU_H) && !defined(VMAFGPU_KERNELS)
 #define VMAFGPU_H
+/* The public declarations keep their columns. */
+/* clang-format off */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -1388,6 +1390,7 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 }
 #endif
 
+/* clang-format on */
 #endif /* VMAFGPU_H */
 
 /* ================================================================================================
@@ -1708,6 +1711,7 @@ enum { VMAFGPU__LOG2_ENTRIES = 64 };
 /* One row per interval of the significand. Intervals below 1.37 start at 1; the upper significands are halved. A row
  * contains a short factor that scales the interval to near 1, and minus the logarithm of the factor as a sum of two
  * parts, the first in units of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
     { 1.421875, -0.5077946401988811, 1.848297648e-13 }, { 1.40625, -0.49185309632957797, -9.674511591e-14 },
@@ -1740,8 +1744,9 @@ VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 0.80078125, 0.32051990049421875, 3.352132292e-13 }, { 0.791015625, 0.338221902227815, 1.979185238e-13 },
     { 0.78125, 0.3561438102251486, 1.266771905e-13 }, { 0.771484375, 0.37429115693521453, 3.201970258e-13 },
     { 0.76171875, 0.3926696862499739, 4.154175792e-13 }, { 0.75390625, 0.4075429627318954, 2.419412132e-14 },
-    { 0.744140625, 0.4263528125065932, 8.478351459e-14 }, { 0.736328125, 0.44157928673121205, 1.236682294e-13 }
+    { 0.744140625, 0.4263528125065932, 8.478351459e-14 }, { 0.736328125, 0.44157928673121205, 1.236682294e-13 },
 };
+/* clang-format on */
 
 /* Conversions between double or float and their bits. Device code defines its own. */
 #ifndef VMAFGPU__BITS_OF
@@ -1828,7 +1833,7 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 1.036437278977283, -0.051632812977629436 }, { 1.0, 0.0 },
     { 0.9492859795739057, 0.07508531937943004 }, { 0.8951049428609004, 0.15987125980713107 },
     { 0.8476821620351103, 0.2384046664317681 }, { 0.8050314851692001, 0.31288288605863257 },
-    { 0.7664671008843108, 0.38370422656453185 }, { 0.731428603316328, 0.451211048935815 }
+    { 0.7664671008843108, 0.38370422656453185 }, { 0.731428603316328, 0.451211048935815 },
 };
 
 /* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence). */
@@ -1840,7 +1845,7 @@ VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3feea09e667f3bcdu, 0x3fee9f75e8ec5f74u, 0x3feea11473eb0187u, 0x3feea589994cce13u,
     0x3feeace5422aa0dbu, 0x3feeb737b0cdc5e5u, 0x3feec49182a3f090u, 0x3feed503b23e255du,
     0x3feee89f995ad3adu, 0x3feeff76f2fb5e47u, 0x3fef199bdd85529cu, 0x3fef3720dcef9069u,
-    0x3fef5818dcfba487u, 0x3fef7c97337b9b5fu, 0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u
+    0x3fef5818dcfba487u, 0x3fef7c97337b9b5fu, 0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u,
 };
 
 /* x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. It is not always correctly rounded, so
@@ -4118,9 +4123,11 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
 #define VMAFGPU__KEY_ID(id, key) id,
 #define VMAFGPU__KEY_NAME(id, key) key,
 
+/* clang-format off */
 #define VMAFGPU__TRANSFORM_KEYS(X) \
     X(VMAFGPU__KEY_P0, "p0") X(VMAFGPU__KEY_P1, "p1") X(VMAFGPU__KEY_P2, "p2") X(VMAFGPU__KEY_LTE, "out_lte_in") \
     X(VMAFGPU__KEY_GTE, "out_gte_in") X(VMAFGPU__KEY_ENABLED, "enabled") X(VMAFGPU__KEY_KNOTS, "knots")
+/* clang-format on */
 enum { VMAFGPU__TRANSFORM_KEYS(VMAFGPU__KEY_ID) VMAFGPU__TRANSFORM_KEY_COUNT };
 
 static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
@@ -4398,11 +4405,13 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
 }
 
 /* The first four keys are always required, slopes and intercepts only with rescaling. */
+/* clang-format off */
 #define VMAFGPU__DICT_KEYS(X) \
     X(VMAFGPU__KEY_TYPE, "model_type") X(VMAFGPU__KEY_NORM, "norm_type") X(VMAFGPU__KEY_FEATURES, "feature_names") \
     X(VMAFGPU__KEY_SVM, "model") X(VMAFGPU__KEY_SLOPES, "slopes") X(VMAFGPU__KEY_INTERCEPTS, "intercepts") \
     X(VMAFGPU__KEY_CLIP, "score_clip") X(VMAFGPU__KEY_TRANSFORM, "score_transform") \
     X(VMAFGPU__KEY_CHROMA, "chroma_correction_parameter") X(VMAFGPU__KEY_OPTIONS, "feature_opts_dicts")
+/* clang-format on */
 enum { VMAFGPU__DICT_KEYS(VMAFGPU__KEY_ID) VMAFGPU__DICT_KEY_COUNT };
 
 static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
@@ -4979,10 +4988,12 @@ typedef struct vmafgpu__temporal {
 
 /* Chapters with code for each instruction set, as X(name, NAME): vmafgpu__<name>_functions is the type of the function
  * table, VMAFGPU__<NAME>_LEVEL the address of such a table, or NULL if the chapter is compiled out. */
+/* clang-format off */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
     X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) X(floats, FLOATS) X(psnr, PSNR) \
     X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(psnr_hvs, PSNR_HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) X(float_ansnr, FLOAT_ANSNR) \
     X(float_vif, FLOAT_VIF)
+/* clang-format on */
 #define VMAFGPU__LEVEL_MEMBER(name, NAME) const struct vmafgpu__##name##_functions *name;
 #define VMAFGPU__LEVEL_ROW(name, NAME) VMAFGPU__##NAME##_LEVEL,
 
@@ -5059,7 +5070,7 @@ static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *
 /* CPU functions of standalone features, which have no pieces and no backend state. */
 static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
     VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL), VMAFGPU__SET(open, NULL),
-    VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
+    VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
 };
 
 struct vmafgpu__feature {
@@ -5384,7 +5395,7 @@ typedef enum vmafgpu__kernel_form {
 
 /* For each form, a kernel whose presence in an image shows that the image has that form. */
 static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
-    "vmafgpu_vif_plain_3_f64", "vmafgpu_vif_matrix_3_f64", "vmafgpu_vif_matrix16_3_f64"
+    "vmafgpu_vif_plain_3_f64", "vmafgpu_vif_matrix_3_f64", "vmafgpu_vif_matrix16_3_f64",
 };
 
 /* Kernels that read frames exist for 8, 9 to 12 and 13 to 16 bits. */
@@ -5950,7 +5961,7 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 /* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
 static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
     static const float amplitude[2][VMAFGPU__SCALES] = {
-        { 0.67234f, 0.41317f, 0.22727f, 0.11792f }, { 0.72709f, 0.49428f, 0.28688f, 0.15214f }
+        { 0.67234f, 0.41317f, 0.22727f, 0.11792f }, { 0.72709f, 0.49428f, 0.28688f, 0.15214f },
     };
     static const float a = 0.495f, k = 0.466f, f0 = 0.401f;
     static const float g[2] = { 1.0f, 0.534f };
@@ -5968,7 +5979,7 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
         { 0.334278f, 3.79542f, 1.07327f, 6.4635f }, { 0.394533f, 2.7755f, 1.16577f, 7.45665f }
     };
     static const float alpha[4] = {
-        0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f
+        0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f,
     };
     static const float beta[4] = { 0.028f, 0.37f, 37.0f, 360.0f };
     const double pi = 3.14159265358979323846;
@@ -6031,7 +6042,7 @@ static int vmafgpu__speed_scale_is_known(float scale) {
     static const float known[] = {
         1.0f, 1.0f / 2.0f, 3.0f / 2.0f, 2.0f, 2.0f / 3.0f, 2.4f, 360.0f / 97.0f, 4.0f / 3.0f, 3.5f / 3.0f,
         5.0f / 4.0f, 4.25f / 3.0f, 5.0f / 3.0f, 3.0f, 1.0f / 2.25f, 1.4746f, 1.54f, 1.6f, 1.06667f, 0.711111f,
-        0.74074f, 1.111111f
+        0.74074f, 1.111111f,
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if ((double)fabsf(scale - known[i]) < 1e-3)
@@ -6455,7 +6466,7 @@ enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 
 
 /* Indexed by frame.pixels. */
 static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
-    { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 }
+    { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 },
 };
 
 struct vmafgpu__colours {
@@ -7004,7 +7015,7 @@ static const vmafgpu__column vmafgpu__vif_columns[] = {
     { "integer_vif_num_scale1", NULL, 1, 0, 0 }, { "integer_vif_den_scale1", NULL, 1, 0, 0 },
     { "integer_vif_num_scale2", NULL, 1, 0, 0 }, { "integer_vif_den_scale2", NULL, 1, 0, 0 },
     { "integer_vif_num_scale3", NULL, 1, 0, 0 }, { "integer_vif_den_scale3", NULL, 1, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -7021,7 +7032,7 @@ VMAFGPU__TABLE uint16_t vmafgpu__vif_taps[VMAFGPU__SCALES][17] = {
     { 489, 935, 1640, 2640, 3896, 5274, 6547, 7455, 7784, 7455, 6547, 5274, 3896, 2640, 1640, 935, 489 },
     { 1244, 3663, 7925, 12590, 14692, 12590, 7925, 3663, 1244, 0, 0, 0, 0, 0, 0, 0, 0 },
     { 3571, 16004, 26386, 16004, 3571, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
-    { 10904, 43728, 10904, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { 10904, 43728, 10904, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
 };
 
 VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
@@ -7175,7 +7186,7 @@ VMAFGPU__COLD
     X(VMAFGPU__VIF_SKIP_SCALE0, "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1, NULL)
 enum { VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__vif_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 /* ---- what the options mean ---- */
@@ -7491,7 +7502,7 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
 }
 
 static const vmafgpu__vif_functions vmafgpu__vif_level_scalar = {
-    vmafgpu__vif_rows_scalar, vmafgpu__vif_scratch_size_scalar, 32768
+    vmafgpu__vif_rows_scalar, vmafgpu__vif_scratch_size_scalar, 32768,
 };
 
 static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
@@ -7562,7 +7573,7 @@ static vmafgpu_result vmafgpu__vif_cpu_open(vmafgpu *v) {
 
 static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
     VMAFGPU__SET(scratch, vmafgpu__vif_cpu_scratch), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, vmafgpu__vif_cpu_add),
-    VMAFGPU__SET(open, vmafgpu__vif_cpu_open), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
+    VMAFGPU__SET(open, vmafgpu__vif_cpu_open), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
 };
 
 #endif
@@ -8180,7 +8191,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
 #define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float vmafgpu__log_factors[8] = {
-    0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
+    0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f,
 };
 static const int16_t vmafgpu__log_whole[8] = { 181, 496, 812, 1077, 1329, 1550, 1753, 1956 };
 #else
@@ -8188,11 +8199,11 @@ static const float vmafgpu__log_factors[32] = {
     0.984552205f, 0.955337584f, 0.927303731f, 0.901311755f, 0.876641572f, 0.853224099f, 0.831838608f, 0.810166061f,
     0.790127158f, 0.771105647f, 0.753051698f, 0.735669374f, 0.719174862f, 0.703288198f, 0.688218236f, 0.673699081f,
     0.659709513f, 0.646447897f, 0.633667231f, 0.621349573f, 0.60947758f,  0.598034739f, 0.587204099f, 0.576569617f,
-    0.566319466f, 0.556439757f, 0.546917439f, 0.537740111f, 0.528895676f, 0.520372868f, 0.511987388f, 0.503907561f
+    0.566319466f, 0.556439757f, 0.546917439f, 0.537740111f, 0.528895676f, 0.520372868f, 0.511987388f, 0.503907561f,
 };
 static const int16_t vmafgpu__log_whole[32] = {
     46,   135,  223,  307,  389,  469,  544,  622,  696,  768,  838,  907,  974,  1040, 1104, 1167,
-    1229, 1289, 1348, 1406, 1463, 1519, 1573, 1627, 1680, 1732, 1783, 1833, 1882, 1930, 1978, 2025
+    1229, 1289, 1348, 1406, 1463, 1519, 1573, 1627, 1680, 1732, 1783, 1833, 1882, 1930, 1978, 2025,
 };
 #endif
 
@@ -8612,7 +8623,7 @@ static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATI
     { { "vmafgpu_vif_matrix16_0_8_f64", "vmafgpu_vif_matrix16_0_12_f64", "vmafgpu_vif_matrix16_0_16_f64",
         "vmafgpu_vif_matrix16_1_f64", "vmafgpu_vif_matrix16_2_f64", "vmafgpu_vif_matrix16_3_f64" },
       { "vmafgpu_vif_matrix16_0_8_int", "vmafgpu_vif_matrix16_0_12_int", "vmafgpu_vif_matrix16_0_16_int",
-        "vmafgpu_vif_matrix16_1_int", "vmafgpu_vif_matrix16_2_int", "vmafgpu_vif_matrix16_3_int" } }
+        "vmafgpu_vif_matrix16_1_int", "vmafgpu_vif_matrix16_2_int", "vmafgpu_vif_matrix16_3_int" } },
 };
 
 static int vmafgpu__vif_input(int scale, int bit_depth) {
@@ -8886,7 +8897,7 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
     VMAFGPU__SET(is_planned, vmafgpu__gpu_vif_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_vif_kernel),
     VMAFGPU__SET(block, vmafgpu__gpu_vif_block), VMAFGPU__SET(scratch, vmafgpu__gpu_vif_scratch),
     VMAFGPU__SET(tables, vmafgpu__gpu_vif_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_vif_enqueue),
-    VMAFGPU__SET(differs, vmafgpu__gpu_vif_differs), VMAFGPU__SET(measure, NULL)
+    VMAFGPU__SET(differs, vmafgpu__gpu_vif_differs), VMAFGPU__SET(measure, NULL),
 };
 
 VMAFGPU__COLD_END
@@ -8930,7 +8941,7 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
     { "integer_motion", "VMAF_integer_feature_motion_score", 1, 0, 0 },
     { "integer_motion2", "VMAF_integer_feature_motion2_score", 0, 2, 0 },
     { "integer_motion3", "VMAF_integer_feature_motion3_score", 0, 2, 0 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -8991,7 +9002,7 @@ VMAFGPU__COLD
     X(VMAFGPU__MOTION_AVERAGE, "motion_moving_average", "mma", VMAFGPU__FLAG, 0, 0, 1, NULL)
 enum { VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__motion_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 /* ---- what the options mean ---- */
@@ -9075,7 +9086,7 @@ static void vmafgpu__motion_finish(const vmafgpu *v, const vmafgpu__extractor *e
 }
 
 static const vmafgpu__temporal vmafgpu__motion_temporal = {
-    vmafgpu__motion_sad, vmafgpu__motion_is_ready, vmafgpu__motion_emit
+    vmafgpu__motion_sad, vmafgpu__motion_is_ready, vmafgpu__motion_emit,
 };
 
 VMAFGPU__COLD_END
@@ -9199,7 +9210,7 @@ static void vmafgpu__motion_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const v
 static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
     VMAFGPU__SET(scratch, vmafgpu__motion_cpu_scratch), VMAFGPU__SET(space, NULL),
     VMAFGPU__SET(add, vmafgpu__motion_cpu_add), VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL),
-    VMAFGPU__SET(close, NULL)
+    VMAFGPU__SET(close, NULL),
 };
 
 #endif
@@ -9413,7 +9424,7 @@ static const char *vmafgpu__motion_kernel(vmafgpu__kernel_form form, int bit_dep
     static const char *const names[VMAFGPU__FORMS][3] = {
         { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" },
         { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" },
-        { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" }
+        { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" },
     };
     return names[form][vmafgpu__depth_class(bit_depth)];
 }
@@ -9504,7 +9515,7 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_motion = {
     VMAFGPU__SET(is_planned, vmafgpu__gpu_motion_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_motion_kernel),
     VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(tables, vmafgpu__gpu_motion_tables),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_motion_enqueue), VMAFGPU__SET(differs, vmafgpu__gpu_motion_differs),
-    VMAFGPU__SET(measure, NULL)
+    VMAFGPU__SET(measure, NULL),
 };
 
 VMAFGPU__COLD_END
@@ -9567,7 +9578,7 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
     { "integer_adm_num_scale1", NULL, 1, 0, 0 }, { "integer_adm_den_scale1", NULL, 1, 0, 0 },
     { "integer_adm_num_scale2", NULL, 1, 0, 0 }, { "integer_adm_den_scale2", NULL, 1, 0, 0 },
     { "integer_adm_num_scale3", NULL, 1, 0, 0 }, { "integer_adm_den_scale3", NULL, 1, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -9877,7 +9888,7 @@ VMAFGPU__COLD
     X(VMAFGPU__ADM_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
 enum { VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 /* ---- what the options mean ---- */
@@ -9889,6 +9900,7 @@ typedef struct vmafgpu__csf_row {
     float value[2][2][VMAFGPU__SCALES];   /* mode 2, mode 3; h and v, d; scale */
 } vmafgpu__csf_row;
 
+/* clang-format off */
 static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
     { 1080, 3, { { { .01183f, .025026f, .04295f, .058621f }, { .004302f, .011778f, .023918f, .035901f } },
                  { { .011249f, .022606f, .035930f, .045673f }, { .004097f, .010921f, .021430f, .031313f } } } },
@@ -9901,8 +9913,9 @@ static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
     { 2160, 5, { { { .000092f, .004212f, .014809f, .029642f }, { .00005f, .000984f, .005852f, .0146f } },
                  { { .000077f, .004052f, .013939f, .026298f }, { .000045f, .000927f, .005544f, .013415f } } } },
     { 720, 5, { { { .010144f, .022561f, .040309f, .05672f }, { .003463f, .010282f, .021839f, .034641f } },
-                { { .009689f, .020577f, .034162f, .044523f }, { .003302f, .009579f, .019661f, .030318f } } } }
+                { { .009689f, .020577f, .034162f, .044523f }, { .003302f, .009579f, .019661f, .030318f } } } },
 };
+/* clang-format on */
 
 /* Returns the factor from a sensitivity to fixed point: 16 bits at scale 0, 32 bits at the others. */
 static double vmafgpu__csf_unit(int scale, int diagonal) {
@@ -10472,7 +10485,7 @@ static void vmafgpu__adm_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmaf
 
 static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
     VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, vmafgpu__adm_cpu_space), VMAFGPU__SET(add, vmafgpu__adm_cpu_add),
-    VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL)
+    VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
 };
 
 #endif
@@ -11739,7 +11752,7 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_adm = {
     VMAFGPU__SET(is_planned, vmafgpu__gpu_adm_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_adm_kernel),
     VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_adm_scratch), VMAFGPU__SET(tables, NULL),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_adm_enqueue), VMAFGPU__SET(differs, vmafgpu__gpu_adm_differs),
-    VMAFGPU__SET(measure, NULL)
+    VMAFGPU__SET(measure, NULL),
 };
 typedef char vmafgpu__adm_functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
@@ -11817,7 +11830,7 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
     { "cambi", "Cambi_feature_cambi_score", 0, 0, 0 },
     { "cambi_source", NULL, 1, 0, 1 },
     { "cambi_full_reference", NULL, 1, 0, 1 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -11935,7 +11948,7 @@ typedef struct vmafgpu__cambi_launch {
     X(VMAFGPU__CAMBI_WINDOW, "window_size", "ws", VMAFGPU__INTEGER, 65, 15, 127, NULL)
 enum { VMAFGPU__CAMBI_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__CAMBI_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__CAMBI_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 enum {
@@ -12111,7 +12124,7 @@ static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__ca
 
 static int vmafgpu__cambi_weight(int k) {
     static const int8_t weights[VMAFGPU__CAMBI_CONTRASTS] = {
-        1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9
+        1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9,
     };
     return weights[k - 1];
 }
@@ -12682,7 +12695,7 @@ static const vmafgpu__cambi_functions vmafgpu__cambi_level_scalar = {
     vmafgpu__cambi_import_row_scalar, vmafgpu__cambi_soften_scalar, vmafgpu__cambi_flat_row_scalar,
     vmafgpu__cambi_slide_scalar, vmafgpu__cambi_mask_row_scalar, vmafgpu__cambi_halve_row_scalar,
     vmafgpu__cambi_halve_mask_scalar, vmafgpu__cambi_mode_row_scalar, vmafgpu__cambi_code_row_scalar,
-    VMAFGPU__CAMBI_STRIP, vmafgpu__cambi_strip_scalar, vmafgpu__cambi_sum_above_scalar
+    VMAFGPU__CAMBI_STRIP, vmafgpu__cambi_strip_scalar, vmafgpu__cambi_sum_above_scalar,
 };
 
 static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
@@ -13001,7 +13014,7 @@ static vmafgpu_result vmafgpu__cambi_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
     VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
     VMAFGPU__SET(open, vmafgpu__cambi_cpu_open), VMAFGPU__SET(score, vmafgpu__cambi_cpu_score),
-    VMAFGPU__SET(close, vmafgpu__cambi_cpu_close)
+    VMAFGPU__SET(close, vmafgpu__cambi_cpu_close),
 };
 
 #endif
@@ -13407,7 +13420,7 @@ static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float
 static const vmafgpu__cambi_functions vmafgpu__cambi_level = {
     vmafgpu__cambi_import_row, vmafgpu__cambi_soften, vmafgpu__cambi_flat_row, vmafgpu__cambi_slide,
     vmafgpu__cambi_mask_row, vmafgpu__cambi_halve_row, vmafgpu__cambi_halve_mask, vmafgpu__cambi_mode_row,
-    vmafgpu__cambi_code_row, VMAFGPU__CAMBI_WIDE_STRIP, vmafgpu__cambi_strip, vmafgpu__cambi_sum_above
+    vmafgpu__cambi_code_row, VMAFGPU__CAMBI_WIDE_STRIP, vmafgpu__cambi_strip, vmafgpu__cambi_sum_above,
 };
 
 #endif
@@ -13430,7 +13443,7 @@ typedef enum vmafgpu__cambi_kernel {
 
 static const char *const vmafgpu__cambi_kernel_names[VMAFGPU__CAMBI_KERNELS] = {
     "vmafgpu_cambi_prepare_8", "vmafgpu_cambi_prepare_16", "vmafgpu_cambi_shrink", "vmafgpu_cambi_count_4",
-    "vmafgpu_cambi_count_4_wide", "vmafgpu_cambi_count", "vmafgpu_cambi_select", "vmafgpu_cambi_order"
+    "vmafgpu_cambi_count_4_wide", "vmafgpu_cambi_count", "vmafgpu_cambi_select", "vmafgpu_cambi_order",
 };
 
 static vmafgpu__cambi_kernel vmafgpu__cambi_count_kernel(const vmafgpu__cambi_variant *variant,
@@ -13691,7 +13704,7 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
     VMAFGPU__SET(is_planned, vmafgpu__gpu_cambi_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_cambi_kernel),
     VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_cambi_scratch),
     VMAFGPU__SET(tables, vmafgpu__gpu_cambi_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_cambi_enqueue),
-    VMAFGPU__SET(differs, vmafgpu__gpu_cambi_differs), VMAFGPU__SET(measure, NULL)
+    VMAFGPU__SET(differs, vmafgpu__gpu_cambi_differs), VMAFGPU__SET(measure, NULL),
 };
 typedef char vmafgpu__cambi_functions_fit[(int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
@@ -13763,7 +13776,7 @@ static const vmafgpu__column vmafgpu__speed_columns[] = {
     { "speed_chroma_u", "Speed_chroma_feature_speed_chroma_u_score", 0, 0, 0 },
     { "speed_chroma_v", "Speed_chroma_feature_speed_chroma_v_score", 0, 0, 0 },
     { "speed_chroma_uv", "Speed_chroma_feature_speed_chroma_uv_score", 0, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -13945,7 +13958,7 @@ typedef struct vmafgpu__speed_launch {
     X(VMAFGPU__SPEED_WEIGHTING, "speed_weight_var_mode", "wvm", VMAFGPU__INTEGER, 0, 0, 6, NULL)
 enum { VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__SPEED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 enum {
@@ -14735,7 +14748,7 @@ static const vmafgpu__speed_functions vmafgpu__speed_level_scalar = {
     vmafgpu__speed_import_scalar, vmafgpu__speed_difference_scalar, vmafgpu__speed_bilinear_scalar,
     vmafgpu__speed_add_row_scalar, vmafgpu__speed_totals_scalar,
     vmafgpu__speed_column_sums_scalar, vmafgpu__speed_multiply_scalar, vmafgpu__speed_apply_scalar,
-    vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar
+    vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar,
 };
 
 static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
@@ -15072,7 +15085,7 @@ static void vmafgpu__speed_variances(const float *x, const float *y, size_t pitc
 static const vmafgpu__speed_functions vmafgpu__speed_level = {
     vmafgpu__speed_import, vmafgpu__speed_difference, vmafgpu__speed_bilinear, vmafgpu__speed_add_row, vmafgpu__speed_totals,
     vmafgpu__speed_column_sums, vmafgpu__speed_multiply, vmafgpu__speed_apply, vmafgpu__speed_rank_two,
-    vmafgpu__speed_substitute, vmafgpu__speed_variances
+    vmafgpu__speed_substitute, vmafgpu__speed_variances,
 };
 
 #endif
@@ -15099,7 +15112,7 @@ static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
     static const char *const names[VMAFGPU__SPEED_KERNELS] = {
         "vmafgpu_speed_check", "vmafgpu_speed_low_1",      "vmafgpu_speed_check_scaled", "vmafgpu_speed_low_scaled",
         "vmafgpu_speed_flat",  "vmafgpu_speed_covariance", "vmafgpu_speed_matrix",       "vmafgpu_speed_entropy",
-        "vmafgpu_speed_score"
+        "vmafgpu_speed_score",
     };
     return kernel != VMAFGPU__SPEED_LOW || step == 1 ? names[kernel]
            : step == 2                               ? "vmafgpu_speed_low_2"
@@ -15340,7 +15353,7 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
     VMAFGPU__SET(is_planned, vmafgpu__gpu_speed_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_speed_kernel),
     VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_speed_scratch),
     VMAFGPU__SET(tables, vmafgpu__gpu_speed_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_enqueue),
-    VMAFGPU__SET(differs, vmafgpu__gpu_speed_differs), VMAFGPU__SET(measure, NULL)
+    VMAFGPU__SET(differs, vmafgpu__gpu_speed_differs), VMAFGPU__SET(measure, NULL),
 };
 
 typedef char vmafgpu__speed_functions_fit[(int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
@@ -15379,7 +15392,7 @@ VMAFGPU__COLD_END
 
 static const vmafgpu__column vmafgpu__speed_temporal_columns[] = {
     { "speed_temporal", "Speed_temporal_feature_speed_temporal_score", 0, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -15396,7 +15409,7 @@ enum {
 };
 static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__SPEED_SHARED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ROW)
-    VMAFGPU__LAST_OPTION
+    VMAFGPU__LAST_OPTION,
 };
 
 
@@ -15490,7 +15503,7 @@ static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
     VMAFGPU__SET(state, vmafgpu__speed_temporal_state), VMAFGPU__SET(scratch, vmafgpu__speed_temporal_scratch),
     VMAFGPU__SET(prepare, vmafgpu__speed_temporal_prepare),
     VMAFGPU__SET(measure, vmafgpu__speed_temporal_measure_pair), VMAFGPU__SET(aggregates, NULL),
-    VMAFGPU__SET(keep, vmafgpu__speed_temporal_keep)
+    VMAFGPU__SET(keep, vmafgpu__speed_temporal_keep),
 };
 
 static vmafgpu_result vmafgpu__speed_cpu_open(vmafgpu *v) {
@@ -15506,7 +15519,7 @@ static vmafgpu_result vmafgpu__speed_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
     VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
     VMAFGPU__SET(open, vmafgpu__speed_cpu_open), VMAFGPU__SET(score, vmafgpu__speed_cpu_score),
-    VMAFGPU__SET(close, vmafgpu__speed_close)
+    VMAFGPU__SET(close, vmafgpu__speed_close),
 };
 
 #endif
@@ -15601,13 +15614,13 @@ static void vmafgpu__gpu_speed_temporal_finalise(const vmafgpu *v, const vmafgpu
 static const vmafgpu__gpu_measured vmafgpu__gpu_speed_temporal_measure = {
     VMAFGPU__SET(words, 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_speed_temporal_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_temporal_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_speed_temporal_finalise),
-    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed_temporal = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_speed_temporal_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, vmafgpu__gpu_speed_temporal_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_speed_temporal_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_speed_temporal_measure),
 };
 
 VMAFGPU__COLD_END
@@ -15819,7 +15832,7 @@ static void vmafgpu__float_differ_scalar(const float *a, const float *b, int w, 
 
 static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
     vmafgpu__float_convert_scalar, vmafgpu__float_weigh_scalar, vmafgpu__float_weigh_rows_scalar,
-    vmafgpu__float_differ_scalar
+    vmafgpu__float_differ_scalar,
 };
 
 #endif
@@ -15965,7 +15978,7 @@ static void vmafgpu__float_differ(const float *a, const float *b, int w, float *
 }
 
 static const vmafgpu__floats_functions vmafgpu__floats_level = {
-    vmafgpu__float_convert, vmafgpu__float_weigh, vmafgpu__float_weigh_rows, vmafgpu__float_differ
+    vmafgpu__float_convert, vmafgpu__float_weigh, vmafgpu__float_weigh_rows, vmafgpu__float_differ,
 };
 
 #endif
@@ -16038,7 +16051,7 @@ static const vmafgpu__column vmafgpu__psnr_columns[] = {
     { "psnr_y", "VMAF_feature_psnr_y_score", 0, 0, 1 }, { "mse_y", NULL, 0, 0, 1 },
     { "psnr_cb", NULL, 0, 0, 1 }, { "mse_cb", NULL, 0, 0, 1 },
     { "psnr_cr", NULL, 0, 0, 1 }, { "mse_cr", NULL, 0, 0, 1 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -16055,7 +16068,7 @@ static const vmafgpu__column vmafgpu__psnr_columns[] = {
     X(VMAFGPU__PSNR_REDUCED_PEAK, "reduced_hbd_peak", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
 enum { VMAFGPU__PSNR_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__psnr_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__PSNR_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__PSNR_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 static int vmafgpu__psnr_planes(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -16191,13 +16204,13 @@ static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor
 }
 
 static const vmafgpu__aggregates vmafgpu__psnr_aggregates = {
-    vmafgpu__psnr_aggregate_names, vmafgpu__psnr_wants_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate
+    vmafgpu__psnr_aggregate_names, vmafgpu__psnr_wants_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate,
 };
 static const vmafgpu__measure vmafgpu__psnr_measure = {
     VMAFGPU__SET(values, 3), VMAFGPU__SET(every_pair, 1), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
     VMAFGPU__SET(scratch, vmafgpu__psnr_scratch), VMAFGPU__SET(prepare, NULL),
     VMAFGPU__SET(measure, vmafgpu__psnr_measure_pair), VMAFGPU__SET(aggregates, &vmafgpu__psnr_aggregates),
-    VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -16263,13 +16276,13 @@ static void vmafgpu__gpu_psnr_finalise(const vmafgpu *v, const vmafgpu__extracto
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = {
     VMAFGPU__SET(words, 3), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_finalise),
-    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__squares_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_measure),
 };
 
 VMAFGPU__COLD_END
@@ -16305,12 +16318,12 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_psnr_columns[] = {
-    { "float_psnr", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+    { "float_psnr", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 },
 };
 static const vmafgpu__column vmafgpu__float_moment_columns[] = {
     { "float_moment_ref1st", NULL, 0, 0, 1 }, { "float_moment_dis1st", NULL, 0, 0, 1 },
     { "float_moment_ref2nd", NULL, 0, 0, 1 }, { "float_moment_dis2nd", NULL, 0, 0, 1 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -16424,12 +16437,12 @@ static void vmafgpu__float_moment_finish(const vmafgpu *v, const vmafgpu__extrac
 static const vmafgpu__measure vmafgpu__float_psnr_measure = {
     VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
     VMAFGPU__SET(scratch, vmafgpu__float_psnr_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 static const vmafgpu__measure vmafgpu__float_moment_measure = {
     VMAFGPU__SET(values, 4), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
     VMAFGPU__SET(scratch, vmafgpu__float_psnr_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -16597,24 +16610,24 @@ static void vmafgpu__gpu_float_psnr_finalise(const vmafgpu *v, const vmafgpu__ex
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
     VMAFGPU__SET(words, 1 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute), VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute), VMAFGPU__SET(failure, NULL),
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
     VMAFGPU__SET(words, 4 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute), VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute), VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_float_psnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_psnr_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_psnr_measure),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_float_psnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_moment_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_moment_measure),
 };
 
 VMAFGPU__COLD_END
@@ -16666,7 +16679,7 @@ VMAFGPU__COLD_END
 
 static const vmafgpu__column vmafgpu__ssim_columns[] = {
     { "float_ssim", NULL, 0, 0, 1 }, { "float_ssim_l", NULL, 1, 0, 1 }, { "float_ssim_c", NULL, 1, 0, 1 },
-    { "float_ssim_s", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+    { "float_ssim_s", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 },
 };
 static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
     { "float_ms_ssim", NULL, 0, 0, 1 },
@@ -16677,7 +16690,7 @@ static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
     { "float_ms_ssim_c_scale3", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale4", NULL, 1, 0, 1 },
     { "float_ms_ssim_s_scale0", NULL, 1, 0, 1 }, { "float_ms_ssim_s_scale1", NULL, 1, 0, 1 },
     { "float_ms_ssim_s_scale2", NULL, 1, 0, 1 }, { "float_ms_ssim_s_scale3", NULL, 1, 0, 1 },
-    { "float_ms_ssim_s_scale4", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+    { "float_ms_ssim_s_scale4", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -16709,7 +16722,7 @@ enum {
 
 VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
-    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
+    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
 };
 
 /* Top left quarter of the 9x9 low-pass filter between the scales of float_ms_ssim, which is symmetric in rows and
@@ -16717,7 +16730,7 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f }, { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
     { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f }, { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
-    { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f }
+    { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f },
 };
 
 /* Launch parameters. A block of windows has BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of the
@@ -16786,10 +16799,10 @@ typedef struct vmafgpu__ssim_launch {
     X(VMAFGPU__SSIM_SCALE, "scale", NULL, VMAFGPU__INTEGER, 0, 0, 10, NULL)
 enum { VMAFGPU__SSIM_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__ssim_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__SSIM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__SSIM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__MS_SSIM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__MS_SSIM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 enum {
@@ -17311,12 +17324,12 @@ static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *
 static const vmafgpu__measure vmafgpu__ssim_measure = {
     VMAFGPU__SET(values, 4), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
     VMAFGPU__SET(scratch, vmafgpu__ssim_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
     VMAFGPU__SET(values, 3 * VMAFGPU__SSIM_SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
     VMAFGPU__SET(state, NULL), VMAFGPU__SET(scratch, vmafgpu__ssim_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -17578,7 +17591,7 @@ static void vmafgpu__ssim_add_row(const void *row, int wide, int w, float unit, 
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
     vmafgpu__ssim_import, vmafgpu__ssim_along_plain, vmafgpu__ssim_down_plain, vmafgpu__ssim_compare, vmafgpu__ssim_split,
-    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row
+    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row,
 };
 #endif
 
@@ -17711,7 +17724,7 @@ static void vmafgpu__ssim_down(float *rows, int lanes, double *sums) {
 
 static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
     vmafgpu__ssim_import, vmafgpu__ssim_along, vmafgpu__ssim_down, vmafgpu__ssim_compare, vmafgpu__ssim_split,
-    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row
+    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row,
 };
 
 #endif
@@ -17796,7 +17809,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
         { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
-        { VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED }
+        { VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
     };
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, blocks[kernel].columns), vmafgpu__divide_up(h, blocks[kernel].rows),
@@ -17909,25 +17922,25 @@ static void vmafgpu__gpu_ssim_finalise(const vmafgpu *v, const vmafgpu__extracto
 static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
     VMAFGPU__SET(words, 4 + 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute), VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute), VMAFGPU__SET(failure, NULL),
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
     VMAFGPU__SET(words, 4 * VMAFGPU__SSIM_SCALES + 2), VMAFGPU__SET(lacks, NULL),
     VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue),
     VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute),
-    VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
     VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_ssim_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_ssim_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_ssim_measure),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ms_ssim = {
     VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_ssim_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_ms_ssim_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_ms_ssim_measure),
 };
 
 VMAFGPU__COLD_END
@@ -17980,7 +17993,7 @@ VMAFGPU__COLD_END
 
 static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
     { "psnr_hvs_y", NULL, 0, 0, 1 }, { "psnr_hvs_cb", NULL, 0, 0, 1 }, { "psnr_hvs_cr", NULL, 0, 0, 1 },
-    { "psnr_hvs", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+    { "psnr_hvs", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -18034,7 +18047,7 @@ static const float vmafgpu__psnr_hvs_csf[3][36] = {
       0.802254508198f, 0.944981930573f, 0.990876405848f, 0.995903384143f, 0.926972725286f, 0.820534991409f, 0.706020324706f,
       0.831632933426f, 0.77418706195f, 0.725539939514f, 0.661776842059f, 0.587716619023f, 0.653238524286f, 0.584635025748f,
       0.531064164893f, 0.478717061273f, 0.496936637883f, 0.438694579826f, 0.393021669543f, 0.375820256136f, 0.330555063063f,
-      0.285345396658f }
+      0.285345396658f },
 };
 
 static vmafgpu_result vmafgpu__psnr_hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
@@ -18219,7 +18232,7 @@ static void vmafgpu__psnr_hvs_finish(const vmafgpu *v, const vmafgpu__extractor 
 static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
     VMAFGPU__SET(values, 3), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
     VMAFGPU__SET(scratch, vmafgpu__psnr_hvs_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__psnr_hvs_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(measure, vmafgpu__psnr_hvs_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -18589,13 +18602,13 @@ static void vmafgpu__gpu_psnr_hvs_finalise(const vmafgpu *v, const vmafgpu__extr
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_hvs_measure = {
     VMAFGPU__SET(words, 6), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_psnr_hvs_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_hvs_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_hvs_finalise),
-    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr_hvs = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_psnr_hvs_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_hvs_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_hvs_measure),
 };
 
 VMAFGPU__COLD_END
@@ -18639,7 +18652,7 @@ static const vmafgpu__column vmafgpu__float_adm_columns[] = {
     { "adm_num_scale1", NULL, 1, 0, 0 }, { "adm_den_scale1", NULL, 1, 0, 0 },
     { "adm_num_scale2", NULL, 1, 0, 0 }, { "adm_den_scale2", NULL, 1, 0, 0 },
     { "adm_num_scale3", NULL, 1, 0, 0 }, { "adm_den_scale3", NULL, 1, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -18651,7 +18664,7 @@ static const vmafgpu__column vmafgpu__float_adm_columns[] = {
 /* Wavelet filters: low-pass, high-pass. */
 VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
     { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
-    { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f }
+    { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f },
 };
 
 VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, float d) {
@@ -18717,7 +18730,7 @@ typedef struct vmafgpu__float_adm_launch {
     X(VMAFGPU__FLOAT_ADM_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL)
 enum { VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 /* ---- what the options mean ---- */
@@ -18773,7 +18786,7 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* as on Zen 3 */
         781, 770, 758, 747, 736, 725, 714, 703, 692, 681, 670, 659, 648, 638, 627, 617, 606, 595, 584, 574, 564, 553, 543,
         533, 523, 513, 502, 492, 482, 472, 463, 453, 443, 433, 423, 414, 404, 394, 385, 375, 366, 356, 347, 337, 328, 319,
         310, 300, 291, 282, 272, 263, 254, 245, 236, 227, 219, 210, 201, 192, 183, 175, 166, 157, 149, 140, 132, 123, 115,
-        106, 98, 90, 81, 73, 65, 57, 48, 40, 32, 24, 16, 8
+        106, 98, 90, 81, 73, 65, 57, 48, 40, 32, 24, 16, 8,
     };
     static const char less[] =   /* subtracted from base; 'a' is 0 */
         "acdfhjlnprsuwy{}abdfgiklnpqsuvxzabdefhiklnoqrtuwabcefgijkmnoqrsu"
@@ -19193,7 +19206,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
     VMAFGPU__SET(values, 3 * VMAFGPU__SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
     VMAFGPU__SET(state, vmafgpu__float_adm_state_size), VMAFGPU__SET(scratch, vmafgpu__float_adm_scratch),
     VMAFGPU__SET(prepare, vmafgpu__float_adm_prepare), VMAFGPU__SET(measure, vmafgpu__float_adm_measure_pair),
-    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -19512,7 +19525,7 @@ static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first,
 
 static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
     vmafgpu__float_adm_split, vmafgpu__float_adm_vertical, vmafgpu__float_adm_horizontal, vmafgpu__float_adm_decouple,
-    vmafgpu__float_adm_mask, vmafgpu__float_adm_add
+    vmafgpu__float_adm_mask, vmafgpu__float_adm_add,
 };
 
 #endif
@@ -19664,13 +19677,13 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_float_adm_measure = {
     VMAFGPU__SET(words, (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS), VMAFGPU__SET(lacks, vmafgpu__gpu_float_adm_lacks),
     VMAFGPU__SET(scratch, vmafgpu__gpu_float_adm_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_adm_enqueue),
     VMAFGPU__SET(finalise, vmafgpu__gpu_float_adm_finalise), VMAFGPU__SET(recompute, NULL),
-    VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_adm = {
     VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_float_adm_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, vmafgpu__gpu_float_adm_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_adm_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_adm_measure),
 };
 typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
 
@@ -19715,7 +19728,7 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__ciede_columns[] = {
-    { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 }
+    { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -20245,7 +20258,7 @@ static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 static const vmafgpu__measure vmafgpu__ciede_measure = {
     VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
     VMAFGPU__SET(scratch, vmafgpu__ciede_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__ciede_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(measure, vmafgpu__ciede_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -20534,7 +20547,7 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
     for (int x = 0; x < row->width; x += N) {
         const uint16_t *const sample[2][3] = {
             { row->sample[0][0] + x, row->sample[0][1] + x, row->sample[0][2] + x },
-            { row->sample[1][0] + x, row->sample[1][1] + x, row->sample[1][2] + x }
+            { row->sample[1][0] + x, row->sample[1][1] + x, row->sample[1][2] + x },
         };
         const int different = vmafgpu__ciede_count(sample, differs);
         if (different > N / 2) {
@@ -20692,13 +20705,13 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
     VMAFGPU__SET(words, VMAFGPU__CIEDE_WORDS + 3), VMAFGPU__SET(lacks, vmafgpu__gpu_ciede_lacks),
     VMAFGPU__SET(scratch, vmafgpu__gpu_ciede_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ciede_enqueue),
     VMAFGPU__SET(finalise, vmafgpu__gpu_ciede_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ciede_recompute),
-    VMAFGPU__SET(failure, "too many pixels of ciede are in doubt")
+    VMAFGPU__SET(failure, "too many pixels of ciede are in doubt"),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_ciede_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_ciede_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_ciede_measure),
 };
 
 VMAFGPU__COLD_END
@@ -20734,7 +20747,7 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
-    { "float_ansnr", NULL, 0, 0, 0 }, { "float_anpsnr", NULL, 0, 0, 0 }, { NULL, NULL, 0, 0, 0 }
+    { "float_ansnr", NULL, 0, 0, 0 }, { "float_anpsnr", NULL, 0, 0, 0 }, { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -20747,7 +20760,7 @@ static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
 VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
     { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
     { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
-    { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) }
+    { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) },
 };
 
 enum {
@@ -20910,7 +20923,7 @@ static void vmafgpu__float_ansnr_finish(const vmafgpu *v, const vmafgpu__extract
 static const vmafgpu__measure vmafgpu__float_ansnr_measure = {
     VMAFGPU__SET(values, 2), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
     VMAFGPU__SET(scratch, vmafgpu__float_ansnr_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__float_ansnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(measure, vmafgpu__float_ansnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -21022,13 +21035,13 @@ static void vmafgpu__gpu_float_ansnr_finalise(const vmafgpu *v, const vmafgpu__e
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_ansnr_measure = {
     VMAFGPU__SET(words, 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_ansnr_scratch),
     VMAFGPU__SET(enqueue, vmafgpu__gpu_float_ansnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_ansnr_finalise),
-    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_ansnr = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_float_ansnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_ansnr_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_ansnr_measure),
 };
 
 VMAFGPU__COLD_END
@@ -21068,7 +21081,7 @@ static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 },   /* with motion_force_zero... */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
     { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 },   /* ...and without */
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -21100,7 +21113,7 @@ enum {
     X(VMAFGPU__FLOAT_MOTION_MAX_VAL, "motion_max_val", "mmxv", VMAFGPU__REAL, 10000, 0, 10000, NULL)
 enum { VMAFGPU__FLOAT_MOTION_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__FLOAT_MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__FLOAT_MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 enum {
@@ -21428,14 +21441,14 @@ static void vmafgpu__float_motion_finish(const vmafgpu *v, const vmafgpu__extrac
 }
 
 static const vmafgpu__temporal vmafgpu__float_motion_temporal = {
-    vmafgpu__float_motion_value, vmafgpu__float_motion_is_ready, vmafgpu__float_motion_emit
+    vmafgpu__float_motion_value, vmafgpu__float_motion_is_ready, vmafgpu__float_motion_emit,
 };
 
 static const vmafgpu__measure vmafgpu__float_motion_measure = {
     VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 1),
     VMAFGPU__SET(state, vmafgpu__float_motion_state_size), VMAFGPU__SET(scratch, vmafgpu__float_motion_scratch),
     VMAFGPU__SET(prepare, vmafgpu__float_motion_prepare), VMAFGPU__SET(measure, vmafgpu__float_motion_measure_pair),
-    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -21613,13 +21626,13 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_float_motion_measure = {
     VMAFGPU__SET(words, VMAFGPU__FLOAT_MOTION_SUMS + 3), VMAFGPU__SET(lacks, NULL),
     VMAFGPU__SET(scratch, vmafgpu__gpu_float_motion_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_motion_enqueue),
     VMAFGPU__SET(finalise, vmafgpu__gpu_float_motion_finalise), VMAFGPU__SET(recompute, NULL),
-    VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_motion = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_float_motion_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, vmafgpu__gpu_float_motion_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_motion_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_motion_measure),
 };
 
 VMAFGPU__COLD_END
@@ -21660,7 +21673,7 @@ static const vmafgpu__column vmafgpu__float_vif_columns[] = {
     { "vif_num_scale1", NULL, 1, 0, 0 }, { "vif_den_scale1", NULL, 1, 0, 0 },
     { "vif_num_scale2", NULL, 1, 0, 0 }, { "vif_den_scale2", NULL, 1, 0, 0 },
     { "vif_num_scale3", NULL, 1, 0, 0 }, { "vif_den_scale3", NULL, 1, 0, 0 },
-    { NULL, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -21671,7 +21684,7 @@ static const vmafgpu__column vmafgpu__float_vif_columns[] = {
 
 VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
     -0.012671635276421f, 0.064841182402670f, -0.157048836463065f, 0.257167726303123f,
-    -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f
+    -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f,
 };
 
 /* Returns the base 2 logarithm as in libvmaf on x86. Infinity and NaN are processed like other bit patterns. */
@@ -21750,7 +21763,7 @@ VMAFGPU__FN int32_t vmafgpu__shrink_shared(int32_t reach) {
     X(VMAFGPU__FLOAT_VIF_SKIP_SCALE0, "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1, NULL)
 enum { VMAFGPU__FLOAT_VIF_OPTIONS(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1] = {
-    VMAFGPU__FLOAT_VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
+    VMAFGPU__FLOAT_VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
 VMAFGPU__COLD
@@ -22117,7 +22130,7 @@ static const vmafgpu__measure vmafgpu__float_vif_measure = {
     VMAFGPU__SET(values, 2 * VMAFGPU__SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
     VMAFGPU__SET(state, vmafgpu__float_vif_state_size), VMAFGPU__SET(scratch, vmafgpu__float_vif_scratch),
     VMAFGPU__SET(prepare, vmafgpu__float_vif_prepare), VMAFGPU__SET(measure, vmafgpu__float_vif_measure_pair),
-    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL)
+    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -22427,13 +22440,13 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_float_vif_measure = {
     VMAFGPU__SET(words, 2 * VMAFGPU__SCALES), VMAFGPU__SET(lacks, vmafgpu__gpu_float_vif_lacks),
     VMAFGPU__SET(scratch, vmafgpu__gpu_float_vif_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_vif_enqueue),
     VMAFGPU__SET(finalise, vmafgpu__gpu_float_vif_finalise), VMAFGPU__SET(recompute, NULL),
-    VMAFGPU__SET(failure, NULL)
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_vif = {
     VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
     VMAFGPU__SET(kernel, vmafgpu__gpu_float_vif_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
     VMAFGPU__SET(tables, vmafgpu__gpu_float_vif_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_vif_measure)
+    VMAFGPU__SET(measure, &vmafgpu__gpu_float_vif_measure),
 };
 
 VMAFGPU__COLD_END
@@ -22674,7 +22687,7 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(input, { { VMAFGPU__ADM_CHAIN + 2, 2, 4, 5 }, { 0, 0, 0, 0 } }) },
     { VMAFGPU__MOTION_PIECE, VMAFGPU__SET(scale, 0), VMAFGPU__SET(of_bands, 0),
       VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0), VMAFGPU__SET(behind, 0),
-      VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) }
+      VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
 /* A single thread processes a strip completely before it goes on, for cache locality. Several threads begin with ADM,
@@ -22684,7 +22697,7 @@ static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
       VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1, VMAFGPU__ADM_CHAIN + 2, VMAFGPU__ADM_CHAIN + 3 },
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__ADM_CHAIN, VMAFGPU__ADM_CHAIN + 1, VMAFGPU__ADM_CHAIN + 2,
       VMAFGPU__ADM_CHAIN + 3, VMAFGPU__VIF_CHAIN, VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3,
-      VMAFGPU__MOTION_CHAIN }
+      VMAFGPU__MOTION_CHAIN },
 };
 
 /* ================================================================================================
@@ -23327,7 +23340,7 @@ static const vmafgpu__backend_table vmafgpu__cpu_backend = {
     VMAFGPU__SET(released, NULL), VMAFGPU__SET(finalise, NULL), VMAFGPU__SET(keep, NULL),
     VMAFGPU__SET(wait_on_stream, NULL), VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, NULL),
     VMAFGPU__SET(next_device, NULL), VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, NULL),
-    VMAFGPU__SET(describe, NULL)
+    VMAFGPU__SET(describe, NULL),
 };
 
 VMAFGPU__COLD
@@ -23766,6 +23779,7 @@ typedef struct vmafgpu__resource {
 
 /* Name in the table, result, arguments, CUDA name, HIP name. NULL: not needed. A leading '?' marks functions that old
  * libraries may lack. Handles are opaque pointers, devices are ints, device addresses have 64 bits. */
+/* clang-format off */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
     X(device_count,      int, (int *count), "cuDeviceGetCount", "hipGetDeviceCount") \
@@ -23827,6 +23841,7 @@ typedef struct vmafgpu__resource {
     X(version,           int, (int *version), "cuDriverGetVersion", "?hipDriverGetVersion") \
     X(error_name,        int, (int error, const char **name), "cuGetErrorName", NULL) \
     X(error_text,        const char *, (int error), NULL, "?hipGetErrorName")
+/* clang-format on */
 
 typedef struct vmafgpu__driver {
 #define VMAFGPU__DRIVER_FIELD(name, result, arguments, cuda, hip) result (*name) arguments;
@@ -25003,7 +25018,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     if (slot->imports.count) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__IMPORT_ROWS), 1, (uint32_t)slot->imports.count },
-            VMAFGPU__IMPORT_THREADS, 0
+            VMAFGPU__IMPORT_THREADS, 0,
         };
         slot->imports.illegal = vmafgpu__device_illegal(g, slot);
         slot->imports.target_pitch = (int32_t)g->plane.pitch[0];
@@ -26701,7 +26716,7 @@ static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
     int major = 0, minor = 0, ratio = 0, version = 0;
     const struct { int *value, attribute; } attributes[] = {
         { &g->context.lanes, LANES }, { &g->context.multiprocessors, MULTIPROCESSORS }, { &major, MAJOR }, { &minor, MINOR },
-        { &ratio, DOUBLE_RATIO }, { &g->context.shared_limit, SHARED_LIMIT }
+        { &ratio, DOUBLE_RATIO }, { &g->context.shared_limit, SHARED_LIMIT },
     };
     (void)reason;
     (void)size;
@@ -26859,7 +26874,7 @@ static const vmafgpu__vendor vmafgpu__cuda = {
 #endif
     VMAFGPU__DRIVER_context_push, VMAFGPU__DRIVER_copy_rows, sizeof(vmafgpu__cuda_state),
     vmafgpu__cuda_start, vmafgpu__cuda_open, vmafgpu__cuda_close, vmafgpu__cuda_enter, vmafgpu__cuda_leave, vmafgpu__cuda_describe,
-    vmafgpu__cuda_copy_rows, vmafgpu__cuda_device_of, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image
+    vmafgpu__cuda_copy_rows, vmafgpu__cuda_device_of, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image,
 };
 #undef VMAFGPU__CUDA_SYMBOL
 
@@ -26878,7 +26893,7 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
     VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream), VMAFGPU__SET(owns, NULL),
     VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame), VMAFGPU__SET(next_device, vmafgpu__gpu_next_device),
     VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed),
-    VMAFGPU__SET(describe, vmafgpu__gpu_describe)
+    VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -26949,7 +26964,7 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
 /* The struct of properties changed its layout with version 6 of the library. These are the offsets of what is read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct { size_t shared, lanes, multiprocessors, architecture; } layouts[2] = {
-        { 296, 308, 388, 1160 }, { 264, 276, 336, 396 }
+        { 296, 308, 388, 1160 }, { 264, 276, 336, 396 },
     };
     vmafgpu__gpu *g = v->gpu;
     unsigned char properties[4096];
@@ -27133,7 +27148,7 @@ static const vmafgpu__vendor vmafgpu__hip = {
 #endif
     VMAFGPU__DRIVER_use_device, VMAFGPU__DRIVER_copy_2d, sizeof(vmafgpu__hip_state),
     vmafgpu__hip_start, vmafgpu__hip_open, vmafgpu__hip_close, vmafgpu__hip_enter, vmafgpu__hip_leave, vmafgpu__hip_describe,
-    vmafgpu__hip_copy_rows, vmafgpu__hip_device_of, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image
+    vmafgpu__hip_copy_rows, vmafgpu__hip_device_of, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image,
 };
 #undef VMAFGPU__HIP_SYMBOL
 
@@ -27151,7 +27166,7 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(keep, vmafgpu__gpu_keep), VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream),
     VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame),
     VMAFGPU__SET(next_device, vmafgpu__gpu_next_device), VMAFGPU__SET(is_opening, NULL),
-    VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed), VMAFGPU__SET(describe, vmafgpu__gpu_describe)
+    VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed), VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
 /* Opens a GPU that the config allows; returns VMAFGPU_ERROR_BACKEND with a note if none can be used. */
@@ -27935,7 +27950,7 @@ static const vmafgpu__backend_table vmafgpu__fleet_backend = {
     VMAFGPU__SET(keep, vmafgpu__fleet_keep), VMAFGPU__SET(wait_on_stream, vmafgpu__fleet_wait_on_stream),
     VMAFGPU__SET(owns, vmafgpu__fleet_owns), VMAFGPU__SET(check_device_frame, vmafgpu__fleet_check_device_frame),
     VMAFGPU__SET(next_device, vmafgpu__fleet_next_device), VMAFGPU__SET(is_opening, vmafgpu__fleet_is_opening),
-    VMAFGPU__SET(has_failed, NULL), VMAFGPU__SET(describe, vmafgpu__fleet_describe)
+    VMAFGPU__SET(has_failed, NULL), VMAFGPU__SET(describe, vmafgpu__fleet_describe),
 };
 
 VMAFGPU__COLD_END
@@ -29390,7 +29405,7 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
     "vmafgpu_map_vif_0_8", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_1",
     "vmafgpu_map_vif_2", "vmafgpu_map_vif_3",
     "vmafgpu_map_adm_0_8", "vmafgpu_map_adm_0_16", "vmafgpu_map_adm_1", "vmafgpu_map_adm_2", "vmafgpu_map_adm_3",
-    "vmafgpu_map_finalise", "vmafgpu_map_slopes", "vmafgpu_map_shares"
+    "vmafgpu_map_finalise", "vmafgpu_map_slopes", "vmafgpu_map_shares",
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -29989,7 +30004,7 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
     if (v->model_count) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(lane->count, VMAFGPU__EDIT_CHANGE_THREADS), 1, 1 }, VMAFGPU__EDIT_CHANGE_THREADS,
-            (uint32_t)vmafgpu__edit_change_shared(v->edits->smooth.inputs)
+            (uint32_t)vmafgpu__edit_change_shared(v->edits->smooth.inputs),
         };
         vmafgpu__edit_change_launch launch;
         launch.edits = batch;
@@ -30135,7 +30150,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
     for (int next = 0; next < count && result == VMAFGPU_OK && !g->is_dead;) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(v->config.width, VMAFGPU__EDIT_PATCH_SIDE),
-              (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__EDIT_PATCH_SIDE), 1 }, VMAFGPU__EDIT_PATCH_THREADS, 0
+              (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__EDIT_PATCH_SIDE), 1 }, VMAFGPU__EDIT_PATCH_THREADS, 0,
         };
         vmafgpu__edit_patch_launch launch;
         next = vmafgpu__edits_gather(v, lane, edits, NULL, count, next, size);
@@ -30299,7 +30314,7 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
     VMAFGPU__SET(open, vmafgpu__gpu_edits_open), VMAFGPU__SET(alone, vmafgpu__edits_alone),
     VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun), VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu),
     VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu), VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),
-    VMAFGPU__SET(map, vmafgpu__edits_map_gpu)
+    VMAFGPU__SET(map, vmafgpu__edits_map_gpu),
 };
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
 
@@ -31025,7 +31040,7 @@ static const vmafgpu__backend_table vmafgpu__no_backend = {
     VMAFGPU__SET(released, NULL), VMAFGPU__SET(finalise, NULL), VMAFGPU__SET(keep, NULL),
     VMAFGPU__SET(wait_on_stream, NULL), VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, NULL),
     VMAFGPU__SET(next_device, NULL), VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, NULL),
-    VMAFGPU__SET(describe, NULL)
+    VMAFGPU__SET(describe, NULL),
 };
 
 /* Checks everything in the config that does not depend on the frame size, and adds models and features. */
@@ -31772,7 +31787,7 @@ static vmafgpu_result vmafgpu__edit_begin(vmafgpu *v, const vmafgpu_frame *previ
                                           const vmafgpu_frame *following, const vmafgpu_frame *distorted, vmafgpu_score *score) {
     static const char function[] = "vmafgpu_edit_begin";
     const struct { const char *which; const vmafgpu_frame *frame; } frames[] = {
-        { "previous", previous }, { "reference", reference }, { "following", following }, { "distorted", distorted }
+        { "previous", previous }, { "reference", reference }, { "following", following }, { "distorted", distorted },
     };
     vmafgpu_result result = vmafgpu__edits_ready(v, function, 0);
     for (size_t i = 0; i < sizeof frames / sizeof *frames && result == VMAFGPU_OK; i++)
@@ -32452,6 +32467,7 @@ VMAFGPU__COLD_END
  *   any, all, keep, .. masks have a flag for each lane of 32 bits
  * First come the rows that the x86 levels share, then those of each level, then those of NEON. All are used.
  */
+/* clang-format off */
 
 /* Keeps a value in a register as it is. Otherwise compilers reload it for each use, reorder sums until registers are
  * spilled, or fuse a product with a sum (clang with -ffp-contract=fast does so in its own headers despite the
@@ -32905,6 +32921,8 @@ VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_DOUBLES a
 #  endif
 #endif
 
+/* clang-format on */
+
 /* ---- import ---- */
 
 static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
@@ -32957,7 +32975,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     "scalar", 0,
 #endif
     VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_ROW)
-    vmafgpu__or_words
+    vmafgpu__or_words,
 };
 
 #if VMAFGPU__LEVEL != VMAFGPU__SCALAR && defined(VMAFGPU__LEVEL_SCRATCH)

@@ -169,11 +169,14 @@ CU_MORE_FUNCTIONS(CU_FIELD)
 /* ---- Vulkan's functions ---- */
 
 #define VK_FUNCTIONS_OF_ALL(X) X(vkCreateInstance)
+/* clang-format off */
 #define VK_FUNCTIONS_OF_INSTANCE(X) \
     X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties2) X(vkGetPhysicalDeviceFeatures2) \
     X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceQueueFamilyProperties) \
     X(vkGetPhysicalDeviceExternalSemaphoreProperties) X(vkEnumerateDeviceExtensionProperties) X(vkCreateDevice) \
     X(vkGetDeviceProcAddr)
+/* clang-format on */
+/* clang-format off */
 #define VK_FUNCTIONS_OF_DEVICE(X) \
     X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkDeviceWaitIdle) X(vkQueueSubmit) X(vkQueueWaitIdle) X(vkCreateCommandPool) \
     X(vkDestroyCommandPool) X(vkAllocateCommandBuffers) X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkCreateImage) \
@@ -185,6 +188,7 @@ CU_MORE_FUNCTIONS(CU_FIELD)
     X(vkDestroyPipeline) X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool) X(vkAllocateDescriptorSets) \
     X(vkUpdateDescriptorSets) X(vkCmdPipelineBarrier) X(vkCmdBindPipeline) X(vkCmdBindDescriptorSets) X(vkCmdPushConstants) \
     X(vkCmdDispatch) X(vkCmdCopyImageToBuffer)
+/* clang-format on */
 #ifdef _WIN32
 #  define VK_FUNCTIONS_OF_HANDLES(X) X(vkGetMemoryWin32HandleKHR) X(vkGetSemaphoreWin32HandleKHR)
 #else

@@ -874,7 +874,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
     static const pixel_kind kinds[] = {
         {"luma", VMAFGPU_PIXELS_YUV, 0, 1, 1, 1}, {"luma, surface", VMAFGPU_PIXELS_YUV, 1, 1, 1, 1},
         {"RGBA8", VMAFGPU_PIXELS_RGBA8, 0, 4, 1, 4}, {"RGBA8, surface", VMAFGPU_PIXELS_RGBA8, 1, 4, 1, 4},
-        {"RGBA16F", VMAFGPU_PIXELS_RGBA16F, 0, 8, 16, 4}, {"RGBA16F, surface", VMAFGPU_PIXELS_RGBA16F, 1, 8, 16, 4}
+        {"RGBA16F", VMAFGPU_PIXELS_RGBA16F, 0, 8, 16, 4}, {"RGBA16F, surface", VMAFGPU_PIXELS_RGBA16F, 1, 8, 16, 4},
     };
     enum { KINDS = sizeof kinds / sizeof kinds[0], QUEUE = 4, MOST_SETS = 6 };
     const int sets = f->pairs < MOST_SETS ? f->pairs : MOST_SETS, runs = o->frames && o->frames < LATENCY_RUNS ? o->frames : LATENCY_RUNS / 2;

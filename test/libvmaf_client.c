@@ -124,6 +124,7 @@ typedef struct clip {
     unsigned             bpc, threads, subsample;
 } clip;
 
+/* clang-format off */
 static const clip clips[] = {
     {"default", {"vmaf_v0.6.1"}, 0, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV420P, 8, 0, 1},
     {"two models, threads", {"vmaf_v0.6.1", "vmaf_v0.6.1neg"}, 0, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV420P, 8, 2, 1},
@@ -135,6 +136,7 @@ static const clip clips[] = {
     {"features", {NULL}, 0, {"psnr", "ciede", "psnr_hvs"}, "enable_apsnr", "true", VMAF_PIX_FMT_YUV444P, 8, 0, 1},
     {"gray", {NULL}, 0, {"vif", "adm", "motion"}, "debug", "true", VMAF_PIX_FMT_YUV400P, 12, 0, 1},
 };
+/* clang-format on */
 
 static void run_clip(const clip *k, const char *folder) {
     VmafConfiguration config = plain();

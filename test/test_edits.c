@@ -16,6 +16,7 @@ typedef struct edit_case {
 } edit_case;
 
 /* 8 AVX2, 16 AVX-512, on ARM 1 NEON */
+/* clang-format off */
 static const edit_case cases[] = {
     {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 0, 256, 1, {20, 200, 4000}},
     {"noise+grain", 50, 37, 8, 0, "vmaf_v0.6.1", NULL, 16, 64, 2, {20, 200, 4000}},
@@ -49,6 +50,7 @@ typedef struct picture {
     int            width, height, bytes, shift;
     unsigned char *data;
 } picture;
+/* clang-format on */
 
 static uint32_t sample(const picture *p, int x, int y) {
     const unsigned char *at = p->data + ((size_t)y * (size_t)p->width + (size_t)x) * (size_t)p->bytes;

@@ -21,6 +21,7 @@ typedef struct golden_set {
     int                          least; /* columns that must have been found, all clips together */
 } golden_set;
 
+/* clang-format off */
 static const golden_set sets[] = {
     {"golden_extra", "extra_features", {{"psnr", "enable_mse=true:enable_apsnr=true"}, {"psnr_hvs", NULL}, {"ciede", NULL}, {"speed_temporal", NULL}},
      6 * 13 + 4 * 12 + 13 + 12},
@@ -64,6 +65,7 @@ static const golden_set sets[] = {
       {"float_adm", "adm_csf_mode=1:adm_ref_display_height=2160:adm_skip_scale0=true"}},
      32 * 14},
 };
+/* clang-format on */
 
 static const struct {
     int      threads;

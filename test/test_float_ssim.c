@@ -284,6 +284,7 @@ static void test_film(const char *what, int kind, int w, int h, int depth, int s
 }
 
 static void test_films(void) {
+    /* clang-format off */
     static const struct {
         const char *what;
         int         kind, w, h, depth, scale;
@@ -297,6 +298,7 @@ static void test_films(void) {
         {"texture+mix", -1, 517, 384, 10, 0}, {"texture+same", -1, 257, 178, 8, 1},  {"black+same", -1, 300, 200, 8, 0},
         {"flat+grain", -1, 290, 222, 8, 0},   {"blocks+invert", -1, 201, 190, 8, 1}, {"dusk+faint", -1, 400, 401, 10, 0},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof films / sizeof films[0]; i++) {
         test_film(films[i].what, films[i].kind, films[i].w, films[i].h, films[i].depth, films[i].scale);
     }
@@ -410,6 +412,7 @@ static void test_doubt(void) {
 #endif
 
 static void test_refused(void) {
+    /* clang-format off */
     static const struct {
         const char *name, *options;
         int         w, h, depth;
@@ -424,6 +427,7 @@ static void test_refused(void) {
         {"float_psnr", NULL, 64, 64, 11, "not for 11"},       {"float_moment", NULL, 64, 64, 15, "not for 15"},
         {"float_psnr", "enable_mse=true", 64, 64, 8, "no option"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         vmafgpu_feature_config feature;
         vmafgpu_config config;

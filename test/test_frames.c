@@ -671,6 +671,7 @@ static void fenced_free(fenced *p) {
 
 /* Every call that takes frames, on every level: a byte read beside a row ends the program. */
 static void test_rectangle(void) {
+    /* clang-format off */
     static const vmafgpu_feature_config all[] = {
         {"cambi", "full_ref=true"}, {"cambi", "enc_width=216:enc_height=160:topk=0.3"}, {"speed_chroma", NULL},
         {"speed_chroma", "speed_prescale=0.9:speed_prescale_method=bilinear"},
@@ -687,6 +688,7 @@ static void test_rectangle(void) {
         {221, 184, 10, 420, 2, VMAFGPU_SEMIPLANAR_HIGH}, {223, 96, 12, 444, 2, VMAFGPU_SEMIPLANAR},
         {225, 95, 16, 444, 2, VMAFGPU_PLANAR},   {227, 98, 8, 422, 2, VMAFGPU_PLANAR},
     };
+    /* clang-format on */
     static const struct {
         unsigned mask; /* of levels; 25 leaves plain C */
         int      threads, at_end, upside_down;

@@ -15,7 +15,7 @@ static const struct {
     {NULL, NULL}, {"motion", "debug=true"}, {"motion", "motion_moving_average=true"},
     {"motion", "motion_five_frame_window=true"}, {"motion", "motion_five_frame_window=true:motion_moving_average=true"},
     {"motion", "motion_blend_factor=0.5:motion_blend_offset=2:motion_fps_weight=1.5"}, {"motion", "motion_force_zero=true"},
-    {"float_motion", NULL}, {"speed_temporal", NULL}
+    {"float_motion", NULL}, {"speed_temporal", NULL},
 };
 
 static void test_scores(void) {
@@ -141,7 +141,7 @@ static void test_maps(void) {
         const char *version;
     } maps[] = {
         {"texture+mix", 96, 88, 8, 16, 1, "vmaf_v0.6.1"}, {"texture+mix", 97, 89, 10, 4, 3, "vmaf_v0.6.1neg"},
-        {"noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1"}, {"texture+mix", 64, 64, 8, 33, 2, "vmaf_b_v0.6.3"}
+        {"noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1"}, {"texture+mix", 64, 64, 8, 33, 2, "vmaf_b_v0.6.3"},
     };
     enum { FRAMES = 4 };
     for (size_t k = 0; k < sizeof maps / sizeof maps[0]; k++) {

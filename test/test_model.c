@@ -5,6 +5,7 @@
 #include "scoring.h"
 
 /* A small model with everything in it; the %s are: transform, chroma correction, support vectors' header and lines. */
+/* clang-format off */
 static const char whole_text[] =
     "{\"param_dict\": {\"C\": 4.0, \"nested\": [1, [2, {\"a\": null}], true, false, \"\\u0041\\n\\\"\"]},\n"
     " \"model_dict\": {\n"
@@ -110,6 +111,7 @@ static const struct transform_case {
     {"\"score_transform\": {\"enabled\": true, \"knots\": [[0, 0], [20, 10], [60, 40], [100, 100]],"
      "\"out_lte_in\": \"true\"},", 0, curve_knots_down},
 };
+/* clang-format on */
 
 static void test_prediction(void) {
     film f = film_make("texture+stretch", 64, 48, 8, 4, 1);

@@ -394,6 +394,7 @@ typedef struct format {
     vmafgpu_layout layout;
 } format;
 
+/* clang-format off */
 static const format formats[] = {
     {97, 35, 8, 0, VMAFGPU_420, VMAFGPU_PLANAR},          {130, 33, 8, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR},
     {131, 34, 10, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH}, {261, 18, 10, 0, VMAFGPU_422, VMAFGPU_PLANAR},
@@ -401,6 +402,7 @@ static const format formats[] = {
     {129, 17, 8, 2, VMAFGPU_422, VMAFGPU_SEMIPLANAR},     {67, 21, 8, 0, VMAFGPU_400, VMAFGPU_PLANAR},
     {35, 19, 8, 2, VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH}, {77, 29, 9, 0, VMAFGPU_420, VMAFGPU_PLANAR},
 };
+/* clang-format on */
 
 static vmafgpu_config config_of(const format *f, int which) {
     vmafgpu_config c = VMAFGPU_INIT;

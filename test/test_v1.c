@@ -83,6 +83,7 @@ static void repacked_free(repacked *r) {
 }
 
 static void test_layouts(void) {
+    /* clang-format off */
     static const struct {
         const char    *name;
         int            depth, bytes, chroma, upside_down;
@@ -96,6 +97,7 @@ static void test_layouts(void) {
         {"p012", 12, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH}, {"p016", 16, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH},
         {"9 bits", 9, 2, 444, 0, VMAFGPU_SEMIPLANAR_HIGH}, {"15 bits", 15, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         film f = film_make_colour("bands+blur", 361, 323, ways[i].depth, ways[i].chroma, 2, 3);
         setup s;

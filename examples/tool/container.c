@@ -7,11 +7,13 @@
 /* How many bytes of a file container_of() looks at. */
 enum { CONTAINER_HEAD = 512 };
 
+/* clang-format off */
 enum {
     CONTAINER_MP4, CONTAINER_MATROSKA, CONTAINER_AVI, CONTAINER_TS, CONTAINER_PS, CONTAINER_FLV, CONTAINER_IVF, CONTAINER_OGG,
     CONTAINER_ASF, CONTAINER_STREAM, CONTAINER_PNG, CONTAINER_JPEG, CONTAINER_GIF, CONTAINER_WEBP, CONTAINER_TIFF, CONTAINER_BMP,
     CONTAINER_FORMATS
 };
+/* clang-format on */
 
 static const container_format container_formats[CONTAINER_FORMATS] = {
     {"an MP4 or QuickTime file", " mp4 m4v mov qt 3gp heic avif ", 0},

@@ -6,6 +6,7 @@
 #ifndef HTML_PAGE_H
 #define HTML_PAGE_H
 
+/* clang-format off */
 static const char *const html_page_head[] = {
     "<!doctype html>\n",
     "<html lang='en'>\n",
@@ -108,7 +109,9 @@ static const char *const html_page_head[] = {
     "<div id='tip'></div>\n",
     "<script type='application/json' id='data'>\n",
 };
+/* clang-format on */
 
+/* clang-format off */
 static const char *const html_page_tail[] = {
     "</script>\n",
     "<script>\n",
@@ -318,5 +321,6 @@ static const char *const html_page_tail[] = {
     "</body>\n",
     "</html>\n",
 };
+/* clang-format on */
 
 #endif /* HTML_PAGE_H */

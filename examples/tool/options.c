@@ -536,6 +536,7 @@ static int apply_preset(options *o, const option_row *row, const char *value) {
 
 #define AT(field) offsetof(options, field)
 
+/* clang-format off */
 static const option_row option_rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Input"},
     {"reference", 'r', "FILE", apply_text, AT(reference), 0, 0, 0,
@@ -650,6 +651,7 @@ static const option_row option_rows[] = {
     {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version, and the backends of this machine"},
     {"help", 0, NULL, apply_flag, AT(help), 1, 0, 1, "print this"},
 };
+/* clang-format on */
 enum { OPTION_ROWS = sizeof option_rows / sizeof option_rows[0] };
 static void print_option_help(const option_row *row) {
     enum { help_column = 32 };

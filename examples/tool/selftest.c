@@ -21,14 +21,14 @@ int tool_self_test(const options *o) {
     static const vmafgpu_feature_config summed[] = {
         {"vif", NULL}, {"vif", "vif_enhn_gain_limit=1"}, {"adm", NULL}, {"adm", "adm_enhn_gain_limit=1.2"},
         {"motion", "motion_five_frame_window=true"}, {"cambi", NULL}, {"cambi", "max_log_contrast=3:full_ref=true"},
-        {"cambi", "window_size=127"}, {"speed_chroma", NULL}, {"speed_chroma", "speed_prescale=0.5"}
+        {"cambi", "window_size=127"}, {"speed_chroma", NULL}, {"speed_chroma", "speed_prescale=0.5"},
     };
     static const vmafgpu_feature_config measured[] = {
         {"psnr", NULL}, {"float_psnr", NULL}, {"float_moment", NULL}, {"float_ssim", "enable_lcs=true"},
         {"float_ms_ssim", "enable_lcs=true"}, {"float_vif", NULL}, {"float_adm", NULL}, {"float_adm", "adm_p_norm=2.5"},
         {"float_motion", NULL}, {"float_ansnr", NULL}, {"ciede", NULL}, {"speed_temporal", NULL},
         {"float_vif", "vif_prescale=0.5:vif_prescale_method=lanczos4"}, {"float_motion", "motion_add_scale1=true"},
-        {"float_motion", "motion_add_uv=true"}, {"psnr_hvs", NULL} /* not of 16 bits */
+        {"float_motion", "motion_add_uv=true"}, {"psnr_hvs", NULL}, /* not of 16 bits */
     };
     /* The third context of a format has the default model, edits and maps. */
     static const struct {

@@ -141,6 +141,7 @@ typedef struct video_y4m_format {
 } video_y4m_format;
 
 static video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
+    /* clang-format off */
     static const video_y4m_format formats[] = {
         {"420", &video_420, 0, 0},      {"420jpeg", &video_420, 0, 0}, {"420mpeg2", &video_420, 0, 0},
         {"420paldv", &video_420, 0, 0}, {"422", &video_422, 0, 0},     {"444", &video_444, 0, 0},
@@ -148,6 +149,7 @@ static video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
         {"420p", &video_420, 1, 0},     {"422p", &video_422, 1, 0},    {"444p", &video_444, 1, 0},
         {"mono", &video_400, 1, 0},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         const video_y4m_format *f = &formats[i];
         size_t length = strlen(f->tag);

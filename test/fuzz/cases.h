@@ -12,6 +12,7 @@
 #endif
 #include "../scoring.h"
 
+/* clang-format off */
 #define FUZZ_CONTENTS(X) \
     X(soft)      /* smooth noise in one octave, often of low contrast */ \
     X(grainy)    /* smooth noise with grain upon it */ \
@@ -26,10 +27,13 @@
     X(chequers)  /* two levels in cells of equal size; two clips of five have noise upon them */ \
     X(dark)      /* a few levels above black, with noise */ \
     X(natural)   /* a clip of test/golden/real */
+/* clang-format on */
 
+/* clang-format off */
 #define FUZZ_DISTORTIONS(X) \
     X(same) X(noise) X(coarse) X(blur) X(other) X(pale) X(blocks) X(invert) X(faint) X(contrast) X(random) X(shift) \
     X(coded)     /* natural: the distorted frames of that clip; other contents: coarse */
+/* clang-format on */
 
 #define FUZZ_ENUM_CONTENT(name) CONTENT_##name,
 #define FUZZ_ENUM_DISTORTION(name) DISTORTION_##name,

@@ -2373,6 +2373,7 @@ static void call_no_memory(sequence *s) {
 
 /* ---- the table of calls ---- */
 
+/* clang-format off */
 static const struct {
     void (*call)(sequence *);
     int weight;
@@ -2385,6 +2386,7 @@ static const struct {
     {call_edit_try, 6},     {call_edit_commit, 3},   {call_edit_gradient, 1}, {call_edit_map, 1},  {call_map_next, 8},
     {call_open_wrong, 1},   {call_no_frames, 1},     {call_fault, 4},       {call_no_memory, 1},
 };
+/* clang-format on */
 
 static void one_call(sequence *s) {
     int sum = 0, at;

@@ -3,6 +3,7 @@
 
 /* ---- what is computed ---- */
 
+/* clang-format off */
 const selection selections[SELECTIONS] = {
     {"vmaf_v0.6.1", 1, {{"vmaf_v0.6.1", NULL, NULL, 0, 0, 0, NULL}}, 0, {{NULL, NULL}}},
     {"many", 3,
@@ -43,6 +44,7 @@ const selection selections[SELECTIONS] = {
     {"v0.6 and v1", 2,
      {{"vmaf_v0.6.1", NULL, "old", 0, 0, 0, NULL}, {"vmaf_v1.0.16_3d0h", NULL, "new", 0, 0, 0, NULL}}, 0, {{NULL, NULL}}},
 };
+/* clang-format on */
 
 void select_features(vmafgpu_config *config, const selection *s) {
     config->models = s->model_count ? s->models : NULL;
@@ -238,6 +240,7 @@ void test_pieces(gpu *g) {
 
 /* Models of v1: chroma in every layout and memory. */
 void test_v1(gpu *g) {
+    /* clang-format off */
     static const struct {
         equality e;
         int      chroma;
@@ -263,6 +266,7 @@ void test_v1(gpu *g) {
         {{"bands+mix", 228, 166, 8, 2, {"d", 0, 0, 256, 0, 1}, 2, 2, V1_ALL, 0, 0, KEPT, 0}, 444},
         {{"bands+mix", 224, 168, 8, 2, {"p", 0, 0, 256, 0, 0}, 2, 2, V1, 0, 0, KEPT, 0}, 420},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const equality *e = &cases[i].e;
         film f = film_make_colour(e->what, e->width, e->height, e->depth, cases[i].chroma, e->frames, (uint32_t)i + 1);
@@ -276,6 +280,7 @@ void test_v1(gpu *g) {
 /* All of its options, depths and layouts, and sizes from the smallest on. Where the content allows for a score, there
  * is one. */
 void test_v1_speed(gpu *g) {
+    /* clang-format off */
     static const struct {
         const char *what;
         int         width, height, depth, chroma, frames;
@@ -320,6 +325,7 @@ void test_v1_speed(gpu *g) {
          {"speed_prescale=2:speed_kernelscale=3",
           "speed_prescale=0.9:speed_prescale_method=lanczos4:speed_kernelscale=1.5"}},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         film f = film_make_colour(cases[i].what, cases[i].width, cases[i].height, cases[i].depth, cases[i].chroma,
                                   cases[i].frames, (uint32_t)i + 1);

@@ -544,11 +544,13 @@ void test_failures(gpu *g) {
 
 /* Blocks, warps and streams in every order that the simulation has. */
 void test_orders(gpu *g) {
+    /* clang-format off */
     static const equality cases[] = {
         {"texture+mix", 49, 37, 8, 6, {"hpd", 0, 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
         {"texture+stretch", 48, 37, 10, 5, {"d", 0, 0, 0, 0, 0}, 1, 3, DEFAULT, 0, 2, KEPT, 0},
         {"texture+mix", 28, 20, 8, 8, {"d", 0, 0, 0, 0, 0}, 1, 3, WINDOWS, 0, 0, KEPT, 0}, /* looks two batches back */
     };
+    /* clang-format on */
     if (!g->is_simulated) {
         test_skip("orders of execution: this is no simulation");
         return;

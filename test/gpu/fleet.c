@@ -186,6 +186,7 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
     reel_free(g, &r);
 }
 
+/* clang-format off */
 static const journey journeys[] = {
     {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 12, 0, 8, 0, 0},
     {ADM, 2, 2, 0, 1, KEPT, 0, 0, 9, 0, 8, 0, 0},            /* without motion */
@@ -198,6 +199,7 @@ static const journey journeys[] = {
     {LOOKING_BACK, 2, 2, 0, 1, KEPT, 0, 0, 8, 0, 8, 0, 0},
     {LOOKING_BACK, 1, 2, 2, 1, NEXT, 0, 0, 7, 2, 10, 6, 0},
 };
+/* clang-format on */
 
 void test_change_over(gpu *g) {
     for (size_t i = 0; i < sizeof journeys / sizeof journeys[0]; i++) {

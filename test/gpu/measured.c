@@ -102,6 +102,7 @@ static void check_measured(gpu *g, const measured *m) {
     "speed_temporal speed_kernelscale=0.5:speed_prescale=0.75:speed_prescale_method=lanczos4:speed_nn_floor=0.1"
 
 void test_measured(gpu *g) {
+    /* clang-format off */
     static const measured cases[] = {
         {"texture+mix", 64, 48, 8, 420, 5, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS},
         {"noise+invert", 97, 51, 8, 420, 3, {"d", 0, 0, 0, 0, 0}, 2, 0, SUMS},
@@ -162,6 +163,7 @@ void test_measured(gpu *g) {
         {"texture+invert", 210, 176, 16, 400, 4, {"dph", 0, 0, 0, 0, 0}, 3, 0, TEMPORAL},
         {"blocks+grain", 176, 180, 12, 444, 5, {"d", 0, 0, -999, 3, 1}, 2, 0, TEMPORAL},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_measured(g, &cases[i]);
     }
@@ -203,12 +205,14 @@ void test_measured_lacks(gpu *g) {
 
 /* The CPU goes on with planes of ours, which luma may be in otherwise than in the caller's frames. */
 void test_measured_dies(gpu *g) {
+    /* clang-format off */
     static const measured cases[] = {
         {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS "|psnr_hvs|ciede|" UV},
         {"texture+mix", 66, 40, 8, 422, 3, {"hp", 2, 0, 0, 0, 0}, 2, 0, "psnr|float_psnr|psnr_hvs|ciede|" UV},
         {"texture+mix", 50, 44, 10, 420, 3, {"ph", 0, 6, 0, 0, 0}, 2, 0, "psnr|float_psnr|psnr_hvs|ciede|" UV},
         {"texture+mix", 38, 35, 12, 444, 3, {"hp", 0, 0, -83, 1, 1}, 2, 2, "psnr|float_psnr|psnr_hvs|ciede|" UV},
     };
+    /* clang-format on */
     if (!g->is_simulated) {
         test_skip("a GPU that fails on demand");
         return;

@@ -526,6 +526,7 @@ static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
 }
 
 void test_pixels(gpu *g) {
+    /* clang-format off */
     static const pixel_case cases[] = {
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 2},
         {{VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGB24}, "d", 97, 35, 8, VMAFGPU_420, VMAFGPU_PLANAR, 7, 1, 2},
@@ -538,15 +539,18 @@ void test_pixels(gpu *g) {
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB24}, "hdh", 84, 42, 16, VMAFGPU_422, VMAFGPU_SEMIPLANAR, 0, 3, 2},
         {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_RGB10A2}, "d", 515, 19, 8, VMAFGPU_444, VMAFGPU_PLANAR, 0, 0, 0},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_pixels(g, &cases[i], (int)i);
     }
+    /* clang-format off */
     static const plane_case planes[] = {
         {128, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 0},   {131, 37, 8, VMAFGPU_420, VMAFGPU_PLANAR, 'a', 0},
         {97, 35, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 'a', 0}, {70, 34, 12, VMAFGPU_422, VMAFGPU_PLANAR, 's', 0},
         {67, 33, 16, VMAFGPU_444, VMAFGPU_SEMIPLANAR, 's', 0},   {64, 32, 10, VMAFGPU_420, VMAFGPU_PLANAR, 's', 1},
         {64, 32, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 2},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof planes / sizeof *planes && g->surface_create; i++) {
         check_planes(g, &planes[i]);
     }

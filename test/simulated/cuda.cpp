@@ -7,7 +7,7 @@
 using namespace simulated;
 
 const Vendor simulated::vendor = {
-    "cuInit", 48 * 1024, 1024, true, 0, { 2, LANES == 32 ? 80 : 75, 4, 1 << 30, 2, 101376 }
+    "cuInit", 48 * 1024, 1024, true, 0, { 2, LANES == 32 ? 80 : 75, 4, 1 << 30, 2, 101376 },
 };
 
 static const ErrorName error_names[] = {
@@ -186,6 +186,7 @@ static int get_total(const Call &call, size_t *bytes, int device) {
 
 static int get_attribute(const Call &call, int *value, int attribute, int device) {
     const long long *const p = driver.properties;
+    /* clang-format off */
     const std::pair<int, long long> attributes[] = {
         { 1, Machine::MAX_THREADS }, { 2, 1024 }, { 3, 1024 }, { 4, 64 },      /* threads of a block; x, y, z */
         { 5, 0x7fffffff }, { 6, 65535 }, { 7, 65535 },                         /* blocks of a grid: x, y, z */
@@ -196,6 +197,7 @@ static int get_attribute(const Call &call, int *value, int attribute, int device
         { 81, p[SIMULATED_SHARED_MEMORY] + vendor.shared_reserved }, { 82, 65536 },   /* per multiprocessor */
         { 87, p[SIMULATED_DOUBLE_RATIO] }, { 97, p[SIMULATED_SHARED_MEMORY] }, { 106, 16 },
     };
+    /* clang-format on */
     if (!driver.is_device(device)) {
         return call.mistake(INVALID_DEVICE, no_device);
     }
@@ -275,10 +277,12 @@ static int get_attribute_of_function(const Call &call, int *value, int attribute
     if (!function) {
         return call.mistake(INVALID_HANDLE, no_function);
     }
+    /* clang-format off */
     const std::pair<int, uint32_t> attributes[] = {
         { MOST_THREADS, function->kernel->threads }, { STATIC_SHARED, 0 }, { REGISTERS, 64 },
         { MOST_SHARED, function->most_shared },
     };
+    /* clang-format on */
     for (const auto &known : attributes) {
         if (known.first == attribute) {
             return answer(value, known.second);

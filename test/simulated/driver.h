@@ -32,12 +32,14 @@
 namespace simulated {
 
 /* CUDA's and HIP's numbers are the same, where both have them. */
+/* clang-format off */
 enum Result {
     SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_COPY_DIRECTION = 21,
     NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY_FOR_GPU = 209,
     INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600,
     ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, UNKNOWN = 999
 };
+/* clang-format on */
 
 struct ErrorName {
     int number;
@@ -986,7 +988,7 @@ CONTROL(long, simulated_live)(int kind) {
     const long counts[SIMULATED_KINDS] = {
         contexts, static_cast<long>(driver.modules.size()), static_cast<long>(driver.memory.size()),
         static_cast<long>(driver.pinned.size()), static_cast<long>(driver.stream_handles.size()),
-        static_cast<long>(driver.events.size())
+        static_cast<long>(driver.events.size()),
     };
     return counts[kind] + driver.left_behind[kind];
 }

@@ -11,7 +11,7 @@ using namespace simulated;
 
 /* The capability is the machine of code objects: those of gfx1100 and gfx942. */
 const Vendor simulated::vendor = {
-    "hipInit", 64 * 1024, 0, false, 3, { 2, LANES == 32 ? 0x41 : 0x4c, 4, 1 << 30, 2, 64 * 1024 }
+    "hipInit", 64 * 1024, 0, false, 3, { 2, LANES == 32 ? 0x41 : 0x4c, 4, 1 << 30, 2, 64 * 1024 },
 };
 
 static const ErrorName error_names[] = {
@@ -100,6 +100,7 @@ SIMULATED_EXPORT const char *hipGetErrorName(int error) {
  * ================================================================================================ */
 
 /* Targets by the low byte of a code object's e_flags. */
+/* clang-format off */
 static const struct {
     int machine;
     const char *name;
@@ -109,6 +110,7 @@ static const struct {
     { 0x44, "gfx1103" }, { 0x46, "gfx1101" }, { 0x47, "gfx1102" }, { 0x48, "gfx1200" }, { 0x4a, "gfx1151" },
     { 0x4c, "gfx942:sramecc+:xnack-" }, { 0x4e, "gfx1201" }, { 0x4f, "gfx950:sramecc+:xnack-" },
 };
+/* clang-format on */
 
 /* hipDeviceProp_t since version 6 and before: the fields that programs like ours read, in their places. */
 struct Properties {

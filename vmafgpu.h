@@ -1400,13 +1400,13 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 #define VMAFGPU_IMPLEMENTED_
 
 /* VMAFGPU__PASS: which part of the feature chapters is compiled. This file includes itself for every other pass. */
-#define VMAFGPU__PASS_SHARED  1   /* arithmetic and launch structs, also for kernels */
-#define VMAFGPU__PASS_HOST    2   /* the feature on the CPU and on a GPU, compiled in place with the other sections */
-#define VMAFGPU__PASS_LEVEL   3   /* >>levels, which includes the next two passes per instruction set */
-#define VMAFGPU__PASS_LANES   4   /* plain C that becomes vector code */
-#define VMAFGPU__PASS_VECTORS 5   /* vector code */
+#define VMAFGPU__PASS_SHARED  1 /* arithmetic and launch structs, also for kernels */
+#define VMAFGPU__PASS_HOST    2 /* the feature on the CPU and on a GPU, compiled in place with the other sections */
+#define VMAFGPU__PASS_LEVEL   3 /* >>levels, which includes the next two passes per instruction set */
+#define VMAFGPU__PASS_LANES   4 /* plain C that becomes vector code */
+#define VMAFGPU__PASS_VECTORS 5 /* vector code */
 #ifndef VMAFGPU_SELF
-#  define VMAFGPU_SELF "vmafgpu.h"
+#define VMAFGPU_SELF "vmafgpu.h"
 #endif
 
 #ifdef VMAFGPU_KERNELS
@@ -1420,7 +1420,8 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 
 /* Reassociation, reciprocal division and flushed denormals change scores, and no pragma disables all of them. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
-#  error "vmafgpu.h cannot be compiled with -ffast-math, -Ofast or /fp:fast: scores would be wrong. Compile the one file that defines VMAFGPU_IMPLEMENTATION without it."
+#error \
+    "vmafgpu.h cannot be compiled with -ffast-math, -Ofast or /fp:fast: scores would be wrong. Compile the one file that defines VMAFGPU_IMPLEMENTATION without it."
 #endif
 
 #include <float.h>
@@ -1432,28 +1433,29 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 #include <string.h>
 
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
-#  define VMAFGPU__NO_ATOMICS  /* none known for this compiler */
-#  ifndef VMAFGPU_NO_THREADS
-#    error "vmafgpu.h knows the atomic operations of GCC, clang and MSVC only: with another compiler define VMAFGPU_NO_THREADS."
-#  endif
+#define VMAFGPU__NO_ATOMICS /* none known for this compiler */
+#ifndef VMAFGPU_NO_THREADS
+#error \
+    "vmafgpu.h knows the atomic operations of GCC, clang and MSVC only: with another compiler define VMAFGPU_NO_THREADS."
+#endif
 #endif
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
-#  define VMAFGPU_NO_GPU       /* the launch structs of the kernels contain 64-bit pointers */
+#define VMAFGPU_NO_GPU /* the launch structs of the kernels contain 64-bit pointers */
 #endif
 #if defined(_MSC_VER) && !defined(__clang__)
-#  include <intrin.h>
+#include <intrin.h>
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
-#  include <process.h>
+#include <process.h>
 /* Same declarations as in windows.h. The program may or may not include windows.h, which hides some of them from
  * programs for old systems. The MinGW header omits dllimport in places. */
-#  ifdef __clang__
-#    pragma clang diagnostic push
-#    pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
-#  endif
-#  ifdef __cplusplus
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
+#endif
+#ifdef __cplusplus
 extern "C" {
-#  endif
+#endif
 struct _RTL_SRWLOCK;
 struct _RTL_CONDITION_VARIABLE;
 __declspec(dllimport) void __stdcall AcquireSRWLockExclusive(struct _RTL_SRWLOCK *);
@@ -1465,62 +1467,64 @@ __declspec(dllimport) void __stdcall WakeAllConditionVariable(struct _RTL_CONDIT
 __declspec(dllimport) unsigned long __stdcall WaitForSingleObject(void *, unsigned long);
 __declspec(dllimport) int __stdcall CloseHandle(void *);
 __declspec(dllimport) int __stdcall SwitchToThread(void);
-#  ifdef __cplusplus
+#ifdef __cplusplus
 }
-#  endif
-#  ifdef __clang__
-#    pragma clang diagnostic pop
-#  endif
+#endif
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 #elif !defined(VMAFGPU_NO_THREADS)
-#  include <pthread.h>
-#  include <sched.h>
+#include <pthread.h>
+#include <sched.h>
 #endif
 
 /* Instruction sets with vector code. VMAFGPU__NEON is compiled if the compiler target supports it. */
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4   /* the lanes pass, for any processor */
+#define VMAFGPU__SCALAR 4 /* the lanes pass, for any processor */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
-#  if defined(__x86_64__)
-#    define VMAFGPU__HAS_X86
-#    include <cpuid.h>
-#    include <immintrin.h>
-#    if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)   /* older versions omit what is not enabled */
-#      undef VMAFGPU__HAS_X86
-#    endif
-#  elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#    define VMAFGPU__HAS_NEON
-#    include <arm_neon.h>
-#  endif
+#if defined(__x86_64__)
+#define VMAFGPU__HAS_X86
+#include <cpuid.h>
+#include <immintrin.h>
+#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions omit what is not enabled */
+#undef VMAFGPU__HAS_X86
+#endif
+#elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define VMAFGPU__HAS_NEON
+#include <arm_neon.h>
+#endif
 #endif
 /* RCPSS, the reciprocal estimate of x86: see vmafgpu_reciprocal. All x86 compilers with SSE provide it. */
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
-#  define VMAFGPU__HAS_RCPSS
-#  include <xmmintrin.h>
-#  ifdef __clang__   /* clang intrinsics require all features of the command line, see >>levels */
-#    define VMAFGPU__RCPPS(x) __builtin_ia32_rcpps(x)
-#    define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
-#    if __has_builtin(__builtin_elementwise_sqrt)   /* clang 22 has no other builtins for this */
-#      define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
-#      define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
-#    else
-#      define VMAFGPU__SQRTPS_256(x) __builtin_ia32_sqrtps256(x)
-#      define VMAFGPU__SQRTPD_256(x) __builtin_ia32_sqrtpd256(x)
-#    endif
-#  else
-#    define VMAFGPU__RCPPS(x) _mm_rcp_ps(x)
-#    define VMAFGPU__RCPPS_256(x) _mm256_rcp_ps(x)
-#  endif
+#define VMAFGPU__HAS_RCPSS
+#include <xmmintrin.h>
+#ifdef __clang__ /* clang intrinsics require all features of the command line, see >>levels */
+#define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
+#define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
+#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 has no other builtins for this */
+#define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
+#define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
+#else
+#define VMAFGPU__SQRTPS_256(x) __builtin_ia32_sqrtps256(x)
+#define VMAFGPU__SQRTPD_256(x) __builtin_ia32_sqrtpd256(x)
+#endif
+#else
+#define VMAFGPU__RCPPS(x)     _mm_rcp_ps(x)
+#define VMAFGPU__RCPPS_256(x) _mm256_rcp_ps(x)
+#endif
 #endif
 #if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
-#  if defined(__i386__) || defined(__x86_64__) || defined(_M_IX86)
-#    error "vmafgpu.h needs float and double arithmetic in their own precision: on x86 compile with -msse2 -mfpmath=sse."
-#  elif FLT_EVAL_METHOD == 1
-#    error "vmafgpu.h needs float arithmetic in its own precision, but in this mode the compiler promises that of double: compile with -std=gnu99 or later, not -std=c99, or with -fexcess-precision=fast."
-#  else
-#    error "vmafgpu.h needs float and double arithmetic in their own precision, and FLT_EVAL_METHOD says that this compiler's is another one."
-#  endif
+#if defined(__i386__) || defined(__x86_64__) || defined(_M_IX86)
+#error "vmafgpu.h needs float and double arithmetic in their own precision: on x86 compile with -msse2 -mfpmath=sse."
+#elif FLT_EVAL_METHOD == 1
+#error \
+    "vmafgpu.h needs float arithmetic in its own precision, but in this mode the compiler promises that of double: compile with -std=gnu99 or later, not -std=c99, or with -fexcess-precision=fast."
+#else
+#error \
+    "vmafgpu.h needs float and double arithmetic in their own precision, and FLT_EVAL_METHOD says that this compiler's is another one."
+#endif
 #endif
 
 /* The reference rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
@@ -1528,88 +1532,88 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
  * their own. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own pragma unless
  * floating-point exceptions are observable, which only some targets support. */
 #if defined(__clang__)
-#  if defined(__x86_64__) || defined(__i386__)
-#    pragma float_control(push)
-#    pragma float_control(precise, on)
-#    pragma float_control(except, on)
-#  endif
-#  pragma clang fp contract(off)
+#if defined(__x86_64__) || defined(__i386__)
+#pragma float_control(push)
+#pragma float_control(precise, on)
+#pragma float_control(except, on)
+#endif
+#pragma clang fp contract(off)
 #elif defined(__GNUC__)
-#  pragma GCC push_options
-#  pragma GCC optimize("fp-contract=off", "no-unsafe-math-optimizations", "no-associative-math", "no-reciprocal-math")
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=off", "no-unsafe-math-optimizations", "no-associative-math", "no-reciprocal-math")
 #elif defined(_MSC_VER)
-#  pragma fp_contract(off)
+#pragma fp_contract(off)
 #endif
 
 /* The code uses C casts, some of which are redundant in C++, and converts float to double implicitly. */
 #if defined(__GNUC__) || defined(__clang__)
-#  pragma GCC diagnostic push
-#  pragma GCC diagnostic ignored "-Wdouble-promotion"
-#  ifdef __cplusplus
-#    pragma GCC diagnostic ignored "-Wold-style-cast"
-#    ifndef __clang__
-#      pragma GCC diagnostic ignored "-Wuseless-cast"
-#    endif
-#  endif
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+#ifdef __cplusplus
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#endif
+#endif
 #endif
 
 /* Encloses code that runs once per context, or whose cost does not depend on the frame size. It is compiled with less
  * optimisation, which saves most of the compile time. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
-#  define VMAFGPU__COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
-#  define VMAFGPU__COLD_END _Pragma("clang attribute pop")
+#define VMAFGPU__COLD     _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#define VMAFGPU__COLD_END _Pragma("clang attribute pop")
 #elif defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#  define VMAFGPU__COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
-#  define VMAFGPU__COLD_END _Pragma("GCC pop_options")
+#define VMAFGPU__COLD     _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+#define VMAFGPU__COLD_END _Pragma("GCC pop_options")
 #else
-#  define VMAFGPU__COLD
-#  define VMAFGPU__COLD_END
+#define VMAFGPU__COLD
+#define VMAFGPU__COLD_END
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
 /* Prevents inlining. Used for functions that process a row or a chunk, because compilers need much longer for one huge
  * function, and for functions with large stack frames, which would otherwise add up in the caller. */
-#  define VMAFGPU__NOINLINE __attribute__((noinline))
-#  define VMAFGPU__UNUSED __attribute__((unused))
+#define VMAFGPU__NOINLINE __attribute__((noinline))
+#define VMAFGPU__UNUSED   __attribute__((unused))
 /* Without a volatile statement, GCC removes calls of a function that only prefetches. */
-#  define VMAFGPU__PREFETCH(p) \
+#define VMAFGPU__PREFETCH(p) \
     do { \
         __builtin_prefetch(p); \
         __asm__ volatile(""); \
     } while (0)
-#  define VMAFGPU__FORMAT(f, a) __attribute__((format(printf, f, a)))
-#  define VMAFGPU__RESTRICT __restrict__
+#define VMAFGPU__FORMAT(f, a) __attribute__((format(printf, f, a)))
+#define VMAFGPU__RESTRICT     __restrict__
 #elif defined(_MSC_VER)
-#  define VMAFGPU__NOINLINE
-#  define VMAFGPU__UNUSED
-#  define VMAFGPU__PREFETCH(p) ((void)(p))
-#  define VMAFGPU__FORMAT(f, a)
-#  define VMAFGPU__RESTRICT __restrict
+#define VMAFGPU__NOINLINE
+#define VMAFGPU__UNUSED
+#define VMAFGPU__PREFETCH(p) ((void)(p))
+#define VMAFGPU__FORMAT(f, a)
+#define VMAFGPU__RESTRICT __restrict
 #else
-#  define VMAFGPU__NOINLINE
-#  define VMAFGPU__UNUSED
-#  define VMAFGPU__PREFETCH(p) ((void)(p))
-#  define VMAFGPU__FORMAT(f, a)
-#  define VMAFGPU__RESTRICT
+#define VMAFGPU__NOINLINE
+#define VMAFGPU__UNUSED
+#define VMAFGPU__PREFETCH(p) ((void)(p))
+#define VMAFGPU__FORMAT(f, a)
+#define VMAFGPU__RESTRICT
 #endif
 
 /* A table entry of a feature; NULL if GPU code is compiled out. */
 #ifdef VMAFGPU_NO_GPU
-#  define VMAFGPU__IF_GPU(x) NULL
+#define VMAFGPU__IF_GPU(x) NULL
 #else
-#  define VMAFGPU__IF_GPU(x) x
+#define VMAFGPU__IF_GPU(x) x
 #endif
 
 /* Edits require both features. */
 #if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
-#  define VMAFGPU_NO_EDITS
+#define VMAFGPU_NO_EDITS
 #endif
 
 /* A field in a row of a table. C checks the name; C++11 cannot, so rows list all fields in order. */
 #ifdef __cplusplus
-#  define VMAFGPU__SET(field, ...) __VA_ARGS__
+#define VMAFGPU__SET(field, ...) __VA_ARGS__
 #else
-#  define VMAFGPU__SET(field, ...) .field = __VA_ARGS__
+#define VMAFGPU__SET(field, ...) .field = __VA_ARGS__
 #endif
 
 #endif /* VMAFGPU_KERNELS */
@@ -1620,24 +1624,24 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
  * Values are integers unless a type says otherwise. `>>` of a negative number is arithmetic on all supported compilers.
  */
 #ifndef VMAFGPU__FN
-#  define VMAFGPU__FN static inline VMAFGPU__UNUSED
-#  define VMAFGPU__TABLE static const
-#  if defined(__clang__) && defined(__x86_64__)
+#define VMAFGPU__FN    static inline VMAFGPU__UNUSED
+#define VMAFGPU__TABLE static const
+#if defined(__clang__) && defined(__x86_64__)
 /* One step of a loop that is vectorised. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
  * function into a caller whose target lacks one of its instruction sets. */
-#    define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
-#  elif defined(__GNUC__) || defined(__clang__)
-#    define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-#  endif
+#define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
+#elif defined(__GNUC__) || defined(__clang__)
+#define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
+#endif
 #endif
 #ifndef VMAFGPU__STEP_FN
-#  define VMAFGPU__STEP_FN VMAFGPU__FN
+#define VMAFGPU__STEP_FN VMAFGPU__FN
 #endif
 
 enum {
     VMAFGPU__SCALES = 4,
-    VMAFGPU__BANDS = 3,                  /* of the ADM wavelet: h, v, d */
-    VMAFGPU__MAX_VARIANTS = 8,           /* option sets that change the sums of a feature */
+    VMAFGPU__BANDS = 3,        /* of the ADM wavelet: h, v, d */
+    VMAFGPU__MAX_VARIANTS = 8, /* option sets that change the sums of a feature */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
@@ -1689,7 +1693,9 @@ VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     return i < n ? i : n - 1;
 }
 
-VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
+VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) {
+    return a < b ? a : b;
+}
 
 /* Converts motion2 to motion3, without the moving average. */
 VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
@@ -1750,8 +1756,8 @@ VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
 
 /* Conversions between double or float and their bits. Device code defines its own. */
 #ifndef VMAFGPU__BITS_OF
-#  define VMAFGPU__QUOTIENT(a, b) ((a) / (b))
-#  define VMAFGPU__MAGNITUDE(v) fabsf(v)
+#define VMAFGPU__QUOTIENT(a, b) ((a) / (b))
+#define VMAFGPU__MAGNITUDE(v)   fabsf(v)
 VMAFGPU__FN uint64_t vmafgpu__bits_of(double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
@@ -1775,10 +1781,10 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
     memcpy(&value, &bits, sizeof value);
     return value;
 }
-#  define VMAFGPU__BITS_OF(v) vmafgpu__bits_of(v)
-#  define VMAFGPU__DOUBLE_OF(bits) vmafgpu__double_of(bits)
-#  define VMAFGPU__FLOAT_BITS_OF(v) vmafgpu__float_bits(v)
-#  define VMAFGPU__FLOAT_OF(bits) vmafgpu__float_of_bits(bits)
+#define VMAFGPU__BITS_OF(v)       vmafgpu__bits_of(v)
+#define VMAFGPU__DOUBLE_OF(bits)  vmafgpu__double_of(bits)
+#define VMAFGPU__FLOAT_BITS_OF(v) vmafgpu__float_bits(v)
+#define VMAFGPU__FLOAT_OF(bits)   vmafgpu__float_of_bits(bits)
 #endif
 
 /* Logarithm to base 2. `table` is vmafgpu__log2_table or a copy of it. Negative numbers give NaN, 0 gives -infinity.
@@ -1788,10 +1794,10 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
  * logarithms can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
-    const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08;   /* their sum: 1 / ln(2) */
-    const int is_small = v < 2.2250738585072014e-308;   /* less than 2^-1022 */
+    const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08; /* their sum: 1 / ln(2) */
+    const int is_small = v < 2.2250738585072014e-308;                       /* less than 2^-1022 */
     const uint64_t given = VMAFGPU__BITS_OF(v);
-    uint64_t bits = is_small ? VMAFGPU__BITS_OF(v * 18014398509481984.0) : given;   /* 2^54 */
+    uint64_t bits = is_small ? VMAFGPU__BITS_OF(v * 18014398509481984.0) : given; /* 2^54 */
     const uint64_t offset = bits - start;
     const double *entry = table[offset >> 46 & (VMAFGPU__LOG2_ENTRIES - 1)];
     const int exponent = (int)((int64_t)offset >> 52) - (is_small ? 54 : 0);
@@ -1802,7 +1808,7 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const double r = first + beside, lost = beside - (r - first);
     const double r_high = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(r) & cut), r_low = r - r_high;
 
-    double tail = 0.1602994489876626;   /* (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
+    double tail = 0.1602994489876626; /* (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
     tail = tail * r - 0.18033688011112042;
     tail = tail * r + 0.2060992915555662;
     tail = tail * r - 0.2404491734814939;
@@ -1826,26 +1832,25 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
 /* One row per sixteenth of the significands from 0.69921875 up: a factor that scales them to near 1, and minus its
  * logarithm to base 2 (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
 VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
-    { 1.398907162146528, -0.48430022186289673 }, { 1.3403141896637998, -0.42257122959194704 },
-    { 1.286432210124115, -0.3633754347673556 }, { 1.2367150214269895, -0.30651309567405577 },
+    { 1.398907162146528, -0.48430022186289673 },  { 1.3403141896637998, -0.42257122959194704 },
+    { 1.286432210124115, -0.3633754347673556 },   { 1.2367150214269895, -0.30651309567405577 },
     { 1.1906977166711752, -0.25180720160537634 }, { 1.1479821020556429, -0.19910014943794563 },
     { 1.1082251448272158, -0.14825100623281615 }, { 1.0711297413057381, -0.09913323807318392 },
     { 1.036437278977283, -0.051632812977629436 }, { 1.0, 0.0 },
-    { 0.9492859795739057, 0.07508531937943004 }, { 0.8951049428609004, 0.15987125980713107 },
-    { 0.8476821620351103, 0.2384046664317681 }, { 0.8050314851692001, 0.31288288605863257 },
-    { 0.7664671008843108, 0.38370422656453185 }, { 0.731428603316328, 0.451211048935815 },
+    { 0.9492859795739057, 0.07508531937943004 },  { 0.8951049428609004, 0.15987125980713107 },
+    { 0.8476821620351103, 0.2384046664317681 },   { 0.8050314851692001, 0.31288288605863257 },
+    { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
 /* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
-    0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u,
-    0x3fef72b83c7d517bu, 0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u,
-    0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu, 0x3feedea64c123422u, 0x3feece086061892du,
-    0x3feebfdad5362a27u, 0x3feeb42b569d4f82u, 0x3feeab07dd485429u, 0x3feea47eb03a5585u,
-    0x3feea09e667f3bcdu, 0x3fee9f75e8ec5f74u, 0x3feea11473eb0187u, 0x3feea589994cce13u,
-    0x3feeace5422aa0dbu, 0x3feeb737b0cdc5e5u, 0x3feec49182a3f090u, 0x3feed503b23e255du,
-    0x3feee89f995ad3adu, 0x3feeff76f2fb5e47u, 0x3fef199bdd85529cu, 0x3fef3720dcef9069u,
-    0x3fef5818dcfba487u, 0x3fef7c97337b9b5fu, 0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u,
+    0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
+    0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u, 0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu,
+    0x3feedea64c123422u, 0x3feece086061892du, 0x3feebfdad5362a27u, 0x3feeb42b569d4f82u, 0x3feeab07dd485429u,
+    0x3feea47eb03a5585u, 0x3feea09e667f3bcdu, 0x3fee9f75e8ec5f74u, 0x3feea11473eb0187u, 0x3feea589994cce13u,
+    0x3feeace5422aa0dbu, 0x3feeb737b0cdc5e5u, 0x3feec49182a3f090u, 0x3feed503b23e255du, 0x3feee89f995ad3adu,
+    0x3feeff76f2fb5e47u, 0x3fef199bdd85529cu, 0x3fef3720dcef9069u, 0x3fef5818dcfba487u, 0x3fef7c97337b9b5fu,
+    0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u,
 };
 
 /* x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. It is not always correctly rounded, so
@@ -1857,16 +1862,17 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
     const double *entry = logs[offset >> 48 & 15];
     const double r = VMAFGPU__DOUBLE_OF(bits - top) * entry[0] - 1, r2 = r * r;
     const double base = entry[1] + (double)((int)(offset >> 52) - (offset >> 63 ? 4096 : 0));
-    const double high = 0.288457581109214 * r - 0.36092606229713164, middle = 0.480898481472577 * r - 0.7213474675006291;
+    const double high = 0.288457581109214 * r - 0.36092606229713164,
+                 middle = 0.480898481472577 * r - 0.7213474675006291;
     const double low = 1.4426950408774342 * r + base;
     const double power = p * (high * (r2 * r2) + (middle * r2 + low));
-    if (!(wide > 0 && wide < infinity))   /* zero, infinity or NaN */
+    if (!(wide > 0 && wide < infinity)) /* zero, infinity or NaN */
         return x;
     if (power > 127.99999995700433)
         return (float)infinity;
     if (power <= -150)
         return 0;
-    const double shift = 211106232532992.0;   /* 1.5 * 2^47: the last bit of the sum has the value 1/32 */
+    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum has the value 1/32 */
     const double shifted = power + shift, rest = power - (shifted - shift);
     const uint64_t whole = VMAFGPU__BITS_OF(shifted);
     const double scale = VMAFGPU__DOUBLE_OF(roots[whole & 31] + (whole << 47));
@@ -1889,59 +1895,61 @@ enum { VMAFGPU__MAX_BATCH = 32 };
  * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
  * above. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
-    const void *reference, *distorted;      /* distorted NULL: compute motion only */
-    const void *before[2];                  /* reference frames one and two before; NULL if they do not exist or are not
+    const void *reference, *distorted; /* distorted NULL: compute motion only */
+    const void *before[2];             /* reference frames one and two before; NULL if they do not exist or are not
                                                needed */
-    int32_t     reference_pitch, distorted_pitch;
-    int32_t     before_pitch[2];
+    int32_t reference_pitch, distorted_pitch;
+    int32_t before_pitch[2];
 } vmafgpu__gpu_pair;
 
 /* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. Bytes per sample,
  * distance of samples and position of their bits are equal for all planes. */
 typedef struct vmafgpu__gpu_chroma {
-    const void *plane[2][2];                /* NULL if only motion is needed */
-    int64_t     pitch[2][2];
+    const void *plane[2][2]; /* NULL if only motion is needed */
+    int64_t pitch[2][2];
 } vmafgpu__gpu_chroma;
 
 /* Earlier frames that a pair also needs: chroma of the previous reference, in the layout of the caller, and the
  * previous distorted frame, packed. NULL if a frame does not exist or is not needed. */
 typedef struct vmafgpu__gpu_past {
     const void *chroma[2];
-    int64_t     chroma_pitch[2];
+    int64_t chroma_pitch[2];
     const void *distorted;
-    int32_t     distorted_pitch;
+    int32_t distorted_pitch;
 } vmafgpu__gpu_past;
 
 typedef struct vmafgpu__batch {
-    struct vmafgpu__sums    *sums;                 /* [pairs], zeroed before the first launch */
-    int32_t           pairs;
-    int32_t           width, height;        /* luma */
-    int32_t           bit_depth;
+    struct vmafgpu__sums *sums; /* [pairs], zeroed before the first launch */
+    int32_t pairs;
+    int32_t width, height; /* luma */
+    int32_t bit_depth;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__batch;
 
 /* Grid, threads per block, and shared memory of a launch in bytes. */
-typedef struct vmafgpu__shape { uint32_t grid[3], threads, shared; } vmafgpu__shape;
+typedef struct vmafgpu__shape {
+    uint32_t grid[3], threads, shared;
+} vmafgpu__shape;
 
 /* Planes to read before the batch, to pack them, to check their samples, or both. One block covers 8 rows. */
 enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void       *target;                     /* NULL: check only */
-    int64_t     source_pitch;
-    int32_t     source_bytes;               /* per sample */
-    int32_t     shift;                      /* right shift of samples that are in the high bits */
-    uint32_t    illegal;                    /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0
+    void *target; /* NULL: check only */
+    int64_t source_pitch;
+    int32_t source_bytes; /* per sample */
+    int32_t shift;        /* right shift of samples that are in the high bits */
+    uint32_t illegal;     /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0
                                                disables the check */
-    int32_t     pair;
+    int32_t pair;
 } vmafgpu__import_item;
 
 typedef struct vmafgpu__import_launch {
-    uint32_t *illegal;                      /* [pairs] */
-    int32_t   width, height, bit_depth;
-    int32_t   target_pitch, target_bytes;
-    int32_t   count;
+    uint32_t *illegal; /* [pairs] */
+    int32_t width, height, bit_depth;
+    int32_t target_pitch, target_bytes;
+    int32_t count;
     vmafgpu__import_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__import_launch;
 
@@ -1950,10 +1958,10 @@ typedef struct vmafgpu__import_launch {
 enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXELS_ROWS = 4 };
 
 typedef struct vmafgpu__pixels_item {
-    uint64_t source;                        /* an address or a surface handle */
-    int64_t  source_pitch;
-    void    *luma;                          /* packed */
-    void    *chroma[2];                     /* u and v in the format of the caller; NULL if not needed */
+    uint64_t source; /* an address or a surface handle */
+    int64_t source_pitch;
+    void *luma;      /* packed */
+    void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
 /* Size of a transfer table, indexed by the bits of a half up to infinity. Negative halves and NaN use entry 0. */
@@ -1963,17 +1971,17 @@ enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
  * copies 16 bytes in each of PIXELS_ROWS rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
-    void    *target;                        /* aligned to 16 bytes */
+    void *target; /* aligned to 16 bytes */
 } vmafgpu__surface_item;
 
 typedef struct vmafgpu__surface_plane {
-    int32_t  row, height, pitch;            /* row: bytes to copy; height in rows; pitch: bytes, of the target */
-    int32_t  shift;                         /* each word is shifted right by this... */
-    uint32_t mask;                          /* ...and masked */
+    int32_t row, height, pitch; /* row: bytes to copy; height in rows; pitch: bytes, of the target */
+    int32_t shift;              /* each word is shifted right by this... */
+    uint32_t mask;              /* ...and masked */
 } vmafgpu__surface_plane;
 
 typedef struct vmafgpu__surfaces_launch {
-    vmafgpu__surface_plane plane[2];        /* luma, chroma */
+    vmafgpu__surface_plane plane[2]; /* luma, chroma */
     int32_t luma_count, chroma_count;
     vmafgpu__surface_item items[3 * VMAFGPU__MAX_IMPORTS];
 } vmafgpu__surfaces_launch;
@@ -1984,18 +1992,22 @@ typedef struct vmafgpu__surfaces_launch {
  * squares rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
-enum { VMAFGPU__SQUARES_THREADS = 128, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4,
-       VMAFGPU__SQUARES_KEPT = 1 << 18 };       /* approximate number of terms that are stored at a time */
+enum {
+    VMAFGPU__SQUARES_THREADS = 128,
+    VMAFGPU__SQUARES_ROWS = 8,
+    VMAFGPU__SQUARES_SUMS = 4,
+    VMAFGPU__SQUARES_KEPT = 1 << 18
+}; /* approximate number of terms that are stored at a time */
 
 /* Block y processes a plane, block x a group of its rows. */
 typedef struct vmafgpu__squares_launch {
-    int64_t  *words;                        /* of the first pair: one sum per plane, or all sums of luma */
-    uint32_t *illegal;                      /* [pairs] */
-    int32_t   word_stride, kind;
-    int32_t   width[2], height[2];          /* luma, chroma */
-    int32_t   bytes, chroma_bytes, step, shift;   /* bytes per sample; `step`: bytes between chroma samples */
-    uint32_t  mask;                         /* bits of a chroma word that must be 0 */
-    vmafgpu__gpu_pair   pair[VMAFGPU__MAX_BATCH];
+    int64_t *words;    /* of the first pair: one sum per plane, or all sums of luma */
+    uint32_t *illegal; /* [pairs] */
+    int32_t word_stride, kind;
+    int32_t width[2], height[2];              /* luma, chroma */
+    int32_t bytes, chroma_bytes, step, shift; /* bytes per sample; `step`: bytes between chroma samples */
+    uint32_t mask;                            /* bits of a chroma word that must be 0 */
+    vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
 
@@ -2003,15 +2015,15 @@ typedef struct vmafgpu__squares_launch {
  * in bytes from the scratch memory of a pair. */
 typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
-    int32_t  pitch;                         /* in floats, a multiple of the columns of a tile */
-    int32_t  columns, rows;
-    int32_t  first;                         /* block x of its first rows; a block is a warp, a lane sums a row */
+    int32_t pitch; /* in floats, a multiple of the columns of a tile */
+    int32_t columns, rows;
+    int32_t first; /* block x of its first rows; a block is a warp, a lane sums a row */
 } vmafgpu__chain_plane;
 
 enum {
-    VMAFGPU__CHAIN_TILE = 32,               /* columns that a warp reads at a time */
+    VMAFGPU__CHAIN_TILE = 32, /* columns that a warp reads at a time */
     VMAFGPU__MAX_CHAIN_PLANES = 36,
-    VMAFGPU__CHAIN_ROWS = 1024              /* row sums that are read at a time */
+    VMAFGPU__CHAIN_ROWS = 1024 /* row sums that are read at a time */
 };
 
 VMAFGPU__FN int32_t vmafgpu__chain_shared(int32_t lanes) {
@@ -2019,11 +2031,11 @@ VMAFGPU__FN int32_t vmafgpu__chain_shared(int32_t lanes) {
 }
 
 typedef struct vmafgpu__chains_launch {
-    const unsigned char *scratch;           /* of the first pair */
-    uint64_t  scratch_size;
-    double   *words;                        /* of the first pair: one sum per plane */
-    int32_t   word_stride, count;
-    uint32_t  pairs;                        /* bit mask of the pairs that have such planes */
+    const unsigned char *scratch; /* of the first pair */
+    uint64_t scratch_size;
+    double *words; /* of the first pair: one sum per plane */
+    int32_t word_stride, count;
+    uint32_t pairs; /* bit mask of the pairs that have such planes */
     vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
 } vmafgpu__chains_launch;
 
@@ -2032,17 +2044,20 @@ typedef struct vmafgpu__chains_launch {
 enum {
     VMAFGPU__SEQUENCE_GROUP = 64,
     VMAFGPU__SEQUENCE_THREADS = 512,
-    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8   /* words of each warp */
+    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8 /* words of each warp */
 };
 
 typedef struct vmafgpu__sequence_launch {
-    const unsigned char *scratch;           /* of the first pair */
-    uint64_t  scratch_size;
-    double   *words;                        /* of the first pair: one sum per plane */
-    int32_t   word_stride;
-    uint32_t  pairs;                        /* bit mask of the pairs that have such planes */
-    int32_t   before;                       /* groups that the sum contains already; 0 to start from 0 */
-    struct { uint64_t terms; int32_t groups, pitch; } plane[3];   /* pitch: floats between terms of a group */
+    const unsigned char *scratch; /* of the first pair */
+    uint64_t scratch_size;
+    double *words; /* of the first pair: one sum per plane */
+    int32_t word_stride;
+    uint32_t pairs; /* bit mask of the pairs that have such planes */
+    int32_t before; /* groups that the sum contains already; 0 to start from 0 */
+    struct {
+        uint64_t terms;
+        int32_t groups, pitch;
+    } plane[3]; /* pitch: floats between terms of a group */
 } vmafgpu__sequence_launch;
 
 /* ---- launch structs of the features ---- */
@@ -2057,19 +2072,19 @@ typedef struct vmafgpu__sequence_launch {
  * the members. Standalone features are not listed: they produce a vmafgpu__value, see >>features.
  */
 typedef struct vmafgpu__sums {
-    int64_t             motion[2];              /* against the previous frame and the one before it */
-    vmafgpu__vif_sums   vif[VMAFGPU__SCALES];
-    vmafgpu__adm_sums   adm[VMAFGPU__SCALES];
+    int64_t motion[2]; /* against the previous frame and the one before it */
+    vmafgpu__vif_sums vif[VMAFGPU__SCALES];
+    vmafgpu__adm_sums adm[VMAFGPU__SCALES];
     vmafgpu__cambi_sums cambi[VMAFGPU__MAX_VARIANTS];
     vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__sums;
 
 /* The work that a context requests from its backend; fixed at open. */
 typedef struct vmafgpu__plan {
-    int motion[2];                              /* which of the motion sums are needed */
+    int motion[2]; /* which of the motion sums are needed */
     int vif_variants, adm_variants;
     int cambi_variants, speed_variants;
-    int vif_skips_scale_0;                      /* its sums are not needed */
+    int vif_skips_scale_0; /* its sums are not needed */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
     vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
@@ -2081,8 +2096,12 @@ typedef struct vmafgpu__plan {
  * ================================================================================================ */
 #ifndef VMAFGPU_NO_EDITS
 
-typedef struct vmafgpu__range { int first, end; } vmafgpu__range;
-typedef struct vmafgpu__rect { vmafgpu__range of[2]; } vmafgpu__rect;   /* columns, rows */
+typedef struct vmafgpu__range {
+    int first, end;
+} vmafgpu__range;
+typedef struct vmafgpu__rect {
+    vmafgpu__range of[2];
+} vmafgpu__rect; /* columns, rows */
 
 VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
     vmafgpu__range r;
@@ -2094,7 +2113,8 @@ VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
 /* Range of samples that change at the next scale of VIF if `changed` changes at this one. size: of the frame. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
     const int reach = vmafgpu__vif_reach(scale + 1);
-    return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1, size >> (scale + 1));
+    return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1,
+                                 size >> (scale + 1));
 }
 
 /* Range of wavelet coefficients that change, of `size` in total. */
@@ -2105,10 +2125,12 @@ VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int 
 /* The result of an edit on a GPU, a record of 64-bit words: the changes of the sums, then whether a sample exceeds the
  * bit depth. The smooth changes follow the records of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
-    return scale * (vif_variants + 1) + variant;   /* variant vif_variants: the flat noise */
+    return scale * (vif_variants + 1) + variant; /* variant vif_variants: the flat noise */
 }
-VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which, int band) {
-    return VMAFGPU__SCALES * (vif_variants + 1) + ((scale * adm_variants + variant) * 2 + which) * VMAFGPU__BANDS + band;
+VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which,
+                                       int band) {
+    return VMAFGPU__SCALES * (vif_variants + 1) + ((scale * adm_variants + variant) * 2 + which) * VMAFGPU__BANDS +
+           band;
 }
 VMAFGPU__FN int vmafgpu__edit_words(int vif_variants, int adm_variants) {
     return vmafgpu__edit_adm_word(vif_variants, adm_variants, VMAFGPU__SCALES, 0, 0, 0) + 1;
@@ -2120,60 +2142,65 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
 /* The smooth prediction: a prediction from sums without the roundings to float, by which edits are compared. It uses +,
  * -, *, / and no library functions, so the result is the same on every backend. Devices define how to access memory. */
 #ifndef VMAFGPU__FETCH
-#  define VMAFGPU__FETCH(p) (*(p))
-#  define VMAFGPU__STORE(p, v) (*(p) = (v))
+#define VMAFGPU__FETCH(p)    (*(p))
+#define VMAFGPU__STORE(p, v) (*(p) = (v))
 #endif
 enum {
-    VMAFGPU__SMOOTH_EXTRACTORS = 64,        /* the maximum number of inputs of a model */
-    VMAFGPU__SMOOTH_WORDS = (int)VMAFGPU__SCALES * (VMAFGPU__MAX_VARIANTS + 1 + 2 * (int)VMAFGPU__BANDS * VMAFGPU__MAX_VARIANTS)
+    VMAFGPU__SMOOTH_EXTRACTORS = 64, /* the maximum number of inputs of a model */
+    VMAFGPU__SMOOTH_WORDS =
+        (int)VMAFGPU__SCALES * (VMAFGPU__MAX_VARIANTS + 1 + 2 * (int)VMAFGPU__BANDS * VMAFGPU__MAX_VARIANTS)
 };
-typedef enum vmafgpu__smooth_kind { VMAFGPU__SMOOTH_KNOWN, VMAFGPU__SMOOTH_VIF, VMAFGPU__SMOOTH_ADM } vmafgpu__smooth_kind;
+typedef enum vmafgpu__smooth_kind {
+    VMAFGPU__SMOOTH_KNOWN,
+    VMAFGPU__SMOOTH_VIF,
+    VMAFGPU__SMOOTH_ADM
+} vmafgpu__smooth_kind;
 
 typedef struct vmafgpu__smooth_vif {
     double denominator[VMAFGPU__SCALES], flat[VMAFGPU__SCALES];
 } vmafgpu__smooth_vif;
 
 typedef struct vmafgpu__smooth_adm {
-    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* factor of the sums of cubes; 0 if the scale is skipped */
-    double noise[VMAFGPU__SCALES];          /* of all three bands */
+    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS]; /* factor of the sums of cubes; 0 if the scale is skipped */
+    double noise[VMAFGPU__SCALES];                /* of all three bands */
     double band_noise[VMAFGPU__SCALES], den_unit[VMAFGPU__SCALES], csf[VMAFGPU__SCALES][VMAFGPU__BANDS];
     double den[VMAFGPU__SCALES], all_den;
     double weight, least;
-    double has_aim;                         /* 1 or 0 */
+    double has_aim; /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
 /* How a live pair computes a model input that is a column of motion. */
 typedef struct vmafgpu__smooth_motion {
-    double  area, weight, most, factor, offset;
-    int32_t window;                         /* 0 if the input is not motion */
+    double area, weight, most, factor, offset;
+    int32_t window; /* 0 if the input is not motion */
     int32_t is_zero, is_blended, unused;
 } vmafgpu__smooth_motion;
 
 typedef struct vmafgpu__smooth_input {
-    double  known;                          /* value of an input that the sums do not change */
-    double  slope, intercept;
-    int32_t kind, extractor, place;         /* place: index of the column in the extractor */
-    int32_t is_shown;                       /* the extractor is the one whose sums vmafgpu_edit_sums reports */
+    double known; /* value of an input that the sums do not change */
+    double slope, intercept;
+    int32_t kind, extractor, place; /* place: index of the column in the extractor */
+    int32_t is_shown;               /* the extractor is the one whose sums vmafgpu_edit_sums reports */
     vmafgpu__smooth_motion motion;
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS];    /* recomputed for each base, like all members that depend on it */
+    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* recomputed for each base, like all members that depend on it */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_count, adm_count, vif_variants, adm_variants;
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t inputs, vectors;
-    double  gamma, rho, slope, intercept;   /* of the model output */
-    double  prediction;                     /* of the base */
+    double gamma, rho, slope, intercept; /* of the model output */
+    double prediction;                   /* of the base */
 } vmafgpu__smooth;
 
 /* e^x for x <= 0, accurate to a few units in the last place. */
 VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     if (!(x > -700))
         return x < 0 ? 0 : x;
-    const double rounding = 6755399441055744.0;   /* 1.5 * 2^52 */
+    const double rounding = 6755399441055744.0; /* 1.5 * 2^52 */
     const double k = (x * 1.4426950408889634 + rounding) - rounding;
     const double r = (x - k * 0.6931471803691238) - k * 1.9082149292705877e-10;
     double sum = 1.0 / 6227020800.0;
@@ -2197,7 +2224,7 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
-    double root = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(x) / 3 + 0x2a9f789300000000u);   /* accurate to a few percent */
+    double root = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(x) / 3 + 0x2a9f789300000000u); /* accurate to a few percent */
     for (int i = 0; i < 3; i++) {
         const double cube = root * root * root;
         root = root * VMAFGPU__QUOTIENT(cube + (x + x), (cube + cube) + x);
@@ -2211,16 +2238,22 @@ VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *
 }
 
 /* A motion column of a live pair with `history` frames before it. Only motion3 (is_blended) differs from the others. */
-VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums, int history) {
+VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
+                                                 int history) {
     const double most = VMAFGPU__FETCH(&m->most);
     const int window = VMAFGPU__FETCH(&m->window);
     if (history < window)
         return 0;
     const int64_t sad = VMAFGPU__FETCH(&sums->motion[window - 1]);
-    const double motion = VMAFGPU__FETCH(&m->is_zero) ? 0
-                          : vmafgpu__lesser_double(VMAFGPU__QUOTIENT((double)sad * (1.0 / 256), VMAFGPU__FETCH(&m->area)) *
-                                                   VMAFGPU__FETCH(&m->weight), most);
-    return !VMAFGPU__FETCH(&m->is_blended) ? motion : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
+    const double motion =
+        VMAFGPU__FETCH(&m->is_zero)
+            ? 0
+            : vmafgpu__lesser_double(VMAFGPU__QUOTIENT((double)sad * (1.0 / 256), VMAFGPU__FETCH(&m->area)) *
+                                         VMAFGPU__FETCH(&m->weight),
+                                     most);
+    return !VMAFGPU__FETCH(&m->is_blended)
+               ? motion
+               : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
 /* Computes the members that depend on the base, from its sums. history: frames before a live pair; otherwise -1. */
@@ -2236,13 +2269,16 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
         VMAFGPU__STORE(&s->base[vmafgpu__edit_vif_word(vif, k, vif)], VMAFGPU__FETCH(&information->flat_noise));
         for (int i = 0; i < adm; i++)
             for (int b = 0; b < VMAFGPU__BANDS; b++) {
-                VMAFGPU__STORE(&s->base[vmafgpu__edit_adm_word(vif, adm, k, i, 0, b)], VMAFGPU__FETCH(&cubes->numerator[i][b]));
-                VMAFGPU__STORE(&s->base[vmafgpu__edit_adm_word(vif, adm, k, i, 1, b)], VMAFGPU__FETCH(&cubes->impairment[i][b]));
+                VMAFGPU__STORE(&s->base[vmafgpu__edit_adm_word(vif, adm, k, i, 0, b)],
+                               VMAFGPU__FETCH(&cubes->numerator[i][b]));
+                VMAFGPU__STORE(&s->base[vmafgpu__edit_adm_word(vif, adm, k, i, 1, b)],
+                               VMAFGPU__FETCH(&cubes->impairment[i][b]));
             }
         for (int i = 0; i < of_vif; i++) {
             const double flat = (double)VMAFGPU__FETCH(&information->flat_count);
             VMAFGPU__STORE(&s->vif[i].flat[k], flat);
-            VMAFGPU__STORE(&s->vif[i].denominator[k], (double)VMAFGPU__FETCH(&information->denominator) * (1.0 / 2048) + flat);
+            VMAFGPU__STORE(&s->vif[i].denominator[k],
+                           (double)VMAFGPU__FETCH(&information->denominator) * (1.0 / 2048) + flat);
         }
     }
     for (int i = 0; i < of_adm; i++) {
@@ -2265,25 +2301,30 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
 }
 
 /* The first four columns of VIF, one per scale. */
-VMAFGPU__FN double vmafgpu__smooth_vif_column(const vmafgpu__smooth *s, int extractor, const int64_t *change, int scale) {
+VMAFGPU__FN double vmafgpu__smooth_vif_column(const vmafgpu__smooth *s, int extractor, const int64_t *change,
+                                              int scale) {
     const int variants = VMAFGPU__FETCH(&s->vif_variants);
     const vmafgpu__smooth_vif *e = &s->vif[extractor];
-    const double numerator =
-        vmafgpu__smooth_sum(s, change, vmafgpu__edit_vif_word(variants, scale, VMAFGPU__FETCH(&s->vif_variant[extractor])));
+    const double numerator = vmafgpu__smooth_sum(
+        s, change, vmafgpu__edit_vif_word(variants, scale, VMAFGPU__FETCH(&s->vif_variant[extractor])));
     const double noise = vmafgpu__smooth_sum(s, change, vmafgpu__edit_vif_word(variants, scale, variants));
-    const double n = numerator * (1.0 / 2048) + VMAFGPU__FETCH(&e->flat[scale]) -
-                     VMAFGPU__QUOTIENT(noise * (1.0 / 16384), 65025.0);
+    const double n =
+        numerator * (1.0 / 2048) + VMAFGPU__FETCH(&e->flat[scale]) - VMAFGPU__QUOTIENT(noise * (1.0 / 16384), 65025.0);
     return VMAFGPU__QUOTIENT(n, VMAFGPU__FETCH(&e->denominator[scale]));
 }
 
 /* The first seven columns of ADM. */
-typedef struct vmafgpu__smooth_columns { double adm2, aim, adm3, scale0, scale1, scale2, scale3; } vmafgpu__smooth_columns;
+typedef struct vmafgpu__smooth_columns {
+    double adm2, aim, adm3, scale0, scale1, scale2, scale3;
+} vmafgpu__smooth_columns;
 
-VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__smooth *s, int extractor, const int64_t *change) {
+VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__smooth *s, int extractor,
+                                                                const int64_t *change) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), variants = VMAFGPU__FETCH(&s->adm_variants);
     const int variant = VMAFGPU__FETCH(&s->adm_variant[extractor]);
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
-    const double den = VMAFGPU__FETCH(&e->all_den), weight = VMAFGPU__FETCH(&e->weight), least = VMAFGPU__FETCH(&e->least);
+    const double den = VMAFGPU__FETCH(&e->all_den), weight = VMAFGPU__FETCH(&e->weight),
+                 least = VMAFGPU__FETCH(&e->least);
     const double has_aim = VMAFGPU__FETCH(&e->has_aim);
     vmafgpu__smooth_columns out;
     double numerator = 0, impairment = 0;
@@ -2292,14 +2333,15 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
         const double of_scale = VMAFGPU__FETCH(&e->den[k]);
         double own = VMAFGPU__FETCH(&e->noise[k]);
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            const double unit = VMAFGPU__FETCH(&e->unit[k][b]);   /* 0 if the scale is skipped */
+            const double unit = VMAFGPU__FETCH(&e->unit[k][b]); /* 0 if the scale is skipped */
             own += vmafgpu__smooth_root(
                 vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 0, b)) * unit);
             impairment += vmafgpu__smooth_root(
-                vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 1, b)) * unit * has_aim);
+                vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 1, b)) * unit *
+                has_aim);
         }
         const double score = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
-        out.scale0 = k == 0 ? score : out.scale0;   /* no array: it would not stay in registers */
+        out.scale0 = k == 0 ? score : out.scale0; /* no array: it would not stay in registers */
         out.scale1 = k == 1 ? score : out.scale1;
         out.scale2 = k == 2 ? score : out.scale2;
         out.scale3 = k == 3 ? score : out.scale3;
@@ -2321,7 +2363,8 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
         if (kind == VMAFGPU__SMOOTH_KNOWN)
             x[i * stride] = VMAFGPU__FETCH(&in->known);
         if (kind == VMAFGPU__SMOOTH_VIF)
-            x[i * stride] = vmafgpu__smooth_vif_column(s, VMAFGPU__FETCH(&in->extractor), change, VMAFGPU__FETCH(&in->place));
+            x[i * stride] =
+                vmafgpu__smooth_vif_column(s, VMAFGPU__FETCH(&in->extractor), change, VMAFGPU__FETCH(&in->place));
     }
     for (int k = 0; k < of_adm; k++) {
         const vmafgpu__smooth_columns all = vmafgpu__smooth_adm_columns(s, k, change);
@@ -2363,21 +2406,34 @@ VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, in
         const double *vector = table + (int64_t)VMAFGPU__FETCH(&rows[k]) * inputs;
         sum += VMAFGPU__FETCH(&coefs[k]) * vmafgpu__smooth_kernel(x, stride, inputs, vector, gamma);
     }
-    return VMAFGPU__QUOTIENT((sum - VMAFGPU__FETCH(&s->rho)) - VMAFGPU__FETCH(&s->intercept), VMAFGPU__FETCH(&s->slope));
+    return VMAFGPU__QUOTIENT((sum - VMAFGPU__FETCH(&s->rho)) - VMAFGPU__FETCH(&s->intercept),
+                             VMAFGPU__FETCH(&s->slope));
 }
 
 /* Indices of the sums of a picture or block, in the order of vmafgpu_edit_sums. */
-enum { VMAFGPU__SLOPE_VIF = 0, VMAFGPU__SLOPE_NOISE = 4, VMAFGPU__SLOPE_ADM = 8, VMAFGPU__SLOPE_AIM = 20, VMAFGPU__SLOPES = 32 };
+enum {
+    VMAFGPU__SLOPE_VIF = 0,
+    VMAFGPU__SLOPE_NOISE = 4,
+    VMAFGPU__SLOPE_ADM = 8,
+    VMAFGPU__SLOPE_AIM = 20,
+    VMAFGPU__SLOPES = 32
+};
 
 /* Factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
-    const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den), den = VMAFGPU__FETCH(&e->den[k]);
+    const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
+                 den = VMAFGPU__FETCH(&e->den[k]);
     if (!of_aim && place == 3 + k)
         return den > 0 ? VMAFGPU__QUOTIENT(1.0, den) : 0;
     if (place == 2 && vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0).adm3 <= VMAFGPU__FETCH(&e->least))
         return 0;
-    const double share = of_aim ? place == 1 ? 1 : place == 2 ? weight - 1 : 0 : place == 0 ? 1 : place == 2 ? weight : 0;
+    const double share = of_aim       ? place == 1   ? 1
+                                        : place == 2 ? weight - 1
+                                                     : 0
+                         : place == 0 ? 1
+                         : place == 2 ? weight
+                                      : 0;
     return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
 }
 
@@ -2387,7 +2443,8 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
     double out = 0;
     for (int i = 0; i < inputs; i++) {
         const vmafgpu__smooth_input *in = &s->input[i];
-        const int kind = VMAFGPU__FETCH(&in->kind), extractor = VMAFGPU__FETCH(&in->extractor), place = VMAFGPU__FETCH(&in->place);
+        const int kind = VMAFGPU__FETCH(&in->kind), extractor = VMAFGPU__FETCH(&in->extractor),
+                  place = VMAFGPU__FETCH(&in->place);
         if (!VMAFGPU__FETCH(&in->is_shown))
             continue;
         if (kind == VMAFGPU__SMOOTH_VIF && which == VMAFGPU__SLOPE_VIF + place) {
@@ -2397,14 +2454,15 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
                                      VMAFGPU__FETCH(&s->vif[extractor].denominator[place]));
         } else if (kind == VMAFGPU__SMOOTH_ADM && which >= VMAFGPU__SLOPE_ADM) {
             const vmafgpu__smooth_adm *e = &s->adm[extractor];
-            const int of_aim = which >= VMAFGPU__SLOPE_AIM, at = which - (of_aim ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM);
+            const int of_aim = which >= VMAFGPU__SLOPE_AIM,
+                      at = which - (of_aim ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM);
             const int k = at / VMAFGPU__BANDS, b = at % VMAFGPU__BANDS;
-            const double sum = vmafgpu__smooth_sum(s, (const int64_t *)0,
-                                                   vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants),
-                                                                          VMAFGPU__FETCH(&s->adm_variants), k,
-                                                                          VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim, b));
-            const double root = vmafgpu__smooth_root(sum * VMAFGPU__FETCH(&e->unit[k][b]) *
-                                                     (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1));
+            const double sum = vmafgpu__smooth_sum(
+                s, (const int64_t *)0,
+                vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants), VMAFGPU__FETCH(&s->adm_variants), k,
+                                       VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim, b));
+            const double root =
+                vmafgpu__smooth_root(sum * VMAFGPU__FETCH(&e->unit[k][b]) * (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1));
             /* derivative of the cube root; 0 if the sum is not positive */
             out += slopes[i] * vmafgpu__smooth_adm_share(s, extractor, place, k, of_aim) *
                    (sum > 0 ? VMAFGPU__QUOTIENT(root, 3 * sum) : 0);
@@ -2418,8 +2476,8 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 /* Samples of scale `shift` that belong to block k of `count`. The last block includes all remaining samples. */
 VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
     const int unit = 1 << shift;
-    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
-                                 samples);
+    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit),
+                                 k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit), samples);
 }
 
 /* Difference of sum k between a block and its ideal. Unsigned, since cubes of 16-bit samples may overflow. */
@@ -2429,14 +2487,16 @@ VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, in
 
 /* Score that a block loses: the change of the prediction, to first order, if the block were equal to the reference.
  * slopes: by the sums. is, ideal: sums of the block. unit: scale of the cubes, by scale. */
-VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal, const double *unit) {
+VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
+                                      const double *unit) {
     double share = 0;
     for (int k = 0; k < VMAFGPU__SCALES; k++) {
         const int vif = VMAFGPU__SLOPE_VIF + k, noise = VMAFGPU__SLOPE_NOISE + k;
         share += VMAFGPU__FETCH(&slopes[vif]) * vmafgpu__map_lost(is, ideal, vif) +
                  VMAFGPU__FETCH(&slopes[noise]) * vmafgpu__map_lost(is, ideal, noise);
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            const int adm = VMAFGPU__SLOPE_ADM + k * VMAFGPU__BANDS + b, aim = VMAFGPU__SLOPE_AIM + k * VMAFGPU__BANDS + b;
+            const int adm = VMAFGPU__SLOPE_ADM + k * VMAFGPU__BANDS + b,
+                      aim = VMAFGPU__SLOPE_AIM + k * VMAFGPU__BANDS + b;
             share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * vmafgpu__map_lost(is, ideal, adm) +
                                 VMAFGPU__FETCH(&slopes[aim]) * vmafgpu__map_lost(is, ideal, aim));
         }
@@ -2447,10 +2507,10 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
 /* An edit for kernels. Its samples are packed, without gaps between rows, `place` bytes after those of the first edit.
  * source: address in the format of the caller if the samples are on the device, otherwise NULL. */
 typedef struct vmafgpu__gpu_edit {
-    int32_t  x, y, width, height;
+    int32_t x, y, width, height;
     uint64_t place;
     const void *source;
-    int64_t  pitch;
+    int64_t pitch;
 } vmafgpu__gpu_edit;
 
 /* Edits of one launch. Each has scratch memory for its changes: pictures of VIF scales 1 to 3, and the inputs of ADM
@@ -2459,29 +2519,34 @@ typedef struct vmafgpu__edit_batch {
     const vmafgpu__gpu_edit *edits;
     unsigned char *samples;
     unsigned char *scratch;
-    uint64_t scratch_size;                  /* per edit */
+    uint64_t scratch_size; /* per edit */
     uint64_t vif[VMAFGPU__SCALES], band[VMAFGPU__SCALES];
-    int32_t  vif_pitch[VMAFGPU__SCALES], band_pitch[VMAFGPU__SCALES];
-    int64_t *records;                       /* zeroed before */
-    double  *changes;
-    int32_t  words;                         /* per record */
-    int32_t  count;
-    int32_t  vif_variants, adm_variants;
-    int32_t  width, height;                 /* of the frame */
-    int32_t  sample_bytes;                  /* of packed samples */
+    int32_t vif_pitch[VMAFGPU__SCALES], band_pitch[VMAFGPU__SCALES];
+    int64_t *records; /* zeroed before */
+    double *changes;
+    int32_t words; /* per record */
+    int32_t count;
+    int32_t vif_variants, adm_variants;
+    int32_t width, height; /* of the frame */
+    int32_t sample_bytes;  /* of packed samples */
 } vmafgpu__edit_batch;
 
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
-    VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* side of the part that a block covers */
+    VMAFGPU__EDIT_PATCH_THREADS = 256,
+    VMAFGPU__EDIT_PATCH_SIDE = 32, /* side of the part that a block covers */
     VMAFGPU__EDIT_VIF_THREADS = 128,
-    VMAFGPU__EDIT_VIF_WIDTH = 44,           /* maximum columns of a VIF block */
-    VMAFGPU__EDIT_VIF_HEIGHT = 40,          /* maximum rows */
-    VMAFGPU__BASE_VIF_WIDTH = 36, VMAFGPU__BASE_VIF_HEIGHT = 32,   /* for the base, with more shared memory */
+    VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum columns of a VIF block */
+    VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum rows */
+    VMAFGPU__BASE_VIF_WIDTH = 36,
+    VMAFGPU__BASE_VIF_HEIGHT = 32, /* for the base, with more shared memory */
     VMAFGPU__EDIT_ADM_THREADS = 64,
-    VMAFGPU__EDIT_ADM_LANES = 8,            /* minimum number of lanes that share an edit, or some of its rows */
-    VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28, VMAFGPU__EDIT_ADM_WIDTH_0_16 = 16, VMAFGPU__EDIT_ADM_WIDTH_1 = 12,
-    VMAFGPU__EDIT_ADM_WIDTH_2 = 8, VMAFGPU__EDIT_ADM_WIDTH_3 = 8,
+    VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes that share an edit, or some of its rows */
+    VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28,
+    VMAFGPU__EDIT_ADM_WIDTH_0_16 = 16,
+    VMAFGPU__EDIT_ADM_WIDTH_1 = 12,
+    VMAFGPU__EDIT_ADM_WIDTH_2 = 8,
+    VMAFGPU__EDIT_ADM_WIDTH_3 = 8,
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
@@ -2495,22 +2560,22 @@ enum {
 /* Converts samples on the device to packed form and checks them. */
 typedef struct vmafgpu__edit_import_launch {
     vmafgpu__edit_batch edits;
-    int32_t  source_bytes, shift;
-    uint32_t illegal;                       /* bits that must be 0 in a word */
+    int32_t source_bytes, shift;
+    uint32_t illegal; /* bits that must be 0 in a word */
 } vmafgpu__edit_import_launch;
 
 /* Writes edits to the plane, in order. */
 typedef struct vmafgpu__edit_patch_launch {
     vmafgpu__edit_batch edits;
     unsigned char *plane;
-    int64_t  pitch;
+    int64_t pitch;
 } vmafgpu__edit_patch_launch;
 
 /* Sums of `count` blocks of a map from block `first`, [2][VMAFGPU__SLOPES] per block: of the picture, and of the
  * reference compared with itself. */
 typedef struct vmafgpu__map_blocks {
-    int64_t *sums;                          /* zeroed before */
-    int32_t  size, across, down, first, count, unused;
+    int64_t *sums; /* zeroed before */
+    int32_t size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
 /* One scale of one variant. The launch computes the changes by edits, or the contribution of each sample of the base to
@@ -2518,9 +2583,9 @@ typedef struct vmafgpu__map_blocks {
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
-    int32_t *terms;                         /* per sample, in planes: variants, noise, reference mean and variance */
-    int32_t  tile_width, tile_height;       /* of a block: multiples of 4 and of 8 */
-    int32_t  stride, unused;                /* of its shared memory */
+    int32_t *terms;                  /* per sample, in planes: variants, noise, reference mean and variance */
+    int32_t tile_width, tile_height; /* of a block: multiples of 4 and of 8 */
+    int32_t stride, unused;          /* of its shared memory */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
@@ -2528,19 +2593,19 @@ typedef struct vmafgpu__edit_vif_launch {
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
-    const int64_t *rows;                    /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
-    int64_t *cubes;                         /* the cubes that `rows` sums: [2 * VMAFGPU__BANDS][h][w] */
-    int32_t  count;                         /* for the base: tiles per row */
-    int32_t  strips, variant;
-    int32_t  lanes;                         /* a power of two */
+    const int64_t *rows; /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
+    int64_t *cubes;      /* the cubes that `rows` sums: [2 * VMAFGPU__BANDS][h][w] */
+    int32_t count;       /* for the base: tiles per row */
+    int32_t strips, variant;
+    int32_t lanes; /* a power of two */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_adm_launch;
 
 typedef struct vmafgpu__edit_change_launch {
     vmafgpu__edit_batch edits;
     const vmafgpu__smooth *smooth;
-    const double   *coefs, *table;
-    const uint16_t *vectors;                /* row numbers in the table */
+    const double *coefs, *table;
+    const uint16_t *vectors; /* row numbers in the table */
 } vmafgpu__edit_change_launch;
 
 VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
@@ -2548,10 +2613,10 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64,       /* one of which works */
-    VMAFGPU__MAP_SLOPE_THREADS = 128,       /* one block: inputs, their slopes, a part of the vectors */
+    VMAFGPU__MAP_FINALISE_THREADS = 64, /* one of which works */
+    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* one block: inputs, their slopes, a part of the vectors */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
-    VMAFGPU__MAP_THREADS = 64               /* one block of the picture per thread */
+    VMAFGPU__MAP_THREADS = 64 /* one block of the picture per thread */
 };
 
 /* Prepares the smooth prediction from the sums of a scored pair. */
@@ -2564,23 +2629,23 @@ typedef struct vmafgpu__map_finalise_launch {
 /* Computes the derivatives of that prediction with respect to the sums. */
 typedef struct vmafgpu__map_slope_launch {
     const vmafgpu__smooth *smooth;
-    const double   *coefs, *table;
+    const double *coefs, *table;
     const uint16_t *vectors;
-    double         *slopes;
+    double *slopes;
 } vmafgpu__map_slope_launch;
 
 typedef struct vmafgpu__map_block {
-    double  share;
+    double share;
     int64_t sums[VMAFGPU__SLOPES];
 } vmafgpu__map_block;
 
 /* Computes the share of each block. */
 typedef struct vmafgpu__map_launch {
     vmafgpu__map_blocks map;
-    const double   *slopes;
-    vmafgpu__map_block *out;                                /* or NULL; starts with block `first` */
-    float          *shares;                                 /* or NULL; starts with block `first` */
-    double          unit[VMAFGPU__SCALES];
+    const double *slopes;
+    vmafgpu__map_block *out; /* or NULL; starts with block `first` */
+    float *shares;           /* or NULL; starts with block `first` */
+    double unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
 
 #endif /* !VMAFGPU_NO_EDITS */
@@ -2596,18 +2661,18 @@ enum {
     VMAFGPU__MAX_FEATURE_CONFIGS = 32,
     VMAFGPU__MAX_EXTRACTORS = 64,
     VMAFGPU__MAX_OPTIONS = 28,
-    VMAFGPU__TURNS = 3,                    /* see vmafgpu__column.turn */
+    VMAFGPU__TURNS = 3, /* see vmafgpu__column.turn */
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
-    VMAFGPU__MAX_DISTORTED = 16,       /* maximum of config.together and config.candidates */
-    VMAFGPU__MAX_EDIT = 256,           /* config.edit_size */
-    VMAFGPU__LEAST_BLOCK = 4,          /* smallest block of a map */
-    VMAFGPU__MAX_QUEUE = 8,            /* batches on a GPU */
-    VMAFGPU__MAX_UNITS = 16,           /* GPUs of a context */
+    VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.together and config.candidates */
+    VMAFGPU__MAX_EDIT = 256,     /* config.edit_size */
+    VMAFGPU__LEAST_BLOCK = 4,    /* smallest block of a map */
+    VMAFGPU__MAX_QUEUE = 8,      /* batches on a GPU */
+    VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
-    VMAFGPU__FIRST_CHUNK_ROWS = 64,    /* rows of scores are stored in chunks, each twice as long as the one before */
+    VMAFGPU__FIRST_CHUNK_ROWS = 64, /* rows of scores are stored in chunks, each twice as long as the one before */
     VMAFGPU__MAX_CHUNKS = 32
 };
 
@@ -2616,71 +2681,71 @@ typedef struct vmafgpu__feature vmafgpu__feature;
 /* State of a temporal extractor, which receives one value per frame in order and produces the columns derived from
  * them. Positions count from the first frame, seeds included. */
 typedef struct vmafgpu__temporal_state {
-    int64_t count;                     /* values received */
-    int64_t emitted;                   /* positions produced */
-    double  value[8];                  /* the latest values, by position modulo 8 */
-    double  previous;                  /* carried over from the previous position */
+    int64_t count;   /* values received */
+    int64_t emitted; /* positions produced */
+    double value[8]; /* the latest values, by position modulo 8 */
+    double previous; /* carried over from the previous position */
 } vmafgpu__temporal_state;
 
 /* Result of a standalone feature: an integer sum, or a float value as the reference computes it. */
 typedef union vmafgpu__value {
     uint64_t whole;
-    double   real;
+    double real;
 } vmafgpu__value;
 
 /* One extractor: a feature with its options. */
 typedef struct vmafgpu__extractor {
     const vmafgpu__feature *feature;
-    double          option[VMAFGPU__MAX_OPTIONS];
-    char            suffix[VMAFGPU__NAME_SIZE];
-    int             columns[VMAFGPU__TURNS];   /* the first column of each turn, see vmafgpu__column.turn */
-    int             variant;           /* index in the sums of the backend */
-    int             needs_chroma;      /* for its feature, or because of its options */
-    int             values;            /* index of the first value of a standalone feature */
-    int             words;             /* index of its first word in the results of a GPU */
-    char            word[32];          /* text of an option whose value is -1: none of its known words */
-    const char     *given_text;        /* value of a text option, in memory of the caller, not terminated... */
-    int             given_size;
-    char           *text;              /* ...and the copy that the context owns */
-    void           *state;             /* state of a standalone feature from open to close, initially zero */
+    double option[VMAFGPU__MAX_OPTIONS];
+    char suffix[VMAFGPU__NAME_SIZE];
+    int columns[VMAFGPU__TURNS]; /* the first column of each turn, see vmafgpu__column.turn */
+    int variant;                 /* index in the sums of the backend */
+    int needs_chroma;            /* for its feature, or because of its options */
+    int values;                  /* index of the first value of a standalone feature */
+    int words;                   /* index of its first word in the results of a GPU */
+    char word[32];               /* text of an option whose value is -1: none of its known words */
+    const char *given_text;      /* value of a text option, in memory of the caller, not terminated... */
+    int given_size;
+    char *text;  /* ...and the copy that the context owns */
+    void *state; /* state of a standalone feature from open to close, initially zero */
     struct {
         uint64_t sum[3], pairs;
-    } whole_clip;                      /* input of its aggregates */
-    float           csf[VMAFGPU__SCALES][2];   /* ADM contrast sensitivity: h and v, d */
+    } whole_clip;                  /* input of its aggregates */
+    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: h and v, d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
 
 typedef struct vmafgpu__model_use {
     const vmafgpu_model *model;
-    int  disable_clip;
-    int  transform;                    /* a vmafgpu__transform */
+    int disable_clip;
+    int transform; /* a vmafgpu__transform */
     char name[VMAFGPU__NAME_SIZE];
-    int *inputs;                       /* per SVM and feature, the column to read */
-    int  input_count;
-    int  column;
-    int  more_columns;                 /* first column of the other outputs of a bootstrap model */
+    int *inputs; /* per SVM and feature, the column to read */
+    int input_count;
+    int column;
+    int more_columns; /* first column of the other outputs of a bootstrap model */
 } vmafgpu__model_use;
 
 /* A map that the caller requested for the next pair. */
 typedef struct vmafgpu__wanted_map {
-    float              *shares;            /* NULL if there is no request */
+    float *shares; /* NULL if there is no request */
     vmafgpu_memory_kind memory;
 } vmafgpu__wanted_map;
 
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
-    const vmafgpu_frame *distorted;    /* NULL: compute motion only */
-    int count;                         /* distorted frames: 0 or 1; single() accepts more */
-    int skipped;                       /* config.subsample skips the pair: only every_pair features are computed */
-    const vmafgpu_frame *previous;     /* replaces the history, which does not change */
-    int detached;                      /* the history is neither used nor changed */
-    int64_t position;                  /* of a frame of the clip, seeds included */
-    int history;                       /* frames before this one that the backend has processed, 0..2 */
+    const vmafgpu_frame *distorted; /* NULL: compute motion only */
+    int count;                      /* distorted frames: 0 or 1; single() accepts more */
+    int skipped;                    /* config.subsample skips the pair: only every_pair features are computed */
+    const vmafgpu_frame *previous;  /* replaces the history, which does not change */
+    int detached;                   /* the history is neither used nor changed */
+    int64_t position;               /* of a frame of the clip, seeds included */
+    int history;                    /* frames before this one that the backend has processed, 0..2 */
     int packed[2];                  /* reference and distorted are checked already and in packed form: bytes at 8 bits,
                                        otherwise words with samples in the low bits */
     int peer;                       /* in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2 previous */
-    int is_trusted;                    /* the reference was checked, in any form */
-    vmafgpu__wanted_map map;           /* requested with this pair, see vmafgpu_map_next() */
+    int is_trusted;                 /* the reference was checked, in any form */
+    vmafgpu__wanted_map map;        /* requested with this pair, see vmafgpu_map_next() */
 } vmafgpu__job;
 
 /* What collect() does if the sums are not ready: polls only if success is likely, polls, waits. */
@@ -2688,11 +2753,11 @@ typedef enum vmafgpu__wait_mode { VMAFGPU__NO_WAIT, VMAFGPU__LOOK, VMAFGPU__WAIT
 
 /* Description of a backend. Texts are never NULL. */
 typedef struct vmafgpu__description {
-    const char *backend;                 /* the one that scores now: "cpu" if a GPU has failed */
+    const char *backend; /* the one that scores now: "cpu" if a GPU has failed */
     const char *device, *driver;
-    uint64_t    self_test_sum;
-    size_t      device_memory;
-    size_t      memory;                  /* host memory of units; v->memory counts that of the context */
+    uint64_t self_test_sum;
+    size_t device_memory;
+    size_t memory; /* host memory of units; v->memory counts that of the context */
 } vmafgpu__description;
 
 /* Interface of all backends. Members after map_memory may be NULL if a backend does not support them; callers check
@@ -2701,40 +2766,41 @@ typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
     /* Returns the position before which all pairs must be collected to submit this one, or to lend it if is_lent. */
-    int64_t        (*needs)(vmafgpu *v, int64_t position, int is_lent);
+    int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
     /* Returns the buffers of the library that belong to a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
     /* Whether submit() would not block once needs() is satisfied. */
-    int            (*is_free)(vmafgpu *v, int64_t position);
+    int (*is_free)(vmafgpu *v, int64_t position);
     /* Accepts a pair, or fails with an error and accepts nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
     /* Returns the sums of the oldest uncollected pair, or its error; VMAFGPU_AGAIN if it does not wait for them. */
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums);
     /* Processes one detached job at once, even if pairs are in flight; writes the sums of each distorted frame. */
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
-    void           (*reset)(vmafgpu *v);
-    void           (*close)(vmafgpu *v);
+    void (*reset)(vmafgpu *v);
+    void (*close)(vmafgpu *v);
     /* The last kind of memory that maps may use; all kinds before it are allowed too. */
     vmafgpu_memory_kind map_memory;
     /* Returns the number of positions whose frames are not used any more. NULL: all submitted positions. */
-    int64_t        (*released)(const vmafgpu *v);
+    int64_t (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
-    void           (*finalise)(vmafgpu *v);
+    void (*finalise)(vmafgpu *v);
     /* Copies the frames that are released but still needed, so that the caller may free them. */
-    void           (*keep)(vmafgpu *v);
+    void (*keep)(vmafgpu *v);
     /* Makes the stream of the caller wait for all work before a position. */
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
     /* Whether an address is in a lent buffer outside v->lending. */
-    int            (*owns)(const vmafgpu *v, const void *address);
+    int (*owns)(const vmafgpu *v, const void *address);
     /* Checks a frame in device memory, except for its pitch. NULL: such frames are refused. */
-    vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame);
+    vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which,
+                                         const vmafgpu_frame *frame);
     /* Returns the device that will score the next pair, or -1. */
-    int            (*next_device)(vmafgpu *v);
+    int (*next_device)(vmafgpu *v);
     /* Whether a GPU is being opened in the background. Like describe(), it may be called after a failed open. */
-    int            (*is_opening)(const vmafgpu *v);
+    int (*is_opening)(const vmafgpu *v);
     /* Whether the device has failed; v->note contains the reason. */
-    int            (*has_failed)(const vmafgpu *v);
-    void           (*describe)(const vmafgpu *v, vmafgpu__description *description);
+    int (*has_failed)(const vmafgpu *v);
+    void (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
 
 /* GPU functions for edits and maps, see >>gpu edits. >>gpu calls the first group, >>edits the second. */
@@ -2742,17 +2808,17 @@ struct vmafgpu__wanted;
 struct vmafgpu__slot;
 struct vmafgpu__carver;
 typedef struct vmafgpu__gpu_edits_table {
-    size_t         size;                 /* of struct vmafgpu__gpu_edits */
-    void         (*list_kernels)(vmafgpu *v, struct vmafgpu__wanted *list, int *count);
-    void         (*lay_out)(vmafgpu *v, size_t *device_used, size_t *pinned_used);
-    int          (*create)(vmafgpu *v);  /* creates events; returns 1 on success */
-    int          (*destroy)(vmafgpu *v); /* destroys the events; returns the error of the driver, or 0 */
-    void         (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
-    const char  *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
+    size_t size; /* of struct vmafgpu__gpu_edits */
+    void (*list_kernels)(vmafgpu *v, struct vmafgpu__wanted *list, int *count);
+    void (*lay_out)(vmafgpu *v, size_t *device_used, size_t *pinned_used);
+    int (*create)(vmafgpu *v);  /* creates events; returns 1 on success */
+    int (*destroy)(vmafgpu *v); /* destroys the events; returns the error of the driver, or 0 */
+    void (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
+    const char *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
 
-    void         (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
+    void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
-    void         (*alone)(vmafgpu *v);   /* waits for pairs in flight */
+    void (*alone)(vmafgpu *v);           /* waits for pairs in flight */
     vmafgpu_result (*begun)(vmafgpu *v); /* called after the base was scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
@@ -2770,87 +2836,89 @@ typedef struct vmafgpu__speed vmafgpu__speed;
 typedef struct vmafgpu__edits vmafgpu__edits;
 typedef struct vmafgpu__colours vmafgpu__colours;
 
-typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
+typedef struct vmafgpu__totals {
+    double sum, inverse_sum, min, max;
+} vmafgpu__totals;
 
 /* Buffers of the library that the caller may fill. The lent pairs belong to the next positions; a submit takes back the
  * oldest one. */
 typedef struct vmafgpu__lending {
-    const unsigned char *memory;                    /* contains all of them; NULL if none was ever lent */
-    size_t               size;
-    int                  count;                     /* pairs lent */
+    const unsigned char *memory; /* contains all of them; NULL if none was ever lent */
+    size_t size;
+    int count; /* pairs lent */
 } vmafgpu__lending;
 
 struct vmafgpu {
-    vmafgpu_config     config;
-    uint32_t           mark;                        /* VMAFGPU__MARK from open to close */
-    int                is_open;
-    int                is_busy;                     /* a call is using the context; atomic */
-    const char        *busy_with;                   /* the name of that call... */
-    const void        *busy_on;                     /* ...and the vmafgpu__thread_failure of its thread */
-    int                is_delivering;               /* config.on_score is being called */
-    int                readers;                     /* nested calls from config.on_score */
-    size_t             memory;
-    int                lacks_memory;                /* an allocation has failed */
-    char               error[VMAFGPU__ERROR_SIZE];
-    char               subject[48];                 /* prefix of messages, such as "frame 7" */
-    char               note[VMAFGPU__ERROR_SIZE];   /* why no GPU is used */
-    char               warning[VMAFGPU__ERROR_SIZE];/* the latest one; it is not repeated */
+    vmafgpu_config config;
+    uint32_t mark; /* VMAFGPU__MARK from open to close */
+    int is_open;
+    int is_busy;           /* a call is using the context; atomic */
+    const char *busy_with; /* the name of that call... */
+    const void *busy_on;   /* ...and the vmafgpu__thread_failure of its thread */
+    int is_delivering;     /* config.on_score is being called */
+    int readers;           /* nested calls from config.on_score */
+    size_t memory;
+    int lacks_memory; /* an allocation has failed */
+    char error[VMAFGPU__ERROR_SIZE];
+    char subject[48];                  /* prefix of messages, such as "frame 7" */
+    char note[VMAFGPU__ERROR_SIZE];    /* why no GPU is used */
+    char warning[VMAFGPU__ERROR_SIZE]; /* the latest one; it is not repeated */
 
     vmafgpu__extractor extractors[VMAFGPU__MAX_EXTRACTORS];
-    int                extractor_count;
-    const vmafgpu__feature *features[VMAFGPU__MAX_FEATURES];   /* features of the extractors, in table order */
-    int                feature_count;
+    int extractor_count;
+    const vmafgpu__feature *features[VMAFGPU__MAX_FEATURES]; /* features of the extractors, in table order */
+    int feature_count;
     vmafgpu__model_use models[VMAFGPU__MAX_MODELS];
-    int                model_count;
-    int                column_count;
-    char             (*names)[VMAFGPU__NAME_SIZE];
-    double            *model_scratch;
-    int                seed_count;
-    int                value_count;                 /* values of standalone features per pair */
-    int                wants_every_pair;            /* even pairs that config.subsample skips */
+    int model_count;
+    int column_count;
+    char (*names)[VMAFGPU__NAME_SIZE];
+    double *model_scratch;
+    int seed_count;
+    int value_count;      /* values of standalone features per pair */
+    int wants_every_pair; /* even pairs that config.subsample skips */
 
-    vmafgpu__plan      plan;
+    vmafgpu__plan plan;
     const vmafgpu__backend_table *backend;
-    vmafgpu__cpu      *cpu;
-    vmafgpu__gpu      *gpu;
-    vmafgpu__fleet    *fleet;                       /* replaces cpu and gpu */
-    vmafgpu           *whole;                       /* the context of which this is a unit; NULL if it is not a unit */
-    int                is_unwanted;                 /* a GPU that is being opened is not needed any more; atomic */
-    void             (*on_found)(vmafgpu *v);       /* called when a driver has reported the number of GPUs; or NULL */
-    int                gpu_count;                   /* number of GPUs that a driver reported */
-    vmafgpu__threads  *threads;
-    vmafgpu__cambi    *cambi;
-    vmafgpu__speed    *speed;
-    vmafgpu__edits    *edits;                       /* NULL if config.edit_size and map_size are 0 */
-    const vmafgpu__gpu_edits_table *edits_on_gpu;   /* NULL if there are none, or the CPU computes them */
-    vmafgpu__wanted_map map;                        /* for the next pair */
-    vmafgpu__colours  *colours;                     /* NULL if frames are YUV */
-    int                has_base;                    /* the planes of the CPU are those of vmafgpu_edit_begin() */
+    vmafgpu__cpu *cpu;
+    vmafgpu__gpu *gpu;
+    vmafgpu__fleet *fleet;        /* replaces cpu and gpu */
+    vmafgpu *whole;               /* the context of which this is a unit; NULL if it is not a unit */
+    int is_unwanted;              /* a GPU that is being opened is not needed any more; atomic */
+    void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; or NULL */
+    int gpu_count;                /* number of GPUs that a driver reported */
+    vmafgpu__threads *threads;
+    vmafgpu__cambi *cambi;
+    vmafgpu__speed *speed;
+    vmafgpu__edits *edits;                        /* NULL if config.edit_size and map_size are 0 */
+    const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are none, or the CPU computes them */
+    vmafgpu__wanted_map map;                      /* for the next pair */
+    vmafgpu__colours *colours;                    /* NULL if frames are YUV */
+    int has_base;                                 /* the planes of the CPU are those of vmafgpu_edit_begin() */
 
-    int64_t            seeded;                      /* frames before the first pair */
-    int64_t            pushed;                      /* pairs */
-    int64_t            last_reported_reusable;               /* argument of the last call of config.on_reusable */
-    vmafgpu__lending   lending;
-    int64_t            scoring;                     /* index of the pair for whole-frame features; -1 if detached */
-    int64_t            tailed;                      /* frames after the last pair */
-    int                flushed;
-    int64_t            collected;                   /* of these frames, those whose sums or failure were collected */
-    int64_t            failed_position;             /* the last of these that failed */
-    vmafgpu_result     failed_result;
-    char               failure[VMAFGPU__ERROR_SIZE];/* its message */
-    int64_t            first_failed_frame;          /* index of the first frame without a score, or -1; and why */
-    vmafgpu_result     first_failed_result;
-    char               first_failure[VMAFGPU__ERROR_SIZE];
-    int64_t            emitted;                     /* seeds and pairs whose columns are all known */
-    int64_t            delivered;                   /* rows that next() has returned */
-    double            *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
-    double            *pair_rows;                   /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
-    vmafgpu__sums     *pair_sums;                   /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
-    vmafgpu__value    *values;                      /* [config.candidates][value_count] */
-    vmafgpu__value    *measured;                    /* the part of `values` for the next pair to collect */
-    const vmafgpu__value *found;                    /* the part of `values` for the pair that is being finished */
-    vmafgpu__totals   *totals;                      /* per column */
-    int64_t            pooled;                      /* rows included in the totals */
+    int64_t seeded;                 /* frames before the first pair */
+    int64_t pushed;                 /* pairs */
+    int64_t last_reported_reusable; /* argument of the last call of config.on_reusable */
+    vmafgpu__lending lending;
+    int64_t scoring; /* index of the pair for whole-frame features; -1 if detached */
+    int64_t tailed;  /* frames after the last pair */
+    int flushed;
+    int64_t collected;       /* of these frames, those whose sums or failure were collected */
+    int64_t failed_position; /* the last of these that failed */
+    vmafgpu_result failed_result;
+    char failure[VMAFGPU__ERROR_SIZE]; /* its message */
+    int64_t first_failed_frame;        /* index of the first frame without a score, or -1; and why */
+    vmafgpu_result first_failed_result;
+    char first_failure[VMAFGPU__ERROR_SIZE];
+    int64_t emitted;                     /* seeds and pairs whose columns are all known */
+    int64_t delivered;                   /* rows that next() has returned */
+    double *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
+    double *pair_rows;                   /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
+    vmafgpu__sums *pair_sums;            /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
+    vmafgpu__value *values;              /* [config.candidates][value_count] */
+    vmafgpu__value *measured;            /* the part of `values` for the next pair to collect */
+    const vmafgpu__value *found;         /* the part of `values` for the pair that is being finished */
+    vmafgpu__totals *totals;             /* per column */
+    int64_t pooled;                      /* rows included in the totals */
 };
 
 VMAFGPU__COLD
@@ -2862,7 +2930,7 @@ static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, uint64_t s
     if (size > SIZE_MAX)
         return NULL;
     return allocator && allocator->alloc && allocator->free ? allocator->alloc((size_t)size, allocator->user)
-                                                                : malloc((size_t)size);
+                                                            : malloc((size_t)size);
 }
 
 static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *pointer) {
@@ -2875,7 +2943,10 @@ static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *point
 }
 
 /* Header before each allocation, which is aligned to a cache line: the pointer to free, and the size in v->memory. */
-typedef struct vmafgpu__allocation { void *start; size_t size; } vmafgpu__allocation;
+typedef struct vmafgpu__allocation {
+    void *start;
+    size_t size;
+} vmafgpu__allocation;
 
 enum { VMAFGPU__ALIGNMENT = 64 };
 
@@ -2915,7 +2986,10 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
 
 /* Divides one allocation into pieces, or only counts them if `base` is NULL. Sizes have 64 bits until memory is
  * allocated: on 32-bit systems those of large pictures exceed size_t, and vmafgpu__take() refuses them. */
-typedef struct vmafgpu__carver { unsigned char *base; uint64_t used; } vmafgpu__carver;
+typedef struct vmafgpu__carver {
+    unsigned char *base;
+    uint64_t used;
+} vmafgpu__carver;
 
 static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t alignment) {
     const uint64_t at = vmafgpu__round_up(c->used, alignment);
@@ -2936,15 +3010,15 @@ static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t coun
 
 /* Message of a failure without a context, one per thread. */
 #if defined(_MSC_VER)
-#  define VMAFGPU__THREAD_LOCAL __declspec(thread)
+#define VMAFGPU__THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__) || defined(__clang__)
-#  define VMAFGPU__THREAD_LOCAL __thread
+#define VMAFGPU__THREAD_LOCAL __thread
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__STDC_NO_THREADS__)
-#  define VMAFGPU__THREAD_LOCAL _Thread_local
+#define VMAFGPU__THREAD_LOCAL _Thread_local
 #endif
 typedef struct vmafgpu__thread_failure {
-    char           text[VMAFGPU__ERROR_SIZE];
-    const vmafgpu *busy;                   /* the context that was busy when this thread last called it */
+    char text[VMAFGPU__ERROR_SIZE];
+    const vmafgpu *busy; /* the context that was busy when this thread last called it */
 } vmafgpu__thread_failure;
 #ifdef VMAFGPU__THREAD_LOCAL
 static VMAFGPU__THREAD_LOCAL vmafgpu__thread_failure vmafgpu__of_thread;
@@ -2973,8 +3047,8 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
 
 /* Part of the single allocation of a parsed model: its reference count, the allocation, and its allocator. */
 typedef struct vmafgpu__keeper {
-    int               users;
-    void             *start;
+    int users;
+    void *start;
     vmafgpu_allocator allocator;
 } vmafgpu__keeper;
 
@@ -3192,18 +3266,17 @@ static void vmafgpu__print_number(char out[40], double value) {
     out[used] = '\0';
 }
 
-#define VMAFGPU__FEATURE_LIMIT 64 /* as in libvmaf */
-#define VMAFGPU__KNOT_LIMIT 10    /* as in libvmaf */
-#define VMAFGPU__SVM_LIMIT 10000  /* column names have four digits for the number */
+#define VMAFGPU__FEATURE_LIMIT 64    /* as in libvmaf */
+#define VMAFGPU__KNOT_LIMIT    10    /* as in libvmaf */
+#define VMAFGPU__SVM_LIMIT     10000 /* column names have four digits for the number */
 
 /* Returns the only feature whose name contains `part`; -1 if there is none, -2 if there are several. */
 static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part) {
     int i, found = -1;
 
-    for (i = 0; i < svm->feature_count; i++) {
+    for (i = 0; i < svm->feature_count; i++)
         if (strstr(svm->feature_names[i], part) != NULL)
             found = found == -1 ? i : -2;
-    }
     return found;
 }
 
@@ -3236,14 +3309,14 @@ VMAFGPU__COLD_END
  * bytes at 8 bits, otherwise words with the sample in the low bits.
  */
 enum {
-    VMAFGPU__CHUNK = 64,       /* number of columns of an inner loop; lines are padded to a multiple */
-    VMAFGPU__MARGIN = 64       /* columns before and after a line, for border samples */
+    VMAFGPU__CHUNK = 64, /* number of columns of an inner loop; lines are padded to a multiple */
+    VMAFGPU__MARGIN = 64 /* columns before and after a line, for border samples */
 };
 
 /* A packed plane, possibly in memory of the caller; nothing outside the samples is read. */
 typedef struct vmafgpu__view {
-    const uint8_t *data;                   /* row 0; NULL if there is no frame */
-    ptrdiff_t      pitch;                  /* in bytes */
+    const uint8_t *data; /* row 0; NULL if there is no frame */
+    ptrdiff_t pitch;     /* in bytes */
 } vmafgpu__view;
 
 /* Word x of a row, which may have an odd address. */
@@ -3260,7 +3333,7 @@ static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
 /* 16-bit words in memory of the backend, with padded rows. */
 typedef struct vmafgpu__plane {
     uint16_t *data;
-    ptrdiff_t stride;                  /* in samples */
+    ptrdiff_t stride; /* in samples */
 } vmafgpu__plane;
 
 static size_t vmafgpu__padded(int w) {
@@ -3310,7 +3383,8 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
 }
 
 /* Row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
-static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int *step) {
+static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
+                                         int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
     const ptrdiff_t pitch = plane ? vmafgpu__chroma_pitch(c, frame, plane - 1) : vmafgpu__luma_pitch(c, frame);
     *step = c->bytes_per_sample * (interleaved ? 2 : 1);
@@ -3323,8 +3397,8 @@ static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_
  * of 16 bytes, so that file contents can be read, and frames copied, in one piece. Chroma includes the half sample of
  * odd sizes, as files do. */
 typedef struct vmafgpu__lent_layout {
-    int    planes;                         /* of chroma: 2, or 1 if u and v are interleaved; 0 if it is not used */
-    size_t pitch[2], plane_size[2];        /* of luma, and of each chroma plane */
+    int planes;                     /* of chroma: 2, or 1 if u and v are interleaved; 0 if it is not used */
+    size_t pitch[2], plane_size[2]; /* of luma, and of each chroma plane */
     size_t size;
 } vmafgpu__lent_layout;
 
@@ -3379,8 +3453,11 @@ static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
 }
 
 /* Fails with a message for the first illegal sample of row y of luma (0), u (1) or v (2). */
-static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int plane, int y) {
-    static const char *const planes[3][2] = { { "luma", "" }, { "chroma", " of plane u" }, { "chroma", " of plane v" } };
+static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int plane,
+                                              int y) {
+    static const char *const planes[3][2] = { { "luma", "" },
+                                              { "chroma", " of plane u" },
+                                              { "chroma", " of plane v" } };
     const vmafgpu_config *c = &v->config;
     int step, x = 0;
     const uint8_t *row = vmafgpu__frame_row(c, frame, plane, y, &step);
@@ -3388,8 +3465,10 @@ static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, cons
     while (x + 1 < w && !(vmafgpu__or_words_scalar(row + x * step, 1) & vmafgpu__illegal_bits(c, 0)))
         x++;
     return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s%s%s: the %s word %u%s at column %d, row %d %s %d bits", v->subject,
-                         v->subject[0] ? ", " : "", name, planes[plane][0], (unsigned)vmafgpu__or_words_scalar(row + x * step, 1), planes[plane][1], x, y,
-                         vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
+                         v->subject[0] ? ", " : "", name, planes[plane][0],
+                         (unsigned)vmafgpu__or_words_scalar(row + x * step, 1), planes[plane][1], x, y,
+                         vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit",
+                         c->bit_depth);
 }
 
 /* ---- import ---- */
@@ -3429,7 +3508,7 @@ static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, con
         memcpy(row, source, (size_t)w);
         return 0;
     }
-    const int at = shift ? 1 : 0;   /* the byte of a word that contains the sample */
+    const int at = shift ? 1 : 0; /* the byte of a word that contains the sample */
     for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
@@ -3443,7 +3522,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
 
 /* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may belong to
  * someone else, so it is not read. */
-static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w, uint16_t *VMAFGPU__RESTRICT chunk) {
+static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
+                                       uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
     uint8_t part[2 * VMAFGPU__CHUNK];
     if (x + VMAFGPU__CHUNK > w) {
@@ -3460,8 +3540,8 @@ static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, i
 
 /* Returns row y of luma (0), u (1) or v (2) in packed form: the row of the caller if it is packed and aligned,
  * otherwise `line`, which has room for the width in words, rounded up to CHUNK. */
-static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
-                                                       void *line) {
+static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane,
+                                                       int y, void *line) {
     int step;
     const uint8_t *row = vmafgpu__frame_row(c, frame, plane, y, &step);
     const int w = plane ? vmafgpu__chroma_width(c) : c->width, shift = vmafgpu__sample_shift(c);
@@ -3497,7 +3577,7 @@ VMAFGPU__COLD
  * from pointer to pointer. The syntax of the whole text is checked once, before any value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
-#define VMAFGPU__JSON_SIZE ((size_t)64 << 20) /* ensures that every count fits an int and every size a size_t */
+#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* ensures that every count fits an int and every size a size_t */
 
 typedef struct vmafgpu__json {
     const char *name; /* of the model, for messages */
@@ -3736,7 +3816,7 @@ static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
 
 /* Skips a value of any type. This function checks the syntax of the text. */
 static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int depth) {
-    static const char *const words[3] = {"true", "false", "null"};
+    static const char *const words[3] = { "true", "false", "null" };
     double number;
     int i;
 
@@ -3780,10 +3860,9 @@ static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const
             values[i] = list.value;
         list.at = vmafgpu__json_skip(json, list.value, 1);
     }
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         if (values[i] != NULL && *values[i] == 'n')
             values[i] = NULL;
-    }
     return list.at;
 }
 
@@ -4011,10 +4090,9 @@ static const char *vmafgpu__put_options(vmafgpu__builder *b, const char *at) {
     while (vmafgpu__json_next(&b->json, &list)) {
         if (list.count > VMAFGPU__FEATURE_LIMIT)
             return vmafgpu__json_fail(&b->json, list.key, "more than %d options of a feature", VMAFGPU__FEATURE_LIMIT);
-        for (i = 0; i < list.count - 1; i++) {
+        for (i = 0; i < list.count - 1; i++)
             if (vmafgpu__json_same(&b->json, names[i], list.key))
                 return vmafgpu__json_fail(&b->json, list.key, "an option of a feature is there twice");
-        }
         names[list.count - 1] = list.key;
         if (!vmafgpu__put_option(b, &list))
             return NULL;
@@ -4024,8 +4102,7 @@ static const char *vmafgpu__put_options(vmafgpu__builder *b, const char *at) {
 }
 
 static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
-    const char **options =
-        (const char **)vmafgpu__arena_take(&b->arena, (size_t)svm->feature_count * sizeof *options);
+    const char **options = (const char **)vmafgpu__arena_take(&b->arena, (size_t)svm->feature_count * sizeof *options);
     vmafgpu__json_list list;
     int i;
 
@@ -4120,7 +4197,7 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
 }
 
 /* Lists the keys of an object once, for both the indices of their values and their names. */
-#define VMAFGPU__KEY_ID(id, key) id,
+#define VMAFGPU__KEY_ID(id, key)   id,
 #define VMAFGPU__KEY_NAME(id, key) key,
 
 /* clang-format off */
@@ -4131,11 +4208,11 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
 enum { VMAFGPU__TRANSFORM_KEYS(VMAFGPU__KEY_ID) VMAFGPU__TRANSFORM_KEY_COUNT };
 
 static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
-    static const char *const keys[] = {VMAFGPU__TRANSFORM_KEYS(VMAFGPU__KEY_NAME)};
+    static const char *const keys[] = { VMAFGPU__TRANSFORM_KEYS(VMAFGPU__KEY_NAME) };
     const char *values[VMAFGPU__TRANSFORM_KEY_COUNT];
     const char *enabled;
-    double p[3] = {0, 0, 0};
-    int flags[2] = {0, 0};
+    double p[3] = { 0, 0, 0 };
+    int flags[2] = { 0, 0 };
     int i;
 
     if (at == NULL)
@@ -4239,9 +4316,9 @@ enum {
 
 /* Reads the header of a libsvm model. Returns the line of the first support vector, or NULL. */
 static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at, vmafgpu_svm *svm) {
-    static const char *const words[VMAFGPU__SVM_WORDS] = {"svm_type", "kernel_type", "gamma", "nr_class",
-                                                          "total_sv", "rho",         "degree", "coef0",
-                                                          "probA",    "probB",       "label",  "nr_sv"};
+    static const char *const words[VMAFGPU__SVM_WORDS] = { "svm_type", "kernel_type", "gamma",  "nr_class",
+                                                           "total_sv", "rho",         "degree", "coef0",
+                                                           "probA",    "probB",       "label",  "nr_sv" };
     double numbers[VMAFGPU__SVM_WORDS];
     char word[VMAFGPU__TOKEN];
     int i, k, length, seen = 0;
@@ -4265,16 +4342,13 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
                 return vmafgpu__json_fail(json, at, "key 'model': svm_type must be nu_svr or epsilon_svr");
             if (i == VMAFGPU__SVM_KERNEL && (length < 0 || strcmp(word, "rbf")))
                 return vmafgpu__json_fail(json, at, "key 'model': kernel_type must be rbf");
-            if (i >= VMAFGPU__SVM_GAMMA &&
-                (length < 0 || !vmafgpu__svm_number(word, word + length, &numbers[i]))) {
+            if (i >= VMAFGPU__SVM_GAMMA && (length < 0 || !vmafgpu__svm_number(word, word + length, &numbers[i])))
                 return vmafgpu__json_fail(json, at, "key 'model': %s needs a number", words[i]);
-            }
         }
     }
-    for (i = 0; i < VMAFGPU__SVM_NEEDED; i++) {
+    for (i = 0; i < VMAFGPU__SVM_NEEDED; i++)
         if (!(seen & (1 << i)))
             return vmafgpu__json_fail(json, at, "key 'model': %s is missing", words[i]);
-    }
     if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2)
         return vmafgpu__json_fail(json, at, "key 'model': nr_class must be 2");
     /* a support vector has at least two characters, so the size of the text limits the count before it is used */
@@ -4372,10 +4446,9 @@ static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *k
     size_t used = 0;
     int i;
 
-    for (i = 0; i < count && *at == '"'; i++) {
+    for (i = 0; i < count && *at == '"'; i++)
         if (vmafgpu__json_says(json, at, words[i]))
             return i;
-    }
     for (i = 0; i < count && used < sizeof list; i++) {
         vmafgpu__message(list + used, sizeof list - used, i > 0 ? " or \"%s\"" : "\"%s\"", words[i]);
         used += strlen(list + used);
@@ -4396,8 +4469,8 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
     svm->has_chroma_correction = 1;
     if (vmafgpu__json_number(&b->json, at, 0, &svm->chroma_correction) == NULL)
         return 0;
-    if (svm->feature_names != NULL && (vmafgpu__feature_containing(svm, "adm3") < 0 ||
-                                       vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
+    if (svm->feature_names != NULL &&
+        (vmafgpu__feature_containing(svm, "adm3") < 0 || vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
         vmafgpu__json_fail(&b->json, at, "key '%s' needs one adm3 and one speed_chroma feature", key);
         return 0;
     }
@@ -4415,9 +4488,9 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
 enum { VMAFGPU__DICT_KEYS(VMAFGPU__KEY_ID) VMAFGPU__DICT_KEY_COUNT };
 
 static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
-    static const char *const keys[] = {VMAFGPU__DICT_KEYS(VMAFGPU__KEY_NAME)};
-    static const char *const types[] = {"BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR", "LIBSVMNUSVR"};
-    static const char *const norms[] = {"none", "linear_rescale"};
+    static const char *const keys[] = { VMAFGPU__DICT_KEYS(VMAFGPU__KEY_NAME) };
+    static const char *const types[] = { "BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR", "LIBSVMNUSVR" };
+    static const char *const norms[] = { "none", "linear_rescale" };
     const char *values[VMAFGPU__DICT_KEY_COUNT];
     const char *fault;
     vmafgpu__json *json = &b->json;
@@ -4443,16 +4516,18 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     if (type < 0 || svm->rescale < 0 || !vmafgpu__read_names(b, values[VMAFGPU__KEY_FEATURES], svm))
         return 0;
     if (b->pool.width != 0 && b->pool.width != svm->feature_count) {
-        vmafgpu__json_fail(json, values[VMAFGPU__KEY_FEATURES], "%d features where the parts before have %d", svm->feature_count,
-                           b->pool.width);
+        vmafgpu__json_fail(json, values[VMAFGPU__KEY_FEATURES], "%d features where the parts before have %d",
+                           svm->feature_count, b->pool.width);
         return 0;
     }
     b->pool.width = svm->feature_count;
     svm->slopes = vmafgpu__read_scale(b, values[VMAFGPU__KEY_SLOPES], keys[VMAFGPU__KEY_SLOPES], 1, svm);
     svm->intercepts = vmafgpu__read_scale(b, values[VMAFGPU__KEY_INTERCEPTS], keys[VMAFGPU__KEY_INTERCEPTS], 0, svm);
     if (json->result != VMAFGPU_OK || !vmafgpu__read_options(b, values[VMAFGPU__KEY_OPTIONS], svm) ||
-        !vmafgpu__read_clip(b, values[VMAFGPU__KEY_CLIP], svm) || !vmafgpu__read_transform(b, values[VMAFGPU__KEY_TRANSFORM], svm) ||
-        !vmafgpu__read_chroma(b, values[VMAFGPU__KEY_CHROMA], svm) || !vmafgpu__read_svm(b, values[VMAFGPU__KEY_SVM], svm)) {
+        !vmafgpu__read_clip(b, values[VMAFGPU__KEY_CLIP], svm) ||
+        !vmafgpu__read_transform(b, values[VMAFGPU__KEY_TRANSFORM], svm) ||
+        !vmafgpu__read_chroma(b, values[VMAFGPU__KEY_CHROMA], svm) ||
+        !vmafgpu__read_svm(b, values[VMAFGPU__KEY_SVM], svm)) {
         return 0;
     }
     fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* only available in the last pass */
@@ -4476,7 +4551,7 @@ static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *l
 
 /* Checks the whole text and determines whether it contains one model or a collection. */
 static int vmafgpu__read_root(vmafgpu__builder *b) {
-    static const char *const keys[] = {"model_dict", "0"};
+    static const char *const keys[] = { "model_dict", "0" };
     vmafgpu__json *json = &b->json;
     vmafgpu__json_list list;
     const char *values[2];
@@ -4505,16 +4580,15 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
     vmafgpu__json_walk(&list, b->root);
     for (b->parts = 0; vmafgpu__next_part(json, &list, b->parts) != NULL; b->parts++) {
     }
-    if (b->parts == 0) {
+    if (b->parts == 0)
         vmafgpu__json_fail(json, b->root, "key 'model_dict' is missing");
-    } else if (b->parts == 1 || b->parts > VMAFGPU__SVM_LIMIT) {
+    else if (b->parts == 1 || b->parts > VMAFGPU__SVM_LIMIT)
         vmafgpu__json_fail(json, b->root, "a collection must have 2 to %d parts", VMAFGPU__SVM_LIMIT);
-    }
     return json->result == VMAFGPU_OK;
 }
 
 static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
-    static const char *const keys[] = {"model_dict"};
+    static const char *const keys[] = { "model_dict" };
     const char *dict = NULL;
 
     if (*at != '{') {
@@ -4665,18 +4739,17 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 
 #ifndef VMAFGPU_NO_MODELS
 
-#  ifndef VMAFGPU_MODEL_HEADER
-#    define VMAFGPU_MODEL_HEADER "models/model_embed.h"
-#  endif
-#  include VMAFGPU_MODEL_HEADER
+#ifndef VMAFGPU_MODEL_HEADER
+#define VMAFGPU_MODEL_HEADER "models/model_embed.h"
+#endif
+#include VMAFGPU_MODEL_HEADER
 
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i) {
     int k;
 
-    for (k = 0; k <= i; k++) { /* an entry without a name ends the table */
+    for (k = 0; k <= i; k++) /* an entry without a name ends the table */
         if (vmafgpu__embedded_models[k].name == NULL)
             return NULL;
-    }
     return i < 0 ? NULL : &vmafgpu__embedded_models[i];
 }
 
@@ -4693,10 +4766,9 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name) {
     const vmafgpu_model *model = NULL;
     int i;
 
-    for (i = 0; name != NULL && (model = vmafgpu_builtin_model_at(i)) != NULL; i++) {
+    for (i = 0; name != NULL && (model = vmafgpu_builtin_model_at(i)) != NULL; i++)
         if (strcmp(model->name, name) == 0)
             break;
-    }
     return model;
 }
 
@@ -4708,18 +4780,17 @@ static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
         return "feature_count must be 1 to 64";
     if (svm->feature_names == NULL || svm->feature_options == NULL)
         return "feature_names and feature_options must not be NULL";
-    for (i = 0; i < svm->feature_count; i++) {
+    for (i = 0; i < svm->feature_count; i++)
         if (svm->feature_names[i] == NULL || svm->feature_options[i] == NULL)
             return "feature_names and feature_options must not hold NULL";
-    }
     if (svm->slopes == NULL || svm->intercepts == NULL)
         return "slopes and intercepts must not be NULL";
     if (svm->sv_count < 1 || svm->sv_coefs == NULL || svm->sv_rows == NULL || svm->sv_table == NULL)
         return "sv_count must be positive and sv_coefs, sv_rows and sv_table must not be NULL";
     if (svm->knot_count < 0 || svm->knot_count > VMAFGPU__KNOT_LIMIT || (svm->knot_count > 0 && svm->knots == NULL))
         return "knot_count must be 0 to 10, and knots not NULL";
-    if (svm->has_chroma_correction && (vmafgpu__feature_containing(svm, "adm3") < 0 ||
-                                       vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
+    if (svm->has_chroma_correction &&
+        (vmafgpu__feature_containing(svm, "adm3") < 0 || vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
         return "chroma_correction needs one adm3 and one speed_chroma feature";
     }
     return vmafgpu__figures_fault(svm);
@@ -4754,20 +4825,18 @@ static int vmafgpu__model_outputs(const vmafgpu_model *m) {
     return m->svm_count == 1 ? 1 : m->svm_count + VMAFGPU__COLLECTION_OUTPUTS;
 }
 
-static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const char *name, char *out,
-                                                       size_t size) {
-    static const char *const suffixes[VMAFGPU__COLLECTION_OUTPUTS] = {"_bagging", "_stddev", "_ci_p95_lo",
-                                                                      "_ci_p95_hi"};
+static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const char *name, char *out, size_t size) {
+    static const char *const suffixes[VMAFGPU__COLLECTION_OUTPUTS] = { "_bagging", "_stddev", "_ci_p95_lo",
+                                                                       "_ci_p95_hi" };
 
-    if (output == 0) {
+    if (output == 0)
         vmafgpu__message(out, size, "%s", name);
-    } else if (output < m->svm_count) {
+    else if (output < m->svm_count)
         vmafgpu__message(out, size, "%s_%04d", name, output);
-    } else if (output < vmafgpu__model_outputs(m)) {
+    else if (output < vmafgpu__model_outputs(m))
         vmafgpu__message(out, size, "%s%s", name, suffixes[output - m->svm_count]);
-    } else {
+    else
         vmafgpu__message(out, size, "%s", "");
-    }
 }
 
 /* Returns the number of doubles that vmafgpu__model_predict() needs: inputs, and the raw scores of a collection. */
@@ -4811,9 +4880,8 @@ static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, cons
             x[i] = svm->slopes[1 + i] * x[i] + svm->intercepts[1 + i];
     }
     if (svm->has_chroma_correction) {
-        if (fabs(svm->chroma_correction) <= 0.0) {
+        if (fabs(svm->chroma_correction) <= 0.0)
             return NAN; /* libvmaf returns no score in this case */
-        }
         vmafgpu__correct_chroma(svm, x);
     }
     for (k = 0; k < svm->sv_count; k++) {
@@ -4862,8 +4930,10 @@ static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
 typedef enum vmafgpu__transform { VMAFGPU__AS_MODEL, VMAFGPU__TRANSFORMED, VMAFGPU__UNTRANSFORMED } vmafgpu__transform;
 
 /* Applies transform and clip. */
-static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double score) {
-    if (svm->has_transform && (transform == VMAFGPU__AS_MODEL ? svm->transform_enabled : transform == VMAFGPU__TRANSFORMED)) {
+static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform,
+                                  double score) {
+    if (svm->has_transform &&
+        (transform == VMAFGPU__AS_MODEL ? svm->transform_enabled : transform == VMAFGPU__TRANSFORMED)) {
         double y = score;
 
         if (svm->has_p0 || svm->has_p1 || svm->has_p2) {
@@ -4897,8 +4967,8 @@ static double vmafgpu__sorted_percentile(const double *scores, int count, double
 }
 
 /* Computes the four outputs of a collection from its raw scores, which are sorted in place. */
-static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double *raw, int count,
-                               double *out) {
+static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double *raw,
+                               int count, double *out) {
     const double delta = 0.01;
     double sum = 0., mean, deviation, above, below;
     int i;
@@ -4915,17 +4985,16 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu
     below = vmafgpu__svm_finish(svm, disable_clip, transform, mean - delta);
     out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, transform, mean);
     out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* scaled by the slope of the transform */
-    out[VMAFGPU__CI_LOW] = vmafgpu__svm_finish(svm, disable_clip, transform,
-                                               vmafgpu__sorted_percentile(raw, count, 2.5));
-    out[VMAFGPU__CI_HIGH] = vmafgpu__svm_finish(svm, disable_clip, transform,
-                                                vmafgpu__sorted_percentile(raw, count, 97.5));
+    out[VMAFGPU__CI_LOW] =
+        vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 2.5));
+    out[VMAFGPU__CI_HIGH] =
+        vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 97.5));
 }
 
 /* Predicts one frame. columns: for each SVM in order, the indices of its features in `row`. scratch: space for
  * vmafgpu__model_scratch(m) doubles; out: vmafgpu__model_outputs(m) doubles. */
 static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vmafgpu__transform transform,
-                                                   const double *row, const int *columns, double *scratch,
-                                                   double *out) {
+                                   const double *row, const int *columns, double *scratch, double *out) {
     double *x = scratch + (m->svm_count - 1);
     int i;
 
@@ -4949,24 +5018,28 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
  * operation; its order and its roundings to float determine the result. Only >>table lists the features.
  */
 typedef enum vmafgpu__option_type {
-    VMAFGPU__REAL = 0, VMAFGPU__INTEGER, VMAFGPU__FLAG, VMAFGPU__WORD, VMAFGPU__HEATMAPS
+    VMAFGPU__REAL = 0,
+    VMAFGPU__INTEGER,
+    VMAFGPU__FLAG,
+    VMAFGPU__WORD,
+    VMAFGPU__HEATMAPS
 } vmafgpu__option_type;
 
 typedef struct vmafgpu__option {
-    const char          *name, *alias;    /* alias NULL: never part of column names */
+    const char *name, *alias; /* alias NULL: never part of column names */
     vmafgpu__option_type type;
-    double               standard, min, max;   /* `standard`: default; for a word its index in `words` */
-    const char          *words;           /* allowed words, separated by commas. If max is 1, other words are accepted
+    double standard, min, max; /* `standard`: default; for a word its index in `words` */
+    const char *words;         /* allowed words, separated by commas. If max is 1, other words are accepted
                                              here and plan() refuses them, unless another option overrides them */
 } vmafgpu__option;
 
 typedef struct vmafgpu__column {
-    const char *name;                     /* name in reports */
-    const char *model_name;               /* name in model files, if different */
-    int         debug;                    /* exists only with the option debug or an equivalent one */
-    int         turn;                     /* position in reports, by when libvmaf writes it first: 0 with the first
+    const char *name;       /* name in reports */
+    const char *model_name; /* name in model files, if different */
+    int debug;              /* exists only with the option debug or an equivalent one */
+    int turn;               /* position in reports, by when libvmaf writes it first: 0 with the first
                                              frame, 1 with the second, 2 at the end */
-    int         bare;                     /* options are never added to the name */
+    int bare;               /* options are never added to the name */
 } vmafgpu__column;
 
 /* A feature lists its options once as X(id, option), in the alphabetical order in which they are added to names. These
@@ -4981,9 +5054,9 @@ typedef struct vmafgpu__temporal {
     /* Returns the value that represents the frame at that position. */
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position);
     /* Whether the columns of the next position can be emitted. ended: no more frames will follow. */
-    int    (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__temporal_state *temporal_state, int ended);
+    int (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__temporal_state *temporal_state, int ended);
     /* Emits these columns. row NULL: discards them. */
-    void   (*emit)(const vmafgpu__extractor *e, vmafgpu__temporal_state *temporal_state, double *row);
+    void (*emit)(const vmafgpu__extractor *e, vmafgpu__temporal_state *temporal_state, double *row);
 } vmafgpu__temporal;
 
 /* Chapters with code for each instruction set, as X(name, NAME): vmafgpu__<name>_functions is the type of the function
@@ -4995,72 +5068,72 @@ typedef struct vmafgpu__temporal {
     X(float_vif, FLOAT_VIF)
 /* clang-format on */
 #define VMAFGPU__LEVEL_MEMBER(name, NAME) const struct vmafgpu__##name##_functions *name;
-#define VMAFGPU__LEVEL_ROW(name, NAME) VMAFGPU__##NAME##_LEVEL,
+#define VMAFGPU__LEVEL_ROW(name, NAME)    VMAFGPU__##NAME##_LEVEL,
 
 typedef struct vmafgpu__cpu_functions {
     const char *name;
-    unsigned    mask_bit;              /* of config.cpumask */
+    unsigned mask_bit; /* of config.cpumask */
     VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_MEMBER)
     /* Returns the bitwise OR of w words. */
-    uint32_t  (*or_words)(const uint8_t *words, int w);
+    uint32_t (*or_words)(const uint8_t *words, int w);
 } vmafgpu__cpu_functions;
 
 /* CPU functions of a feature, which is processed in pieces (see >>chains) or as a whole. Unused functions are NULL. */
 typedef struct vmafgpu__cpu_feature {
     /* For pieces: bytes of scratch memory per thread and per workspace, for `together` distorted pictures at once. */
-    uint64_t     (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
-    uint64_t     (*space)(const vmafgpu *v, int together);
+    uint64_t (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
+    uint64_t (*space)(const vmafgpu *v, int together);
     /* Adds the sums of another thread. */
-    void         (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
+    void (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
     /* Allocates memory and fills tables when a context opens; NULL if there is nothing to do. */
     vmafgpu_result (*open)(vmafgpu *v);
     /* For whole-frame features: writes results to the sums of the first thread. `member` has the luma of the pair. */
     vmafgpu_result (*score)(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
                             const vmafgpu_frame *distorted, vmafgpu__sums *sums);
     /* Frees the memory of open(). */
-    void         (*close)(vmafgpu *v);
+    void (*close)(vmafgpu *v);
 } vmafgpu__cpu_feature;
 
 /* A pair in the form in which standalone features receive it. */
 typedef struct vmafgpu__pair_view {
-    const vmafgpu_frame *frame[2];        /* reference, distorted; distorted NULL: only the reference is stored */
-    vmafgpu__view        luma[2];         /* packed, unlike the luma of the frames: see vmafgpu__pair_view_row() */
-    const vmafgpu_frame *previous;        /* the reference before this one, for a detached pair; or NULL */
-    int64_t              position;        /* in the clip, seeds included */
-    int                  history;         /* frames immediately before this one that `state` has processed, up to 2 */
-    int                  detached;        /* `state` does not change */
+    const vmafgpu_frame *frame[2]; /* reference, distorted; distorted NULL: only the reference is stored */
+    vmafgpu__view luma[2];         /* packed, unlike the luma of the frames: see vmafgpu__pair_view_row() */
+    const vmafgpu_frame *previous; /* the reference before this one, for a detached pair; or NULL */
+    int64_t position;              /* in the clip, seeds included */
+    int history;                   /* frames immediately before this one that `state` has processed, up to 2 */
+    int detached;                  /* `state` does not change */
     const struct vmafgpu__cpu_functions *functions;
 } vmafgpu__pair_view;
 
 /* Values for the whole clip: names without suffixes, terminated by NULL; functions that accumulate and return them. */
 typedef struct vmafgpu__aggregates {
     const char *const *names;
-    int            (*are_wanted)(const vmafgpu__extractor *e);
-    void           (*gather)(vmafgpu__extractor *e, const vmafgpu__value *values);
-    double         (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
+    int (*are_wanted)(const vmafgpu__extractor *e);
+    void (*gather)(vmafgpu__extractor *e, const vmafgpu__value *values);
+    double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
 } vmafgpu__aggregates;
 
 /* A standalone feature: it produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
  * extractors are computed one after the other, each by all threads together. For a GPU, see vmafgpu__gpu_measured. */
 typedef struct vmafgpu__measure {
-    int              values;              /* maximum number of values that it produces */
-    int              every_pair;          /* also computed for pairs that config.subsample skips */
-    int              every_frame;         /* also computed for references without a distorted frame */
-    uint64_t       (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL if none */
-    uint64_t       (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes, shared; may be NULL */
-    vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* initialises the state; may be NULL */
+    int values;      /* maximum number of values that it produces */
+    int every_pair;  /* also computed for pairs that config.subsample skips */
+    int every_frame; /* also computed for references without a distorted frame */
+    uint64_t (*state)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes; NULL if none */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* bytes, shared; may be NULL */
+    vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);       /* initialises the state; may be NULL */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair, void *scratch,
                               vmafgpu__value *out);
-    const vmafgpu__aggregates *aggregates;                                      /* NULL if there are none */
+    const vmafgpu__aggregates *aggregates; /* NULL if there are none */
     /* Stores in the state what the next pair needs from both pictures of this accepted pair. It is called for every
      * pair in order, also those that config.subsample skips; there are no seeds. NULL if nothing is stored. */
-    void           (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
+    void (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
 } vmafgpu__measure;
 
 /* Returns row y of a plane of the reference (0) or the distorted frame (1), like vmafgpu__packed_row(). After a GPU
  * failure luma may be in a plane of the library that does not have the layout of the config. */
-static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane,
-                                                          int y, void *line) {
+static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair,
+                                                          int which, int plane, int y, void *line) {
     if (plane)
         return vmafgpu__packed_row(c, pair->frame[which], plane, y, line);
     const void *row = vmafgpu__view_row(&pair->luma[which], y);
@@ -5069,28 +5142,28 @@ static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *
 
 /* CPU functions of standalone features, which have no pieces and no backend state. */
 static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
-    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL), VMAFGPU__SET(open, NULL),
-    VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
+    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
+    VMAFGPU__SET(open, NULL),    VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
 };
 
 struct vmafgpu__feature {
-    const char             *name;            /* name for config.features[].name */
-    const char             *left_out_by;     /* the switch that removed the feature, but not its columns; or NULL */
-    const vmafgpu__column  *columns;
-    const vmafgpu__option  *options;
-    int                     debug_option;    /* index of the option that adds columns */
-    int                     needs_chroma;
+    const char *name;        /* name for config.features[].name */
+    const char *left_out_by; /* the switch that removed the feature, but not its columns; or NULL */
+    const vmafgpu__column *columns;
+    const vmafgpu__option *options;
+    int debug_option; /* index of the option that adds columns */
+    int needs_chroma;
     /* Adds the required sums to the plan. Refuses unsupported options and pictures that are too small. */
-    vmafgpu_result        (*plan)(vmafgpu *v, vmafgpu__extractor *e);
+    vmafgpu_result (*plan)(vmafgpu *v, vmafgpu__extractor *e);
     /* Computes the columns that do not depend on other frames. */
-    void                  (*finish)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                    int64_t position, double *out);
-    const vmafgpu__temporal           *temporal;   /* NULL if all columns depend on this frame only */
-    const vmafgpu__cpu_feature        *cpu;
-    const struct vmafgpu__gpu_feature *gpu;        /* NULL if only the CPU supports it */
-    const vmafgpu__measure *measure;               /* NULL if it is not standalone */
+    void (*finish)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
+                   double *out);
+    const vmafgpu__temporal *temporal; /* NULL if all columns depend on this frame only */
+    const vmafgpu__cpu_feature *cpu;
+    const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports it */
+    const vmafgpu__measure *measure;        /* NULL if it is not standalone */
     /* Whether a column exists. NULL: columns without `debug` always exist, the others with the debug option. */
-    int                   (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
+    int (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
 /* A feature that was compiled out. Models and configs that use it get an error message. */
@@ -5110,7 +5183,8 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__e
 /* plan() of features that use chroma. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_chroma(vmafgpu *v, vmafgpu__extractor *e) {
     if (v->config.chroma == VMAFGPU_400)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s needs chroma, and the frames have none (4:0:0)", e->feature->name);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s needs chroma, and the frames have none (4:0:0)",
+                             e->feature->name);
     return VMAFGPU_OK;
 }
 
@@ -5130,7 +5204,7 @@ static int vmafgpu__parse_option(const char *value, const char *end, double *num
 
 /* One option in its written form, "name=value" or "feature.name=value". */
 typedef struct vmafgpu__setting {
-    const char *feature, *feature_end;    /* empty if there is no feature */
+    const char *feature, *feature_end; /* empty if there is no feature */
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
@@ -5181,14 +5255,15 @@ static const char *vmafgpu__nth_word(const char *words, int n, int *length) {
 /* Whether a word is short enough and has only characters that are allowed in column names. */
 static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size) {
     const char *at = word;
-    while (at < end && ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z') || *at == '_' ||
-                        *at == '-' || *at == '.'))
+    while (at < end && ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z') ||
+                        *at == '_' || *at == '-' || *at == '.'))
         at++;
     return at == end && (size_t)(end - word) < size;
 }
 
 /* said: the caller has already warned about names that do not exist. */
-static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting, int said) {
+static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting,
+                                          int said) {
     const vmafgpu__feature *feature = e->feature;
     const char *value = setting->value, *end = setting->end;
     const int shown = vmafgpu__shown(value, end);
@@ -5215,11 +5290,13 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
                                  feature->name, shown, value);
     } else if (option->type == VMAFGPU__HEATMAPS) {
         if (!v->config.on_heatmap)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' is not supported without "
-                                 "config.on_heatmap: no files are written", option->name, feature->name);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "option '%s' of feature '%s' is not supported without "
+                                 "config.on_heatmap: no files are written",
+                                 option->name, feature->name);
         if (value == end)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must not be empty", option->name,
-                                 feature->name);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must not be empty",
+                                 option->name, feature->name);
         e->given_text = value;
         e->given_size = (int)(end - value);
     } else if (option->type == VMAFGPU__WORD) {
@@ -5246,11 +5323,12 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
 
 /* Applies "name=value:...", or, with_feature, the settings for this feature in "feature.name=value:...". */
 static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int with_feature) {
-    const int said = with_feature;   /* by vmafgpu__check_overlay() */
+    const int said = with_feature; /* by vmafgpu__check_overlay() */
     while (text && *text) {
         vmafgpu__setting setting;
         vmafgpu_result result = vmafgpu__next_setting(v, &text, with_feature, &setting);
-        if (result == VMAFGPU_OK && (!with_feature || vmafgpu__text_equal(setting.feature, setting.feature_end, e->feature->name)))
+        if (result == VMAFGPU_OK &&
+            (!with_feature || vmafgpu__text_equal(setting.feature, setting.feature_end, e->feature->name)))
             result = vmafgpu__set_option(v, e, &setting, said);
         if (result != VMAFGPU_OK)
             return result;
@@ -5261,7 +5339,8 @@ static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, co
 /* Initialises an extractor with the defaults of its feature. */
 static vmafgpu_result vmafgpu__extractor_init(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__feature *feature) {
     if (feature->left_out_by)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "this build has no %s (%s)", feature->name, feature->left_out_by);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "this build has no %s (%s)", feature->name,
+                             feature->left_out_by);
     memset(e, 0, sizeof *e);
     e->feature = feature;
     e->needs_chroma = feature->needs_chroma;
@@ -5358,8 +5437,8 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
 
 /* Finds the index of a variant among *count variants; a new variant is appended. what: plural noun for the message if
  * there are too many. */
-static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant, size_t size,
-                                            const char *what, int *index) {
+static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant,
+                                                            size_t size, const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
     int k = 0;
     while (k < *count && memcmp(at + (size_t)k * size, variant, size))
@@ -5381,9 +5460,9 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
  * Functions through which >>gpu runs a feature, and launches that several features share. Nothing here depends on a
  * driver.
  */
-enum { VMAFGPU__MAX_FUNCTIONS = 12 };     /* kernels that a feature uses in one context */
-enum { VMAFGPU__LEAST_MOST_THREADS = 256 };   /* assumed limit for a block if the driver does not report one */
-enum { VMAFGPU__STREAMS = 3 };            /* per batch; their work may run concurrently */
+enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* kernels that a feature uses in one context */
+enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed limit for a block if the driver does not report one */
+enum { VMAFGPU__STREAMS = 3 };              /* per batch; their work may run concurrently */
 
 /* MATRIX: products of 16 x 8 on NVIDIA GPUs; MATRIX_16: products of 16 x 16 on AMD GPUs. */
 typedef enum vmafgpu__kernel_form {
@@ -5395,7 +5474,9 @@ typedef enum vmafgpu__kernel_form {
 
 /* For each form, a kernel whose presence in an image shows that the image has that form. */
 static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
-    "vmafgpu_vif_plain_3_f64", "vmafgpu_vif_matrix_3_f64", "vmafgpu_vif_matrix16_3_f64",
+    "vmafgpu_vif_plain_3_f64",
+    "vmafgpu_vif_matrix_3_f64",
+    "vmafgpu_vif_matrix16_3_f64",
 };
 
 /* Kernels that read frames exist for 8, 9 to 12 and 13 to 16 bits. */
@@ -5404,7 +5485,9 @@ static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
 }
 
 /* Threads and shared memory of a block. The driver must be asked for more than 48 KB. */
-typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
+typedef struct vmafgpu__block {
+    uint32_t threads, shared;
+} vmafgpu__block;
 
 enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
 
@@ -5412,74 +5495,75 @@ enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
 typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
-    const vmafgpu__plan  *plan;
-    vmafgpu__kernel_form form;               /* of the VIF and motion kernels in the image */
+    const vmafgpu__plan *plan;
+    vmafgpu__kernel_form form; /* of the VIF and motion kernels in the image */
     int lanes, multiprocessors;
-    int shared_limit;                     /* maximum shared memory of a block */
-    int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* block limit of each compiled VIF kernel; 0 if unknown */
-    int uses_integers;                    /* for the VIF statistics */
-    unsigned char *kept_rows;             /* ADM row sums for edits, by variant; NULL if not needed */
-    uint32_t uncertain, still_uncertain;          /* for tests and the self-test, one bit per SSIM sum: sums to treat as
+    int shared_limit;                         /* maximum shared memory of a block */
+    int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* block limit of each compiled VIF kernel; 0 if unknown */
+    int uses_integers;                        /* for the VIF statistics */
+    unsigned char *kept_rows;                 /* ADM row sums for edits, by variant; NULL if not needed */
+    uint32_t uncertain, still_uncertain;      /* for tests and the self-test, one bit per SSIM sum: sums to treat as
                                                      uncertain, and as still uncertain after the first check */
 } vmafgpu__launch_context;
 
 /* The launches of a batch for one feature: their inputs, and the function that queues them on its stream. */
 typedef struct vmafgpu__work vmafgpu__work;
 struct vmafgpu__work {
-    const vmafgpu__launch_context  *context;
+    const vmafgpu__launch_context *context;
     const vmafgpu__batch *batch;
-    const vmafgpu__gpu_chroma *chroma;    /* [VMAFGPU__MAX_BATCH] */
-    const vmafgpu__gpu_past *past;        /* [VMAFGPU__MAX_BATCH] */
-    void *const   *functions;             /* by the kernel numbers of the feature */
-    const int     *resident;              /* blocks that the device runs at once, for kernels with a `block` */
-    unsigned char *scratch;               /* of the first pair */
+    const vmafgpu__gpu_chroma *chroma; /* [VMAFGPU__MAX_BATCH] */
+    const vmafgpu__gpu_past *past;     /* [VMAFGPU__MAX_BATCH] */
+    void *const *functions;            /* by the kernel numbers of the feature */
+    const int *resident;               /* blocks that the device runs at once, for kernels with a `block` */
+    unsigned char *scratch;            /* of the first pair */
     const unsigned char *tables;
-    uint32_t      *illegal;               /* [pairs] */
-    uint32_t      *claimed;               /* [VMAFGPU__CLAIMS], initially zero: work that warps have claimed */
-    int            is_checked;            /* luma may contain illegal samples */
-    double        *words;                 /* of the first pair; see gpu_measured.words */
-    int32_t        word_stride;
-    uint32_t       again;                 /* bit of the pair to recompute; 0: all pairs, for the first time */
-    const vmafgpu__value *found;          /* the words of that pair so far */
-    void         (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
-    vmafgpu       *v;
-    void          *stream;
+    uint32_t *illegal; /* [pairs] */
+    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: work that warps have claimed */
+    int is_checked;    /* luma may contain illegal samples */
+    double *words;     /* of the first pair; see gpu_measured.words */
+    int32_t word_stride;
+    uint32_t again;              /* bit of the pair to recompute; 0: all pairs, for the first time */
+    const vmafgpu__value *found; /* the words of that pair so far */
+    void (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
+    vmafgpu *v;
+    void *stream;
 };
 
-static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int function, const vmafgpu__shape *shape, void *argument) {
+static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int function, const vmafgpu__shape *shape,
+                                             void *argument) {
     work->launch(work, work->functions[function], shape, argument);
 }
 
 /* GPU functions of a standalone feature, called for each of its extractors in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words;                                    /* 64-bit results per pair, initially zero: integer or double sums */
+    int words; /* 64-bit results per pair, initially zero: integer or double sums */
     /* Returns the unsupported part for a message, or NULL. The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes per pair, shared; may be NULL */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* bytes per pair, shared; may be NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
     /* Called when a pair is finished. Returns 1 to recompute the pair, with `words` as the kernels must find them; -1
      * if recomputing would not help. NULL if never needed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
-    const char *failure;                          /* message if recompute() returns -1 */
+    const char *failure; /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
     /* Stream in batches, and for live pairs, which have the device to themselves. Stream 0 is the one that the others
      * fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of VIF. */
     int stream[2];
-    int starts_clear;                             /* zero the scratch memory before the first batch */
+    int starts_clear; /* zero the scratch memory before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
-    const char *(*kernel)(const vmafgpu__launch_context *context, int function);   /* name; NULL if not used */
+    const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* name; NULL if not used */
     /* Block size of a kernel that is launched with as many blocks as the device runs at once, or with more shared
      * memory than usual; 0 threads for other kernels. NULL if there are only others. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
-    uint64_t (*scratch)(const vmafgpu__launch_context *context);                        /* bytes per pair; or NULL */
-    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out);       /* bytes; out may be NULL */
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* bytes per pair; or NULL */
+    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* bytes; out may be NULL */
     void (*enqueue)(const vmafgpu__work *work);
     /* Returns the number of the kernel that produces the first differing sums; -1 if all are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
-    const vmafgpu__gpu_measured *measure;          /* if set, scratch, enqueue and differs are NULL */
+    const vmafgpu__gpu_measured *measure; /* if set, scratch, enqueue and differs are NULL */
 } vmafgpu__gpu_feature;
 
 static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
@@ -5556,7 +5640,7 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* follow the others */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* follow the others */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -5565,8 +5649,8 @@ static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
 }
 
 /* Adds a plane; `blocks` counts the blocks for rows. */
-static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums,
-                               int columns, int rows) {
+static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms,
+                                               uint64_t sums, int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
     plane->terms = terms;
     plane->sums = sums;
@@ -5577,7 +5661,8 @@ static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, i
     *blocks += vmafgpu__divide_up(rows, lanes);
 }
 
-static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu__work *work, uint64_t scratch_size, uint32_t pairs) {
+static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu__work *work,
+                                                  uint64_t scratch_size, uint32_t pairs) {
     memset(launch, 0, sizeof *launch);
     launch->scratch = work->scratch;
     launch->scratch_size = scratch_size;
@@ -5587,7 +5672,8 @@ static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch
 }
 
 /* kernel: number of the first chain kernel in the feature. */
-static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
+static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch,
+                                                    int kernel, int blocks) {
     const int lanes = work->context->lanes, pairs = work->batch->pairs;
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, blocks, 1, pairs, lanes, vmafgpu__chain_shared(lanes));
@@ -5609,7 +5695,8 @@ typedef enum vmafgpu__halves {
     VMAFGPU__HALVES_ALL
 } vmafgpu__halves;
 
-static VMAFGPU__UNUSED uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int scale, vmafgpu__halves halves) {
+static VMAFGPU__UNUSED uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int scale,
+                                                     vmafgpu__halves halves) {
     for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < 4; i++) {
             const int g = lane / 4, t = lane % 4;
@@ -5637,24 +5724,36 @@ typedef void vmafgpu__task(void *arg, int index);
 
 #ifdef _WIN32
 /* An SRWLOCK and a CONDITION_VARIABLE: each is one pointer, initially NULL, and needs no destruction. */
-typedef struct vmafgpu__lock { void *state; } vmafgpu__lock;
-typedef struct vmafgpu__signal { void *state; } vmafgpu__signal;
+typedef struct vmafgpu__lock {
+    void *state;
+} vmafgpu__lock;
+typedef struct vmafgpu__signal {
+    void *state;
+} vmafgpu__signal;
 typedef void *vmafgpu__thread;
-#  define VMAFGPU__THREAD_MAIN unsigned __stdcall
+#define VMAFGPU__THREAD_MAIN unsigned __stdcall
 
 static int vmafgpu__lock_open(vmafgpu__lock *l) {
     l->state = NULL;
     return 1;
 }
-static void vmafgpu__lock_close(vmafgpu__lock *l) { (void)l; }
-static void vmafgpu__lock_take(vmafgpu__lock *l) { AcquireSRWLockExclusive((struct _RTL_SRWLOCK *)(void *)l); }
-static void vmafgpu__lock_give(vmafgpu__lock *l) { ReleaseSRWLockExclusive((struct _RTL_SRWLOCK *)(void *)l); }
+static void vmafgpu__lock_close(vmafgpu__lock *l) {
+    (void)l;
+}
+static void vmafgpu__lock_take(vmafgpu__lock *l) {
+    AcquireSRWLockExclusive((struct _RTL_SRWLOCK *)(void *)l);
+}
+static void vmafgpu__lock_give(vmafgpu__lock *l) {
+    ReleaseSRWLockExclusive((struct _RTL_SRWLOCK *)(void *)l);
+}
 
 static int vmafgpu__signal_open(vmafgpu__signal *s) {
     s->state = NULL;
     return 1;
 }
-static void vmafgpu__signal_close(vmafgpu__signal *s) { (void)s; }
+static void vmafgpu__signal_close(vmafgpu__signal *s) {
+    (void)s;
+}
 static void vmafgpu__signal_one(vmafgpu__signal *s) {
     WakeConditionVariable((struct _RTL_CONDITION_VARIABLE *)(void *)s);
 }
@@ -5667,7 +5766,7 @@ static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
 }
 
 /* Uses the C library, which needs per-thread initialisation. */
-static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned (__stdcall *run)(void *), void *arg) {
+static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned(__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
     return handle != 0;
@@ -5679,57 +5778,93 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
 /* In MinGW, exp() and others use the x87 with the precision of the thread: 64 bits in the first one, 53 bits in those
  * that Windows starts. Setting the same control word everywhere makes results independent of the thread. */
 static void vmafgpu__thread_begin(void) {
-#  if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     const unsigned short as_in_the_first = 0x37f;
     __asm__ volatile("fldcw %0" : : "m"(as_in_the_first));
-#  endif
+#endif
 }
 #else
 typedef pthread_mutex_t vmafgpu__lock;
 typedef pthread_cond_t vmafgpu__signal;
 typedef pthread_t vmafgpu__thread;
-#  define VMAFGPU__THREAD_MAIN void *
+#define VMAFGPU__THREAD_MAIN void *
 
-static int vmafgpu__lock_open(vmafgpu__lock *l) { return pthread_mutex_init(l, NULL) == 0; }
-static void vmafgpu__lock_close(vmafgpu__lock *l) { pthread_mutex_destroy(l); }
-static void vmafgpu__lock_take(vmafgpu__lock *l) { pthread_mutex_lock(l); }
-static void vmafgpu__lock_give(vmafgpu__lock *l) { pthread_mutex_unlock(l); }
-static void vmafgpu__thread_begin(void) {}
+static int vmafgpu__lock_open(vmafgpu__lock *l) {
+    return pthread_mutex_init(l, NULL) == 0;
+}
+static void vmafgpu__lock_close(vmafgpu__lock *l) {
+    pthread_mutex_destroy(l);
+}
+static void vmafgpu__lock_take(vmafgpu__lock *l) {
+    pthread_mutex_lock(l);
+}
+static void vmafgpu__lock_give(vmafgpu__lock *l) {
+    pthread_mutex_unlock(l);
+}
+static void vmafgpu__thread_begin(void) {
+}
 
-static int vmafgpu__signal_open(vmafgpu__signal *s) { return pthread_cond_init(s, NULL) == 0; }
-static void vmafgpu__signal_close(vmafgpu__signal *s) { pthread_cond_destroy(s); }
-static void vmafgpu__signal_one(vmafgpu__signal *s) { pthread_cond_signal(s); }
-static void vmafgpu__signal_all(vmafgpu__signal *s) { pthread_cond_broadcast(s); }
-static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) { pthread_cond_wait(s, l); }
+static int vmafgpu__signal_open(vmafgpu__signal *s) {
+    return pthread_cond_init(s, NULL) == 0;
+}
+static void vmafgpu__signal_close(vmafgpu__signal *s) {
+    pthread_cond_destroy(s);
+}
+static void vmafgpu__signal_one(vmafgpu__signal *s) {
+    pthread_cond_signal(s);
+}
+static void vmafgpu__signal_all(vmafgpu__signal *s) {
+    pthread_cond_broadcast(s);
+}
+static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
+    pthread_cond_wait(s, l);
+}
 
 static int vmafgpu__thread_start(vmafgpu__thread *t, void *(*run)(void *), void *arg) {
     return pthread_create(t, NULL, run, arg) == 0;
 }
-static void vmafgpu__thread_join(vmafgpu__thread t) { pthread_join(t, NULL); }
+static void vmafgpu__thread_join(vmafgpu__thread t) {
+    pthread_join(t, NULL);
+}
 #endif
 
 /* Yields the processor to another thread. */
 #ifdef _WIN32
-static void vmafgpu__give_way(void) { SwitchToThread(); }
+static void vmafgpu__give_way(void) {
+    SwitchToThread();
+}
 #else
-static void vmafgpu__give_way(void) { sched_yield(); }
+static void vmafgpu__give_way(void) {
+    sched_yield();
+}
 #endif
 #else
-static void vmafgpu__give_way(void) {}
+static void vmafgpu__give_way(void) {
+}
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)
-static int vmafgpu__atomic_get(const int *value) { return (int)_InterlockedOr((volatile long *)value, 0); }
-static void vmafgpu__atomic_set(int *value, int to) { _InterlockedExchange((volatile long *)value, to); }
+static int vmafgpu__atomic_get(const int *value) {
+    return (int)_InterlockedOr((volatile long *)value, 0);
+}
+static void vmafgpu__atomic_set(int *value, int to) {
+    _InterlockedExchange((volatile long *)value, to);
+}
 /* Returns the previous value. */
-static int vmafgpu__atomic_add(int *value, int n) { return (int)_InterlockedExchangeAdd((volatile long *)value, n); }
+static int vmafgpu__atomic_add(int *value, int n) {
+    return (int)_InterlockedExchangeAdd((volatile long *)value, n);
+}
 /* Changes `from` to `to`; returns whether the value was `from`. */
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
 }
 #elif defined(VMAFGPU__NO_ATOMICS)
-static int vmafgpu__atomic_get(const int *value) { return *value; }
-static void vmafgpu__atomic_set(int *value, int to) { *value = to; }
+static int vmafgpu__atomic_get(const int *value) {
+    return *value;
+}
+static void vmafgpu__atomic_set(int *value, int to) {
+    *value = to;
+}
 static int vmafgpu__atomic_add(int *value, int n) {
     *value += n;
     return *value - n;
@@ -5740,8 +5875,12 @@ static int vmafgpu__atomic_change(int *value, int from, int to) {
     return is_from;
 }
 #else
-static inline int vmafgpu__atomic_get(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
-static inline void vmafgpu__atomic_set(int *value, int to) { __atomic_store_n(value, to, __ATOMIC_RELEASE); }
+static inline int vmafgpu__atomic_get(const int *value) {
+    return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+static inline void vmafgpu__atomic_set(int *value, int to) {
+    __atomic_store_n(value, to, __ATOMIC_RELEASE);
+}
 /* Returns the previous value. */
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
@@ -5775,16 +5914,16 @@ static inline void vmafgpu__look_again(int looks) {
 /* ---- the threads of a context ---- */
 
 struct vmafgpu__threads {
-    vmafgpu__lock   lock;
+    vmafgpu__lock lock;
     vmafgpu__signal wake, idle;
-    int             sleepers, is_waiting;     /* number of sleeping threads; the caller sleeps; under the lock */
-    vmafgpu__task  *task;
-    void           *arg;
-    int             count;                    /* parts of a task */
-    int             next, running;            /* parts assigned, parts unfinished; atomic, like the members below */
-    int             round;                    /* incremented for each task */
-    int             quit;
-    int             started;
+    int sleepers, is_waiting; /* number of sleeping threads; the caller sleeps; under the lock */
+    vmafgpu__task *task;
+    void *arg;
+    int count;         /* parts of a task */
+    int next, running; /* parts assigned, parts unfinished; atomic, like the members below */
+    int round;         /* incremented for each task */
+    int quit;
+    int started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
@@ -5894,9 +6033,10 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     v->threads = t;
     while (t->started < useful - 1 && vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t))
         t->started++;
-    if (t->started < useful - 1) {   /* the existing threads process all parts */
-        vmafgpu__message(warning, sizeof warning, "the system gave only %d of %d threads (config.threads); these do the work",
-                         t->started + 1, useful);
+    if (t->started < useful - 1) { /* the existing threads process all parts */
+        vmafgpu__message(warning, sizeof warning,
+                         "the system gave only %d of %d threads (config.threads); these do the work", t->started + 1,
+                         useful);
         vmafgpu__log(v, VMAFGPU_LOG_WARNING, warning);
     }
     return VMAFGPU_OK;
@@ -5906,9 +6046,9 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
 /* Counts how often config.parallel_for has called each part. */
 typedef struct vmafgpu__parallel_run {
     vmafgpu__task *task;
-    void          *arg;
-    int            count;
-    int            times[VMAFGPU__MAX_THREADS];
+    void *arg;
+    int count;
+    int times[VMAFGPU__MAX_THREADS];
 } vmafgpu__parallel_run;
 
 /* Runs a part on its first call; ignores further calls and invalid indices. */
@@ -5961,7 +6101,8 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 /* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
 static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
     static const float amplitude[2][VMAFGPU__SCALES] = {
-        { 0.67234f, 0.41317f, 0.22727f, 0.11792f }, { 0.72709f, 0.49428f, 0.28688f, 0.15214f },
+        { 0.67234f, 0.41317f, 0.22727f, 0.11792f },
+        { 0.72709f, 0.49428f, 0.28688f, 0.15214f },
     };
     static const float a = 0.495f, k = 0.466f, f0 = 0.401f;
     static const float g[2] = { 1.0f, 0.534f };
@@ -5975,11 +6116,15 @@ static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int 
 
 /* Contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
 static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
-    static const float parameters[2][4] = {   /* measured at 20 and at 150 cd/m2 */
-        { 0.334278f, 3.79542f, 1.07327f, 6.4635f }, { 0.394533f, 2.7755f, 1.16577f, 7.45665f }
+    static const float parameters[2][4] = { /* measured at 20 and at 150 cd/m2 */
+                                            { 0.334278f, 3.79542f, 1.07327f, 6.4635f },
+                                            { 0.394533f, 2.7755f, 1.16577f, 7.45665f }
     };
     static const float alpha[4] = {
-        0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f,
+        0.424838596301290f,
+        0.572435103936480f,
+        0.000167576239164937f,
+        0.00255872352306433f,
     };
     static const float beta[4] = { 0.028f, 0.37f, 37.0f, 360.0f };
     const double pi = 3.14159265358979323846;
@@ -6008,13 +6153,13 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
  */
 #if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
 
-enum { VMAFGPU__SPEED_RESAMPLE = 9 };      /* maximum number of source samples along a side */
+enum { VMAFGPU__SPEED_RESAMPLE = 9 }; /* maximum number of source samples along a side */
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
 /* Source samples along a side for a new sample, and their weights. */
 typedef struct vmafgpu__speed_source {
-    int   count;
-    int   at[VMAFGPU__SPEED_RESAMPLE];
+    int count;
+    int at[VMAFGPU__SPEED_RESAMPLE];
     float weight[VMAFGPU__SPEED_RESAMPLE];
 } vmafgpu__speed_source;
 
@@ -6040,9 +6185,9 @@ static int vmafgpu__speed_reach(int taps, float scale) {
 
 static int vmafgpu__speed_scale_is_known(float scale) {
     static const float known[] = {
-        1.0f, 1.0f / 2.0f, 3.0f / 2.0f, 2.0f, 2.0f / 3.0f, 2.4f, 360.0f / 97.0f, 4.0f / 3.0f, 3.5f / 3.0f,
-        5.0f / 4.0f, 4.25f / 3.0f, 5.0f / 3.0f, 3.0f, 1.0f / 2.25f, 1.4746f, 1.54f, 1.6f, 1.06667f, 0.711111f,
-        0.74074f, 1.111111f,
+        1.0f,        1.0f / 2.0f, 3.0f / 2.0f, 2.0f,         2.0f / 3.0f, 2.4f,     360.0f / 97.0f,
+        4.0f / 3.0f, 3.5f / 3.0f, 5.0f / 4.0f, 4.25f / 3.0f, 5.0f / 3.0f, 3.0f,     1.0f / 2.25f,
+        1.4746f,     1.54f,       1.6f,        1.06667f,     0.711111f,   0.74074f, 1.111111f,
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if ((double)fabsf(scale - known[i]) < 1e-3)
@@ -6148,45 +6293,47 @@ VMAFGPU__COLD_END
  * Rows are counted in units: pairs of rows, or single rows of the wavelet bands, which are made from such pairs.
  */
 enum {
-    VMAFGPU__PIECE = 128,       /* maximum rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,  /* minimum, because each piece rereads neighbouring rows; or half of a thread's share */
-    VMAFGPU__LEAST_VIF_PIECE = 16,   /* minimum for VIF, which reads the neighbours of every row in any case */
+    VMAFGPU__PIECE = 128,      /* maximum rows of a piece */
+    VMAFGPU__LEAST_PIECE = 32, /* minimum, because each piece rereads neighbouring rows; or half of a thread's share */
+    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
 
 /* Pieces of another chain that must be complete: units first * times - above .. end * times + below - 1. */
-typedef struct vmafgpu__chain_input { int chain, times, above, below; } vmafgpu__chain_input;
+typedef struct vmafgpu__chain_input {
+    int chain, times, above, below;
+} vmafgpu__chain_input;
 
 typedef struct vmafgpu__chain_kind {
     /* Processes rows first..end-1 of a scale. `space`: index of the workspace of the piece, or -1. */
     void (*run)(const vmafgpu *v, int thread, int space, int scale, int first, int end);
-    const vmafgpu__cpu_feature *feature;   /* NULL: does not depend on a feature */
-    int      scale;
-    int      of_bands;                     /* units are rows of wavelet bands */
-    int      least;                        /* minimum rows of a piece */
-    int      has_space;
-    unsigned behind;                       /* bit mask of chains that this one must not get too far ahead of... */
-    int      slack;                        /* ...and additional units that it may be ahead */
-    vmafgpu__chain_input input[2];         /* times 0: not used */
+    const vmafgpu__cpu_feature *feature; /* NULL: does not depend on a feature */
+    int scale;
+    int of_bands; /* units are rows of wavelet bands */
+    int least;    /* minimum rows of a piece */
+    int has_space;
+    unsigned behind;               /* bit mask of chains that this one must not get too far ahead of... */
+    int slack;                     /* ...and additional units that it may be ahead */
+    vmafgpu__chain_input input[2]; /* times 0: not used */
 } vmafgpu__chain_kind;
 
 typedef struct vmafgpu__chain {
-    int  rows;                             /* of the picture or band */
-    int  count;                            /* number of pieces */
-    int *first;                            /* first unit of each piece, and the end */
-    int *done;                             /* per piece; atomic */
-    int  limit;                            /* pieces in this frame: all or none */
-    int  next;                             /* first piece that is not taken; atomic */
+    int rows;   /* of the picture or band */
+    int count;  /* number of pieces */
+    int *first; /* first unit of each piece, and the end */
+    int *done;  /* per piece; atomic */
+    int limit;  /* pieces in this frame: all or none */
+    int next;   /* first piece that is not taken; atomic */
 } vmafgpu__chain;
 
 typedef struct vmafgpu__chains {
     const vmafgpu__chain_kind *kinds;
-    const unsigned char *order;            /* order in which threads search for pieces */
+    const unsigned char *order; /* order in which threads search for pieces */
     vmafgpu__chain chain[VMAFGPU__MAX_CHAINS];
-    int  count;
-    int  threads;                          /* threads beyond this number are idle */
-    int *spaces, space_count;                /* atomic: whether each workspace is in use */
-    int  is_stopped;                       /* atomic: skip the remaining pieces */
+    int count;
+    int threads;              /* threads beyond this number are idle */
+    int *spaces, space_count; /* atomic: whether each workspace is in use */
+    int is_stopped;           /* atomic: skip the remaining pieces */
 } vmafgpu__chains;
 
 /* Divides units into pieces and returns their number. All except the last have at least `least` units. Each is a
@@ -6209,7 +6356,7 @@ static int vmafgpu__cut(int units, int threads, int least, int *first) {
 /* Allocates the pieces of all chains. wanted: number of threads that share each chain; 0 if it is not used. */
 static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
     const int shares = h / VMAFGPU__LEAST_PIECE;
-    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2;   /* in units, even */
+    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* in units, even */
     for (int k = 0; k < chains->count; k++) {
         const vmafgpu__chain_kind *kind = &chains->kinds[k];
         vmafgpu__chain *chain = &chains->chain[k];
@@ -6319,14 +6466,14 @@ static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thr
 /* Memory of one thread. */
 typedef struct vmafgpu__worker {
     vmafgpu__sums sums;
-    void         *scratch;                 /* for motion or VIF */
-    vmafgpu__adm_sums *adm;                /* sums of a piece, per distorted frame */
+    void *scratch;          /* for motion or VIF */
+    vmafgpu__adm_sums *adm; /* sums of a piece, per distorted frame */
 } vmafgpu__worker;
 
 enum {
-    VMAFGPU__CHECK,                        /* checks whether samples fit the bit depth */
-    VMAFGPU__KEEP,                         /* stores the reference for motion of the next frame */
-    VMAFGPU__VIF_CHAIN,                    /* scale 0, followed by the other scales */
+    VMAFGPU__CHECK,     /* checks whether samples fit the bit depth */
+    VMAFGPU__KEEP,      /* stores the reference for motion of the next frame */
+    VMAFGPU__VIF_CHAIN, /* scale 0, followed by the other scales */
     VMAFGPU__ADM_CHAIN = VMAFGPU__VIF_CHAIN + VMAFGPU__SCALES,
     VMAFGPU__MOTION_CHAIN = VMAFGPU__ADM_CHAIN + VMAFGPU__SCALES,
     VMAFGPU__CHAINS
@@ -6336,37 +6483,37 @@ enum { VMAFGPU__CONVERSION_BUFFERS = 2 + (int)VMAFGPU__MAX_DISTORTED };
 
 struct vmafgpu__cpu {
     const vmafgpu__cpu_functions *functions;
-    uint16_t       *log_table;
-    int             wide;                  /* views contain words (1) or bytes (0) */
-    int             in_place;              /* frames are read in place (1) or copied to staging_buffer (0) */
-    uint8_t        *staging_buffer[2];
-    size_t          row_bytes;             /* of staging_buffer and `history` */
-    uint8_t        *history[2];            /* ring of the latest references; `current` is written next */
-    int             ring, current;
-    vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* pictures of scales 1..3 (0 is unused) */
-    void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
-    ptrdiff_t       adm_stride[VMAFGPU__SCALES];
-    vmafgpu__worker *workers;              /* chains.threads */
-    unsigned char  *states;                /* of standalone features */
-    void           *scratch;               /* shared by standalone features and CAMBI, one at a time */
-    uint64_t        scratch_size;          /* required by CAMBI */
-    unsigned char  *lent;                  /* buffers of vmafgpu_lend(), allocated by its first call */
-    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* unrounded row sums of the first member; NULL if not needed */
-    void           **adm_scratch;          /* per workspace; large and rarely in use, so many threads share a few */
+    uint16_t *log_table;
+    int wide;     /* views contain words (1) or bytes (0) */
+    int in_place; /* frames are read in place (1) or copied to staging_buffer (0) */
+    uint8_t *staging_buffer[2];
+    size_t row_bytes;    /* of staging_buffer and `history` */
+    uint8_t *history[2]; /* ring of the latest references; `current` is written next */
+    int ring, current;
+    vmafgpu__plane vif[VMAFGPU__SCALES][2]; /* pictures of scales 1..3 (0 is unused) */
+    void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
+    ptrdiff_t adm_stride[VMAFGPU__SCALES];
+    vmafgpu__worker *workers;                     /* chains.threads */
+    unsigned char *states;                        /* of standalone features */
+    void *scratch;                                /* shared by standalone features and CAMBI, one at a time */
+    uint64_t scratch_size;                        /* required by CAMBI */
+    unsigned char *lent;                          /* buffers of vmafgpu_lend(), allocated by its first call */
+    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES]; /* unrounded row sums of the first member; NULL if not needed */
+    void **adm_scratch; /* per workspace; large and rarely in use, so many threads share a few */
     vmafgpu__chains chains;
-    vmafgpu__cpu   *candidate_slots;                 /* [config.candidates - 1], partly filled */
-    vmafgpu__lent_layout conversion_layout;             /* of planes for RGB frames */
-    unsigned char  *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
+    vmafgpu__cpu *candidate_slots;                                  /* [config.candidates - 1], partly filled */
+    vmafgpu__lent_layout conversion_layout;                         /* of planes for RGB frames */
+    unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
 
     /* The current frame. */
-    vmafgpu__view   pair[2];
-    vmafgpu__view   before[2];             /* references one and two frames before */
-    vmafgpu__view   check[2];              /* views whose samples are not checked yet */
-    vmafgpu__cpu   *members[VMAFGPU__MAX_DISTORTED];   /* owners of the distorted frames for one reference, this context
+    vmafgpu__view pair[2];
+    vmafgpu__view before[2];                       /* references one and two frames before */
+    vmafgpu__view check[2];                        /* views whose samples are not checked yet */
+    vmafgpu__cpu *members[VMAFGPU__MAX_DISTORTED]; /* owners of the distorted frames for one reference, this context
                                                           first; the others are in other contexts or candidate_slots */
-    int             member_count;
-    int             is_prepared;           /* the sums of the next pair are computed already */
-    int             keeps_reference;                 /* the chains store the reference of this frame */
+    int member_count;
+    int is_prepared;     /* the sums of the next pair are computed already */
+    int keeps_reference; /* the chains store the reference of this frame */
 };
 
 #endif /* !VMAFGPU_KERNELS */
@@ -6410,8 +6557,9 @@ typedef struct vmafgpu__colour_plane {
 } vmafgpu__colour_plane;
 
 VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint32_t r, uint32_t g, uint32_t b) {
-    const int64_t sample = (p->coefficient[0] * (int64_t)r + p->coefficient[1] * (int64_t)g + p->coefficient[2] * (int64_t)b +
-                            p->bias) >> p->shift;
+    const int64_t sample =
+        (p->coefficient[0] * (int64_t)r + p->coefficient[1] * (int64_t)g + p->coefficient[2] * (int64_t)b + p->bias) >>
+        p->shift;
     return (uint32_t)(sample < p->max ? sample : p->max);
 }
 
@@ -6419,7 +6567,9 @@ VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint
  * a carry from the low sum to the high one: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
 enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
 
-typedef struct vmafgpu__luma_parts { uint32_t low[4], high[4]; } vmafgpu__luma_parts;   /* [3] is the bias */
+typedef struct vmafgpu__luma_parts {
+    uint32_t low[4], high[4];
+} vmafgpu__luma_parts; /* [3] is the bias */
 
 VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
     const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
@@ -6429,11 +6579,15 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
 
 /* The memory layout of a pixel format: bytes per pixel, bits per component (the first component has the lowest bits),
  * and whether blue comes first. Components of 16 bits are half floats. */
-typedef struct vmafgpu__pixel_form { int32_t bytes, bits, is_reversed; } vmafgpu__pixel_form;
+typedef struct vmafgpu__pixel_form {
+    int32_t bytes, bits, is_reversed;
+} vmafgpu__pixel_form;
 
 /* The filter of a chroma sample in one direction: the weights of the column (or row) before its first one, of its first
  * one and of the next one; and the distance from sample to sample. */
-typedef struct vmafgpu__chroma_taps { int32_t weight[3], step; } vmafgpu__chroma_taps;
+typedef struct vmafgpu__chroma_taps {
+    int32_t weight[3], step;
+} vmafgpu__chroma_taps;
 
 VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
     return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
@@ -6443,15 +6597,15 @@ VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
  * of PIXELS_ROWS rows; block z processes item z. In the chroma kernel a thread computes one sample of both planes. */
 typedef struct vmafgpu__pixels_launch {
     vmafgpu__colour_plane plane[3];
-    vmafgpu__luma_parts   parts;
-    vmafgpu__pixel_form   form;
-    vmafgpu__chroma_taps  across, down;
-    const uint16_t       *transfer;         /* indexed by the bits of a half float */
-    int32_t has_parts;                      /* use `parts` for luma */
+    vmafgpu__luma_parts parts;
+    vmafgpu__pixel_form form;
+    vmafgpu__chroma_taps across, down;
+    const uint16_t *transfer; /* indexed by the bits of a half float */
+    int32_t has_parts;        /* use `parts` for luma */
     int32_t width, height;
     int32_t luma_pitch, luma_bytes;
     int32_t chroma_width, chroma_height, chroma_pitch;
-    int32_t chroma_step, chroma_bytes, chroma_shift;   /* bytes between samples and per sample; left shift */
+    int32_t chroma_step, chroma_bytes, chroma_shift; /* bytes between samples and per sample; left shift */
     vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__pixels_launch;
 
@@ -6471,8 +6625,8 @@ static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
 
 struct vmafgpu__colours {
     vmafgpu__colour_plane plane[VMAFGPU__PIXEL_FORMS][3];
-    vmafgpu__chroma_taps  across, down;
-    uint16_t              transfer[VMAFGPU__TRANSFER_ENTRIES];   /* 16-bit codes, indexed by the bits of a half float */
+    vmafgpu__chroma_taps across, down;
+    uint16_t transfer[VMAFGPU__TRANSFER_ENTRIES]; /* 16-bit codes, indexed by the bits of a half float */
 };
 
 /* Returns numerator * 2^shift / denominator, rounded to nearest. The quotient must be below 2^62. */
@@ -6490,16 +6644,18 @@ static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int 
 
 /* Returns the coefficients of a plane, for codes from 0 to `one` and pixel weights that add up to `taps`. */
 static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
-    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } };   /* weights of red and blue */
+    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } }; /* weights of red and blue */
     enum { UNIT = 10000 };
     const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
-    const int rows[3][4] = { { r, g, b, UNIT }, { -r, -g, UNIT - b, 2 * (UNIT - b) }, { UNIT - r, -g, -b, 2 * (UNIT - r) } };
+    const int rows[3][4] = { { r, g, b, UNIT },
+                             { -r, -g, UNIT - b, 2 * (UNIT - b) },
+                             { UNIT - r, -g, -b, 2 * (UNIT - r) } };
     const int n = c->bit_depth, is_full = c->colour.range == VMAFGPU_RANGE_FULL;
     const int64_t scale = is_full ? (1 << n) - 1 : (plane ? 224 : 219) << (n - 8);
     const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
     const int64_t denominator = (int64_t)taps * one * rows[plane][3];
     vmafgpu__colour_plane p;
-    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT;   /* limited by 64 bits, or by the vector code */
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* limited by 64 bits, or by the vector code */
     p.max = (1 << n) - 1;
     p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
     for (int i = 0; i < 3; i++)
@@ -6529,7 +6685,8 @@ static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
 
 static void vmafgpu__plan_taps(const vmafgpu_config *c, int is_down, vmafgpu__chroma_taps *t) {
     const int is_halved = c->chroma == VMAFGPU_420 || (c->chroma == VMAFGPU_422 && !is_down);
-    const int is_on_sample = c->colour.siting == VMAFGPU_SITING_TOP_LEFT || (c->colour.siting == VMAFGPU_SITING_LEFT && !is_down);
+    const int is_on_sample =
+        c->colour.siting == VMAFGPU_SITING_TOP_LEFT || (c->colour.siting == VMAFGPU_SITING_LEFT && !is_down);
     t->step = 1 + is_halved;
     t->weight[0] = is_halved && is_on_sample;
     t->weight[1] = 1 + t->weight[0];
@@ -6553,8 +6710,9 @@ static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
         for (int plane = 0; plane < 3; plane++) {
             const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[i];
             vmafgpu__colour_plane *p = &colours->plane[i][plane];
-            *p = vmafgpu__plan_colour(c, plane, (1 << form->bits) - 1,
-                                      plane ? vmafgpu__tap_sum(&colours->across) * vmafgpu__tap_sum(&colours->down) : 1);
+            *p =
+                vmafgpu__plan_colour(c, plane, (1 << form->bits) - 1,
+                                     plane ? vmafgpu__tap_sum(&colours->across) * vmafgpu__tap_sum(&colours->down) : 1);
             const int64_t first = p->coefficient[0];
             p->coefficient[0] = form->is_reversed ? p->coefficient[2] : first;
             p->coefficient[2] = form->is_reversed ? first : p->coefficient[2];
@@ -6569,19 +6727,19 @@ VMAFGPU__COLD_END
 /* ---- rows ---- */
 
 typedef struct vmafgpu__luma_job {
-    const vmafgpu__pixel_form   *form;
+    const vmafgpu__pixel_form *form;
     const vmafgpu__colour_plane *plane;
-    const uint16_t              *transfer;
-    int wide, shift;                       /* 1 if samples are words; left shift of samples */
+    const uint16_t *transfer;
+    int wide, shift; /* 1 if samples are words; left shift of samples */
 } vmafgpu__luma_job;
 
 typedef struct vmafgpu__chroma_job {
-    const vmafgpu__pixel_form   *form;
-    const vmafgpu__colour_plane *plane;    /* [2] */
-    const vmafgpu__chroma_taps  *across, *down;
-    const uint16_t              *transfer;
-    int wide, shift, step;                 /* 1 if samples are words; left shift; bytes between samples */
-    int width;                             /* of the rows of pixels */
+    const vmafgpu__pixel_form *form;
+    const vmafgpu__colour_plane *plane; /* [2] */
+    const vmafgpu__chroma_taps *across, *down;
+    const uint16_t *transfer;
+    int wide, shift, step; /* 1 if samples are words; left shift; bytes between samples */
+    int width;             /* of the rows of pixels */
 } vmafgpu__chroma_job;
 
 typedef struct vmafgpu__pixels_functions {
@@ -6595,8 +6753,8 @@ typedef struct vmafgpu__pixels_functions {
 /* Unpacks the three components of `count` pixels, at most MOST_PIXELS. */
 enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
 
-static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels, int count,
-                                   uint16_t (*codes)[VMAFGPU__MOST_PIXELS]) {
+static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels,
+                                   int count, uint16_t (*codes)[VMAFGPU__MOST_PIXELS]) {
     for (int i = 0; i < count && form->bits == 8; i++, pixels += form->bytes)
         for (int k = 0; k < 3; k++)
             codes[k][i] = pixels[k];
@@ -6622,15 +6780,17 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
         count = w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK;
         vmafgpu__unpack_pixels(job->form, job->transfer, pixels + (ptrdiff_t)x * job->form->bytes, count, codes);
         for (int i = 0; i < count; i++, out += 1 + job->wide)
-            vmafgpu__put_sample(out, job->wide, vmafgpu__colour_sample(job->plane, codes[0][i], codes[1][i], codes[2][i]) << job->shift);
+            vmafgpu__put_sample(out, job->wide,
+                                vmafgpu__colour_sample(job->plane, codes[0][i], codes[1][i], codes[2][i])
+                                    << job->shift);
     }
 }
 
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
-    vmafgpu_frame        to;               /* in the format of the config, except luma if... */
-    int                  is_packed;     /* ...is_packed: bytes at 8 bits, words with samples in the low bits above */
-    int                  with_chroma;
+    vmafgpu_frame to; /* in the format of the config, except luma if... */
+    int is_packed;    /* ...is_packed: bytes at 8 bits, words with samples in the low bits above */
+    int with_chroma;
 } vmafgpu__conversion;
 
 static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame) {
@@ -6638,13 +6798,14 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
 }
 
 /* Returns the address of row y of a plane to write; stores the distance between samples in *step. */
-static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int *step) {
+static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
+                                      int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
     return (uint8_t *)row;
 }
 
-static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
-                                  int first, int end) {
+static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions *functions,
+                                  const vmafgpu__conversion *conversion, int first, int end) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu_frame *from = conversion->from;
     const ptrdiff_t pitch = vmafgpu__pixel_pitch(c, from);
@@ -6657,13 +6818,14 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
     job.shift = conversion->is_packed ? 0 : vmafgpu__sample_shift(c);
     for (int y = first; y < end; y++)
         functions->pixels->luma(&job, (const uint8_t *)from->data[0] + y * pitch, c->width,
-                              vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
+                                vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
 /* Computes `count` chroma samples from x on: sums over up to three rows, then over up to three columns. */
-static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count, uint8_t *const *out) {
+static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
+                                  uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
-    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2;   /* columns */
+    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* columns */
     const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
     uint32_t sums[3][VMAFGPU__MOST_PIXELS];
@@ -6671,18 +6833,20 @@ static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t 
     for (int j = 0; j < 3; j++) {
         if (!down->weight[j])
             continue;
-        vmafgpu__unpack_pixels(job->form, job->transfer, rows[j] + (ptrdiff_t)first * job->form->bytes, end - first, codes);
+        vmafgpu__unpack_pixels(job->form, job->transfer, rows[j] + (ptrdiff_t)first * job->form->bytes, end - first,
+                               codes);
         for (int k = 0; k < 3; k++)
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
     }
-    for (int k = 0; k < 3 && first > before; k++)   /* repeat the left edge; the right edge is never crossed */
+    for (int k = 0; k < 3 && first > before; k++) /* repeat the left edge; the right edge is never crossed */
         sums[k][0] = sums[k][1];
     for (int i = 0; i < count; i++) {
         uint32_t sum[3];
         for (int k = 0; k < 3; k++) {
             const uint32_t *at = &sums[k][i * across->step];
-            sum[k] = (uint32_t)across->weight[0] * at[0] + (uint32_t)across->weight[1] * at[1] + (uint32_t)across->weight[2] * at[2];
+            sum[k] = (uint32_t)across->weight[0] * at[0] + (uint32_t)across->weight[1] * at[1] +
+                     (uint32_t)across->weight[2] * at[2];
         }
         for (int plane = 0; plane < 2; plane++)
             vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * job->step, job->wide,
@@ -6690,15 +6854,17 @@ static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t 
     }
 }
 
-static void vmafgpu__chroma_row_scalar(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
+static void vmafgpu__chroma_row_scalar(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w,
+                                       uint8_t *const *out) {
     for (int x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__chroma_chunk(job, rows, x, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out);
 }
 
-static const vmafgpu__pixels_functions vmafgpu__pixels_level_scalar = { vmafgpu__pixels_row_scalar, vmafgpu__chroma_row_scalar };
+static const vmafgpu__pixels_functions vmafgpu__pixels_level_scalar = { vmafgpu__pixels_row_scalar,
+                                                                        vmafgpu__chroma_row_scalar };
 
-static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
-                                    int first, int end) {
+static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functions *functions,
+                                    const vmafgpu__conversion *conversion, int first, int end) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu_frame *from = conversion->from;
     const vmafgpu__colours *colours = v->colours;
@@ -6725,8 +6891,8 @@ static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functio
     }
 }
 
-static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
-                                  int part, int parts) {
+static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions *functions,
+                                  const vmafgpu__conversion *conversion, int part, int parts) {
     int first, end;
     vmafgpu__part(v->config.height, part, parts, &first, &end);
     vmafgpu__convert_luma(v, functions, conversion, first, end);
@@ -6739,22 +6905,22 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 
 /* ---- vectors ---- */
 
-#define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
-#define vmafgpu__chroma_row VMAFGPU__LEVEL_NAME(vmafgpu__chroma_row)
-#define vmafgpu__pixels_digits VMAFGPU__LEVEL_NAME(vmafgpu__pixels_digits)
-#define vmafgpu__pixels_split VMAFGPU__LEVEL_NAME(vmafgpu__pixels_split)
-#define vmafgpu__pixels_luma VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
-#define vmafgpu__pixels_words VMAFGPU__LEVEL_NAME(vmafgpu__pixels_words)
-#define vmafgpu__pixels_rb VMAFGPU__LEVEL_NAME(vmafgpu__pixels_rb)
-#define vmafgpu__pixels_g VMAFGPU__LEVEL_NAME(vmafgpu__pixels_g)
-#define vmafgpu__pixels_sample VMAFGPU__LEVEL_NAME(vmafgpu__pixels_sample)
-#define vmafgpu__chroma_sums VMAFGPU__LEVEL_NAME(vmafgpu__chroma_sums)
-#define vmafgpu__chroma_across VMAFGPU__LEVEL_NAME(vmafgpu__chroma_across)
+#define vmafgpu__pixels_row     VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
+#define vmafgpu__chroma_row     VMAFGPU__LEVEL_NAME(vmafgpu__chroma_row)
+#define vmafgpu__pixels_digits  VMAFGPU__LEVEL_NAME(vmafgpu__pixels_digits)
+#define vmafgpu__pixels_split   VMAFGPU__LEVEL_NAME(vmafgpu__pixels_split)
+#define vmafgpu__pixels_luma    VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
+#define vmafgpu__pixels_words   VMAFGPU__LEVEL_NAME(vmafgpu__pixels_words)
+#define vmafgpu__pixels_rb      VMAFGPU__LEVEL_NAME(vmafgpu__pixels_rb)
+#define vmafgpu__pixels_g       VMAFGPU__LEVEL_NAME(vmafgpu__pixels_g)
+#define vmafgpu__pixels_sample  VMAFGPU__LEVEL_NAME(vmafgpu__pixels_sample)
+#define vmafgpu__chroma_sums    VMAFGPU__LEVEL_NAME(vmafgpu__chroma_sums)
+#define vmafgpu__chroma_across  VMAFGPU__LEVEL_NAME(vmafgpu__chroma_across)
 #define vmafgpu__chroma_samples VMAFGPU__LEVEL_NAME(vmafgpu__chroma_samples)
-#define vmafgpu__chroma_put VMAFGPU__LEVEL_NAME(vmafgpu__chroma_put)
-#define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
-#define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
-#define VMAFGPU__CHROMA_SPACE VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
+#define vmafgpu__chroma_put     VMAFGPU__LEVEL_NAME(vmafgpu__chroma_put)
+#define vmafgpu__chroma_words   VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
+#define VMAFGPU__CHROMA_PIXELS  VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
+#define VMAFGPU__CHROMA_SPACE   VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
 
 /* Red and blue share a 32-bit lane as two words of 16 bits, green has a lane of its own, as the sums of pairs of
  * products require. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
@@ -6764,21 +6930,22 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
  */
 
 typedef struct vmafgpu__pixels_digits {
-    vmafgpu__v rb[4], g[4], bias[4];       /* lowest digit first */
-    vmafgpu__v low, high;                  /* masks of a component in the lower and upper word */
-    int        bits, up;                   /* bits per component; right shift of the third one to the upper word */
-    int        shift;                      /* final right shift */
+    vmafgpu__v rb[4], g[4], bias[4]; /* lowest digit first */
+    vmafgpu__v low, high;            /* masks of a component in the lower and upper word */
+    int bits, up;                    /* bits per component; right shift of the third one to the upper word */
+    int shift;                       /* final right shift */
 } vmafgpu__pixels_digits;
 
-VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__pixel_form *form, const vmafgpu__colour_plane *plane,
-                                                             const int digits) {
+VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__pixel_form *form,
+                                                             const vmafgpu__colour_plane *plane, const int digits) {
     enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1, ALL = 0xffff };
     const int64_t *c = plane->coefficient;
     vmafgpu__pixels_digits d;
     for (int i = 0; i < digits; i++) {
         const int shift = i * VMAFGPU__LUMA_DIGIT, mask = i < digits - 1 ? MASK : ALL;
         const int64_t bias = plane->bias >> shift;
-        d.rb[i] = vmafgpu__v_set32((int32_t)((uint32_t)(c[0] >> shift & mask) | (uint32_t)(c[2] >> shift & mask) << 16));
+        d.rb[i] =
+            vmafgpu__v_set32((int32_t)((uint32_t)(c[0] >> shift & mask) | (uint32_t)(c[2] >> shift & mask) << 16));
         d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & mask));
         d.bias[i] = vmafgpu__v_set32((int32_t)(i < digits - 1 ? bias & MASK : bias));
     }
@@ -6799,7 +6966,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_g(const vmafgpu__pixels_digits *d, vm
     return vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
 }
 
-VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_sample(const vmafgpu__pixels_digits *d, const int digits, vmafgpu__v rb, vmafgpu__v g) {
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_sample(const vmafgpu__pixels_digits *d, const int digits, vmafgpu__v rb,
+                                                  vmafgpu__v g) {
     vmafgpu__v sum = vmafgpu__v_zero();
     VMAFGPU__UNROLL
     for (int i = 0; i < digits; i++) {
@@ -6816,15 +6984,16 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d,
 
 /* Converts the pixels that fill whole vectors of output bytes. Returns how many of the `count` pixels were
  * converted. */
-VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *words,
-                                          int count, uint8_t *out) {
+VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d,
+                                          const uint8_t *words, int count, uint8_t *out) {
     enum { LANES = VMAFGPU__V_WORDS };
     int x = 0;
     for (; x + VMAFGPU__V_BYTES <= count; x += VMAFGPU__V_BYTES) {
         vmafgpu__v half[2];
         for (int i = 0; i < 2; i++) {
             const uint8_t *at = words + 4 * (x + 2 * i * LANES);
-            half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__pixels_luma(d, at), vmafgpu__pixels_luma(d, at + 4 * LANES)));
+            half[i] = vmafgpu__v_in_order(
+                vmafgpu__v_pack_u32(vmafgpu__pixels_luma(d, at), vmafgpu__pixels_luma(d, at + 4 * LANES)));
         }
         if (job->wide)
             for (int i = 0; i < 2; i++)
@@ -6857,12 +7026,17 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
 
 /* Pixels summed over the rows, in the form described above: two per chroma sample, after the pixel before the first
  * sample. */
-enum { VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES, VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS };
-typedef struct vmafgpu__chroma_words { uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE]; } vmafgpu__chroma_words;
+enum {
+    VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
+    VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
+};
+typedef struct vmafgpu__chroma_words {
+    uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE];
+} vmafgpu__chroma_words;
 
 /* Sums `count` pixels from column x on over the rows; they are stored from index 1 on, after the pixel before x. */
-VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *const *rows,
-                                          int x, int count, vmafgpu__chroma_words *sums) {
+VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d,
+                                          const uint8_t *const *rows, int x, int count, vmafgpu__chroma_words *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
     const int bytes = job->form->bytes, before = x > 0;
     uint8_t words[3][4 * (VMAFGPU__CHROMA_PIXELS + 1)];
@@ -6871,7 +7045,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
         if (bytes == 4 || !job->down->weight[j])
             continue;
-        const int last = before + count - 1;   /* no reads past the end of the row */
+        const int last = before + count - 1; /* no reads past the end of the row */
         for (int i = 0; i < last; i++)
             memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
         memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
@@ -6891,21 +7065,23 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         vmafgpu__v_store(sums->rb + 1 - before + at, rb);
         vmafgpu__v_store(sums->g + 1 - before + at, g);
     }
-    if (!before) {   /* the left edge */
+    if (!before) { /* the left edge */
         sums->rb[0] = sums->rb[1];
         sums->g[0] = sums->g[1];
     }
 }
 
 /* Returns the sums across for a vector of samples; `sums` starts with the pixel before the first sample. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight, const uint32_t *sums) {
+VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight,
+                                                  const uint32_t *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
     if (taps->step == 1)
         return vmafgpu__v_load(sums + 1);
     const vmafgpu__v a = vmafgpu__v_load(sums), b = vmafgpu__v_load(sums + LANES);
     const vmafgpu__v c = vmafgpu__v_load(sums + 1), d = vmafgpu__v_load(sums + 1 + LANES);
     return vmafgpu__v_add16(vmafgpu__v_add16(vmafgpu__v_mullo16(vmafgpu__v_evens32(a, b), weight[0]),
-                                             vmafgpu__v_mullo16(vmafgpu__v_evens32(c, d), weight[1])), vmafgpu__v_odds32(c, d));
+                                             vmafgpu__v_mullo16(vmafgpu__v_evens32(c, d), weight[1])),
+                            vmafgpu__v_odds32(c, d));
 }
 
 VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, int plane,
@@ -6916,7 +7092,8 @@ VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, con
 }
 
 /* Stores samples as words or bytes: of one plane if v is NULL, else of both planes interleaved. */
-VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v, uint8_t *out) {
+VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v,
+                                         uint8_t *out) {
     vmafgpu__v half[2];
     if (v && job->wide) {
         for (int i = 0; i < 4; i++)
@@ -6935,7 +7112,8 @@ VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const v
         vmafgpu__v_store(out, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
 }
 
-static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
+static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w,
+                                uint8_t *const *out) {
     enum { LANES = VMAFGPU__V_WORDS, SAMPLES = VMAFGPU__V_BYTES };
     const vmafgpu__chroma_taps *across = job->across;
     if (job->form->bits > 10 || w < SAMPLES) {
@@ -6996,10 +7174,10 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 /* ---- sums, also of a build without the feature ---- */
 
 typedef struct vmafgpu__vif_sums {
-    int64_t numerator[VMAFGPU__MAX_VARIANTS];   /* sum of log2(n2 / n1), times 2048 */
-    int64_t denominator;                        /* sum of log2(1 + s1 / noise), times 2048 */
-    int64_t flat_noise;                         /* sum of s2 where s1 is below the noise */
-    int64_t flat_count;                         /* number of those samples */
+    int64_t numerator[VMAFGPU__MAX_VARIANTS]; /* sum of log2(n2 / n1), times 2048 */
+    int64_t denominator;                      /* sum of log2(1 + s1 / noise), times 2048 */
+    int64_t flat_noise;                       /* sum of s2 where s1 is below the noise */
+    int64_t flat_count;                       /* number of those samples */
 } vmafgpu__vif_sums;
 
 #endif
@@ -7010,11 +7188,17 @@ static const vmafgpu__column vmafgpu__vif_columns[] = {
     { "integer_vif_scale1", "VMAF_integer_feature_vif_scale1_score", 0, 0, 0 },
     { "integer_vif_scale2", "VMAF_integer_feature_vif_scale2_score", 0, 0, 0 },
     { "integer_vif_scale3", "VMAF_integer_feature_vif_scale3_score", 0, 0, 0 },
-    { "integer_vif", NULL, 1, 0, 0 }, { "integer_vif_num", NULL, 1, 0, 0 }, { "integer_vif_den", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale0", NULL, 1, 0, 0 }, { "integer_vif_den_scale0", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale1", NULL, 1, 0, 0 }, { "integer_vif_den_scale1", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale2", NULL, 1, 0, 0 }, { "integer_vif_den_scale2", NULL, 1, 0, 0 },
-    { "integer_vif_num_scale3", NULL, 1, 0, 0 }, { "integer_vif_den_scale3", NULL, 1, 0, 0 },
+    { "integer_vif", NULL, 1, 0, 0 },
+    { "integer_vif_num", NULL, 1, 0, 0 },
+    { "integer_vif_den", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale0", NULL, 1, 0, 0 },
+    { "integer_vif_den_scale0", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale1", NULL, 1, 0, 0 },
+    { "integer_vif_den_scale1", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale2", NULL, 1, 0, 0 },
+    { "integer_vif_den_scale2", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale3", NULL, 1, 0, 0 },
+    { "integer_vif_den_scale3", NULL, 1, 0, 0 },
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -7024,9 +7208,9 @@ static const vmafgpu__column vmafgpu__vif_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-#define VMAFGPU__VIF_NOISE 131072            /* sigma_n^2 = 2, in units of 65536 per squared 8-bit grey level */
-#define VMAFGPU__VIF_EPSILON (65536 * 1.0e-10)
-#define VMAFGPU__VIF_LOG_NOISE 34816         /* 2048 * log2(131072) */
+#define VMAFGPU__VIF_NOISE     131072 /* sigma_n^2 = 2, in units of 65536 per squared 8-bit grey level */
+#define VMAFGPU__VIF_EPSILON   (65536 * 1.0e-10)
+#define VMAFGPU__VIF_LOG_NOISE 34816 /* 2048 * log2(131072) */
 
 VMAFGPU__TABLE uint16_t vmafgpu__vif_taps[VMAFGPU__SCALES][17] = {
     { 489, 935, 1640, 2640, 3896, 5274, 6547, 7455, 7784, 7455, 6547, 5274, 3896, 2640, 1640, 935, 489 },
@@ -7099,12 +7283,12 @@ enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
     VMAFGPU__VIF_TILE_WIDTH = 64,
     VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,       /* words per row in shared memory: 4 times an odd number */
+    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: 4 times an odd number */
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
     /* Matrix form: warps per block, limited by shared memory and registers; vmafgpu__vif_block() reduces them on
      * devices with less shared memory. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
-    VMAFGPU__VIF_WARPS_PTX = 8,          /* the same in PTX, for which ptxas may need more registers */
+    VMAFGPU__VIF_WARPS_PTX = 8, /* the same in PTX, for which ptxas may need more registers */
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
     VMAFGPU__VIF_WARPS_1 = 8,
@@ -7114,19 +7298,18 @@ enum {
     VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
     VMAFGPU__VIF_INPUT_MARGIN = 8,
     VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of the tap matrices of a scale */
-    VMAFGPU__VIF_ROUNDING = 32, /* bytes of shared memory, after the matrices */
+    VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory, after the matrices */
     /* Plain form: four planes of the tile, and half a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
     /* Matrix form: bytes per block, plus bytes per warp with samples of one and of two bytes. */
     VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
-    VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS +
-                                 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
-    VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS +
-                                  2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
+    VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
+    VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
     /* Warps per block in the 16 x 16 matrix form, with 32 and with 64 lanes: limited by the registers of a compute
      * unit. */
-    VMAFGPU__VIF_WARPS_16_32 = 8, VMAFGPU__VIF_WARPS_16_64 = 12
+    VMAFGPU__VIF_WARPS_16_32 = 8,
+    VMAFGPU__VIF_WARPS_16_64 = 12
 };
 
 /* Tap matrices of a scale in the 16 x 16 matrix form, 128 words each. DOWN and ACROSS are those of the next scale.
@@ -7139,38 +7322,39 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_ACROSS = VMAFGPU__VIF_16_DOWN + 6,
     VMAFGPU__VIF_16_ACROSS_REST,
     VMAFGPU__VIF_16_MATRICES,
-    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128,   /* words of a scale */
-    VMAFGPU__VIF_16_SHARED = (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512   /* bytes of those of the next scale */
+    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words of a scale */
+    VMAFGPU__VIF_16_SHARED =
+        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes of those of the next scale */
 } vmafgpu__vif_16;
 
 /* A gain limit, prepared for the statistics. */
 typedef struct vmafgpu__vif_gain {
-    double   limit;
-    int32_t  any;                        /* 0 if the limit is 1, else all bits below the sign */
-    int32_t  shift;                      /* 2^shift * s1 is below limit * s1; 31 if the limit is 1 */
-    uint32_t one;                        /* 1, hidden from the optimiser */
+    double limit;
+    int32_t any;   /* 0 if the limit is 1, else all bits below the sign */
+    int32_t shift; /* 2^shift * s1 is below limit * s1; 31 if the limit is 1 */
+    uint32_t one;  /* 1, hidden from the optimiser */
 } vmafgpu__vif_gain;
 
 typedef struct vmafgpu__vif_launch {
-    vmafgpu__batch    batch;
-    unsigned char    *scratch;           /* of the first pair; those of the other pairs follow */
-    uint64_t          scratch_size;      /* per pair */
-    uint64_t input[2]; /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
-    uint64_t          output[2];         /* in the scratch: images of the next scale; not used at scale 3 */
-    int32_t           input_pitch, output_pitch;
-    int32_t           width, height;     /* of the images of this scale */
-    const void       *log_table;
-    const void       *fragments;         /* matrix form: tap matrices of this scale */
-    uint32_t *illegal; /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
-    uint32_t          illegal_bits;      /* bits that must be 0 in a word of two samples */
+    vmafgpu__batch batch;
+    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    uint64_t scratch_size;  /* per pair */
+    uint64_t input[2];      /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
+    uint64_t output[2];     /* in the scratch: images of the next scale; not used at scale 3 */
+    int32_t input_pitch, output_pitch;
+    int32_t width, height; /* of the images of this scale */
+    const void *log_table;
+    const void *fragments; /* matrix form: tap matrices of this scale */
+    uint32_t *illegal;     /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
+    uint32_t illegal_bits; /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
-    int32_t           mean_shift, square_shift;   /* of the vertical pass */
-    int32_t           mean_half, square_half;     /* rounding constants of these shifts */
-    int32_t           square_factor;              /* 2^(16 - square_shift) */
-    int32_t           scale;
+    int32_t mean_shift, square_shift; /* of the vertical pass */
+    int32_t mean_half, square_half;   /* rounding constants of these shifts */
+    int32_t square_factor;            /* 2^(16 - square_shift) */
+    int32_t scale;
     int32_t variant, first; /* the first variant also computes shared sums and the next scale */
-    int32_t           images_only;       /* no sums */
-    uint32_t         *claimed;           /* matrix form: number of work items taken by warps; 0 at first */
+    int32_t images_only;    /* no sums */
+    uint32_t *claimed;      /* matrix form: number of work items taken by warps; 0 at first */
 } vmafgpu__vif_launch;
 
 #endif
@@ -7237,42 +7421,42 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 1984,     /* columns processed together, so that their state stays in the L2 cache... */
-    VMAFGPU__VIF_WIDE_THREADS = 16,   /* ...with up to this many threads; more threads use narrower strips */
-    VMAFGPU__VIF_SIDE = 8,         /* columns that a strip reads on either side: the longest reach */
-    VMAFGPU__VIF_FILL = 64,        /* both sides, and padding to whole registers */
-    VMAFGPU__VIF_MARGIN = 32       /* elements on both sides of each half of a line */
+    VMAFGPU__VIF_STRIP = 1984,      /* columns processed together, so that their state stays in the L2 cache... */
+    VMAFGPU__VIF_WIDE_THREADS = 16, /* ...with up to this many threads; more threads use narrower strips */
+    VMAFGPU__VIF_SIDE = 8,          /* columns that a strip reads on either side: the longest reach */
+    VMAFGPU__VIF_FILL = 64,         /* both sides, and padding to whole registers */
+    VMAFGPU__VIF_MARGIN = 32        /* elements on both sides of each half of a line */
 };
 
 /* A picture of one scale, and the destination for the next scale. */
 typedef struct vmafgpu__vif_picture {
-    const void *row;           /* row 0: bytes, or 16-bit words if the job is `wide` */
-    ptrdiff_t   pitch;         /* in bytes */
-    uint16_t   *next;          /* row 0 of the picture of the next scale, w / 2 by h / 2; NULL if not wanted */
-    ptrdiff_t   next_stride;   /* in elements */
+    const void *row;       /* row 0: bytes, or 16-bit words if the job is `wide` */
+    ptrdiff_t pitch;       /* in bytes */
+    uint16_t *next;        /* row 0 of the picture of the next scale, w / 2 by h / 2; NULL if not wanted */
+    ptrdiff_t next_stride; /* in elements */
 } vmafgpu__vif_picture;
 
 /* One scale of a strip of rows. Nothing is read outside the pictures or written outside those of the next scale. */
 typedef struct vmafgpu__vif_job {
-    vmafgpu__vif_picture        reference;
+    vmafgpu__vif_picture reference;
     const vmafgpu__vif_picture *distorted;
-    int                       distorted_count;
-    int                       wide, scale, bit_depth, w, h;
-    int                       first, end;     /* rows; `first` is even, `end` is even or h */
-    int                       images_only;    /* no sums */
-    const vmafgpu__plan      *plan;
-    const uint16_t           *log_table;      /* unused if log_entries is 0 */
-    void                     *scratch;        /* of the calling thread, aligned to 64 bytes */
-    int                       widest;         /* maximum number of columns of a strip */
+    int distorted_count;
+    int wide, scale, bit_depth, w, h;
+    int first, end;  /* rows; `first` is even, `end` is even or h */
+    int images_only; /* no sums */
+    const vmafgpu__plan *plan;
+    const uint16_t *log_table; /* unused if log_entries is 0 */
+    void *scratch;             /* of the calling thread, aligned to 64 bytes */
+    int widest;                /* maximum number of columns of a strip */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
     /* Processes rows of a scale and computes the pictures of the next one. Adds to sums[i] for the i-th distorted
      * picture. */
-    void     (*rows)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
+    void (*rows)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
     /* Returns the bytes needed for vmafgpu__vif_job.scratch. log_entries: number of entries of log_table. */
     uint64_t (*scratch_size)(int width, int together, int threads);
-    size_t     log_entries;
+    size_t log_entries;
 } vmafgpu__vif_functions;
 
 /* Returns the maximum strip width, a multiple of 64. It shrinks with the number of distorted images, as their state
@@ -7289,7 +7473,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
-        const int strip = vmafgpu__vif_strip_width(count, threads), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
+        const int strip = vmafgpu__vif_strip_width(count, threads),
+                  columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
         const size_t pairs = 10 * (size_t)(vmafgpu__round_up((uint64_t)columns, 64) * 4 + 64) * (1 + (size_t)count);
         most = pairs > most ? pairs : most;
     }
@@ -7299,9 +7484,9 @@ static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) 
 #endif
 
 typedef struct vmafgpu__vif_tap_lines {
-    uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
-    uint32_t *square[3];                   /* reference squared, distorted squared, product */
-    int32_t  *variance[3];                 /* after the horizontal pass: s1, s2, s12 */
+    uint16_t *mean[2];    /* after the vertical pass: reference, distorted */
+    uint32_t *square[3];  /* reference squared, distorted squared, product */
+    int32_t *variance[3]; /* after the horizontal pass: s1, s2, s12 */
 } vmafgpu__vif_tap_lines;
 
 static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
@@ -7347,8 +7532,8 @@ static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGP
     }
 }
 
-static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x, int w,
-                                  int mean_shift, int square_shift, const vmafgpu__vif_tap_lines *out) {
+static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x,
+                                  int w, int mean_shift, int square_shift, const vmafgpu__vif_tap_lines *out) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
     uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
     for (int k = 0; k <= 2 * reach; k++) {
@@ -7390,7 +7575,7 @@ static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const u
 }
 
 static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafgpu__vif_tap_lines *lines, int w,
-                                    const uint16_t *table, vmafgpu__vif_sums *sums) {
+                                          const uint16_t *table, vmafgpu__vif_sums *sums) {
     const int32_t *var1 = lines->variance[0], *var2 = lines->variance[1], *cov = lines->variance[2];
     int64_t denominator = 0, flat_noise = 0, flat_count = 0;
     for (int x = 0; x < w; x++) {
@@ -7417,8 +7602,8 @@ static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafg
 }
 
 /* Computes one row of the next scale: filters both ways and keeps every second row and column. */
-static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w, int shift,
-                                    uint16_t *line, uint16_t *out) {
+static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w,
+                                    int shift, uint16_t *line, uint16_t *out) {
     const uint32_t half = (uint32_t)vmafgpu__half(shift);
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
         uint32_t sum[VMAFGPU__CHUNK] = { 0 };
@@ -7477,7 +7662,8 @@ static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_tap
 static void vmafgpu__vif_shrink(const vmafgpu__vif_job *job, const vmafgpu__vif_picture *picture, uint16_t *line) {
     if (job->scale + 1 == VMAFGPU__SCALES || !picture->next)
         return;
-    const int reach = vmafgpu__vif_reach(job->scale + 1), mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
+    const int reach = vmafgpu__vif_reach(job->scale + 1),
+              mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     for (int y = (job->first + 1) / 2; y < (job->end + 1) / 2 && y < job->h / 2; y++) {
         const void *rows[17];
         for (int k = 0; k <= 2 * reach; k++)
@@ -7502,7 +7688,9 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
 }
 
 static const vmafgpu__vif_functions vmafgpu__vif_level_scalar = {
-    vmafgpu__vif_rows_scalar, vmafgpu__vif_scratch_size_scalar, 32768,
+    vmafgpu__vif_rows_scalar,
+    vmafgpu__vif_scratch_size_scalar,
+    32768,
 };
 
 static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
@@ -7548,7 +7736,8 @@ static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int space, int scal
         cpu->functions->vif->rows(&job, sums);
 }
 
-static uint64_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
+static uint64_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together,
+                                         int threads) {
     return functions->vif->scratch_size(v->config.width, together, threads);
 }
 
@@ -7573,7 +7762,7 @@ static vmafgpu_result vmafgpu__vif_cpu_open(vmafgpu *v) {
 
 static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
     VMAFGPU__SET(scratch, vmafgpu__vif_cpu_scratch), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, vmafgpu__vif_cpu_add),
-    VMAFGPU__SET(open, vmafgpu__vif_cpu_open), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
+    VMAFGPU__SET(open, vmafgpu__vif_cpu_open),       VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
 };
 
 #endif
@@ -7581,62 +7770,62 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 
 /* ---- vectors ---- */
 
-#define vmafgpu__vif_rows VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
-#define vmafgpu__vif_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
-#define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
-#define vmafgpu__vif_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip)
-#define vmafgpu__vif_totals VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
-#define vmafgpu__vif_set_taps VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)
-#define vmafgpu__vif_anew VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)
-#define vmafgpu__vif_start VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
-#define vmafgpu__vif_four VMAFGPU__LEVEL_NAME(vmafgpu__vif_four)
-#define vmafgpu__vif_four_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_four_of)
-#define VMAFGPU__VIF_FIRST VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_FIRST)
-#define VMAFGPU__VIF_MIDDLE VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_MIDDLE)
-#define VMAFGPU__VIF_LAST VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_LAST)
-#define vmafgpu__vif_add_pair VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)
-#define vmafgpu__vif_put_four VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_four)
-#define vmafgpu__vif_double VMAFGPU__LEVEL_NAME(vmafgpu__vif_double)
-#define vmafgpu__vif_row_at VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
-#define vmafgpu__vif_take_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_take_of)
-#define vmafgpu__vif_take VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)
-#define vmafgpu__vif_put_halves VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
-#define vmafgpu__vif_join VMAFGPU__LEVEL_NAME(vmafgpu__vif_join)
-#define vmafgpu__vif_put_means VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
-#define vmafgpu__vif_means_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_of)
-#define vmafgpu__vif_nexts_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_nexts_of)
-#define vmafgpu__vif_means_at VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_at)
-#define vmafgpu__vif_means VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
-#define vmafgpu__vif_product VMAFGPU__LEVEL_NAME(vmafgpu__vif_product)
-#define vmafgpu__vif_add_product VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_product)
-#define vmafgpu__vif_products_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_products_of)
-#define vmafgpu__vif_squares VMAFGPU__LEVEL_NAME(vmafgpu__vif_squares)
-#define vmafgpu__vif_products VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
-#define vmafgpu__vif_reflect_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)
-#define vmafgpu__vif_set_places VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_places)
-#define vmafgpu__vif_shrink_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)
-#define vmafgpu__vif_lines_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines_of)
-#define vmafgpu__vif_add_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_lines)
-#define vmafgpu__vif_lines VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)
-#define vmafgpu__vif_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
-#define vmafgpu__vif_mean_products VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
-#define vmafgpu__vif_constants VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
-#define vmafgpu__vif_set_constants VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)
-#define vmafgpu__vif_logs VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
-#define vmafgpu__vif_doubles VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
-#define vmafgpu__vif_pending VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
-#define vmafgpu__vif_numerators VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)
-#define vmafgpu__vif_add VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)
-#define vmafgpu__vif_lanes VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)
-#define vmafgpu__vif_deliver VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)
-#define vmafgpu__vif_clear_outside VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)
-#define vmafgpu__vif_reference_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_of)
+#define vmafgpu__vif_rows            VMAFGPU__LEVEL_NAME(vmafgpu__vif_rows)
+#define vmafgpu__vif_taps_of         VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
+#define VMAFGPU__VIF_BLOCK           VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
+#define vmafgpu__vif_strip           VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip)
+#define vmafgpu__vif_totals          VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
+#define vmafgpu__vif_set_taps        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)
+#define vmafgpu__vif_anew            VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)
+#define vmafgpu__vif_start           VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
+#define vmafgpu__vif_four            VMAFGPU__LEVEL_NAME(vmafgpu__vif_four)
+#define vmafgpu__vif_four_of         VMAFGPU__LEVEL_NAME(vmafgpu__vif_four_of)
+#define VMAFGPU__VIF_FIRST           VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_FIRST)
+#define VMAFGPU__VIF_MIDDLE          VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_MIDDLE)
+#define VMAFGPU__VIF_LAST            VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_LAST)
+#define vmafgpu__vif_add_pair        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)
+#define vmafgpu__vif_put_four        VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_four)
+#define vmafgpu__vif_double          VMAFGPU__LEVEL_NAME(vmafgpu__vif_double)
+#define vmafgpu__vif_row_at          VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
+#define vmafgpu__vif_take_of         VMAFGPU__LEVEL_NAME(vmafgpu__vif_take_of)
+#define vmafgpu__vif_take            VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)
+#define vmafgpu__vif_put_halves      VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
+#define vmafgpu__vif_join            VMAFGPU__LEVEL_NAME(vmafgpu__vif_join)
+#define vmafgpu__vif_put_means       VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
+#define vmafgpu__vif_means_of        VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_of)
+#define vmafgpu__vif_nexts_of        VMAFGPU__LEVEL_NAME(vmafgpu__vif_nexts_of)
+#define vmafgpu__vif_means_at        VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_at)
+#define vmafgpu__vif_means           VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
+#define vmafgpu__vif_product         VMAFGPU__LEVEL_NAME(vmafgpu__vif_product)
+#define vmafgpu__vif_add_product     VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_product)
+#define vmafgpu__vif_products_of     VMAFGPU__LEVEL_NAME(vmafgpu__vif_products_of)
+#define vmafgpu__vif_squares         VMAFGPU__LEVEL_NAME(vmafgpu__vif_squares)
+#define vmafgpu__vif_products        VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
+#define vmafgpu__vif_reflect_lines   VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)
+#define vmafgpu__vif_set_places      VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_places)
+#define vmafgpu__vif_shrink_along    VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)
+#define vmafgpu__vif_lines_of        VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines_of)
+#define vmafgpu__vif_add_lines       VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_lines)
+#define vmafgpu__vif_lines           VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)
+#define vmafgpu__vif_along           VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
+#define vmafgpu__vif_mean_products   VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
+#define vmafgpu__vif_constants       VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
+#define vmafgpu__vif_set_constants   VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)
+#define vmafgpu__vif_logs            VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
+#define vmafgpu__vif_doubles         VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
+#define vmafgpu__vif_pending         VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
+#define vmafgpu__vif_numerators      VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)
+#define vmafgpu__vif_add             VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)
+#define vmafgpu__vif_lanes           VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)
+#define vmafgpu__vif_deliver         VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)
+#define vmafgpu__vif_clear_outside   VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)
+#define vmafgpu__vif_reference_of    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_of)
 #define vmafgpu__vif_reference_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)
-#define vmafgpu__vif_distorted_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_of)
+#define vmafgpu__vif_distorted_of    VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_of)
 #define vmafgpu__vif_distorted_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)
-#define vmafgpu__vif_statistics_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)
-#define vmafgpu__vif_statistics VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
-#define vmafgpu__vif_run_strip VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
+#define vmafgpu__vif_statistics_of   VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)
+#define vmafgpu__vif_statistics      VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
+#define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
 /* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, as required by
  * sums of pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of the lower
@@ -7656,51 +7845,51 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 /* The taps of a scale in pairs, for a window that starts on an even row or column, and for the window one further.
  * `first` is the number of pairs of a larger window that come before these. */
 typedef struct vmafgpu__vif_taps_of {
-    int        first, pairs;
+    int first, pairs;
     vmafgpu__v pair[9][2];
 } vmafgpu__vif_taps_of;
 
-enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 };   /* 16-bit lanes of a register */
+enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* 16-bit lanes of a register */
 
 /* The windows of both filters of a scale fit a window of `reach`. SLOTS is the number of pairs in the window of four
  * rows or columns. Along rows the reach is at least 2, so that windows start with a whole pair. */
-#define VMAFGPU__VIF_MOST 9   /* pairs of a window of scale 0... */
-#define VMAFGPU__VIF_MORE 5   /* ...and of scale 1 */
+#define VMAFGPU__VIF_MOST         9 /* pairs of a window of scale 0... */
+#define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
 /* ODD is the distance in elements from the even pairs of a line to its odd pairs, a multiple of 32. PLACE is the index
  * of column x in a line, where x counts from the first column of the line. */
-#define VMAFGPU__VIF_ODD(widest) (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
+#define VMAFGPU__VIF_ODD(widest)   (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
 #define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
 typedef struct vmafgpu__vif_strip {
     const vmafgpu__vif_job *job;
-    int        left, columns;     /* first column and number of columns of the vertical pass */
-    int        blocks;            /* 16-bit registers for these columns; even ones for even pairs */
-    int        x, end;            /* columns that belong to the strip */
+    int left, columns; /* first column and number of columns of the vertical pass */
+    int blocks;        /* 16-bit registers for these columns; even ones for even pairs */
+    int x, end;        /* columns that belong to the strip */
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and halves
      * of the products. next_line: two rows of the next scale of both images. */
-    uint16_t  *line[4][8], *next_line[2][2];
-    ptrdiff_t  odd;               /* VMAFGPU__VIF_ODD of the widest strip */
+    uint16_t *line[4][8], *next_line[2][2];
+    ptrdiff_t odd; /* VMAFGPU__VIF_ODD of the widest strip */
     /* Each group of columns that fills four registers is stored as columns 0, 4, 8, ..., then 1, 5, ..., then 2, then
      * 3. */
-    uint32_t  *mean[4];           /* weighted mean of the reference, per row */
-    int32_t   *variance[6];       /* s1 of four rows, then s2, s12 */
-    int        halved, mean_shift, square_shift;
-    vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start;   /* initial values of sums */
+    uint32_t *mean[4];    /* weighted mean of the reference, per row */
+    int32_t *variance[6]; /* s1 of four rows, then s2, s12 */
+    int halved, mean_shift, square_shift;
+    vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start; /* initial values of sums */
     vmafgpu__vif_taps_of down, along, next_down, next_along;
-    ptrdiff_t  along_at[10], next_along_at[10];   /* byte offsets of the pairs of a window in a line */
+    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets of the pairs of a window in a line */
 } vmafgpu__vif_strip;
 
 /* Sums of many samples per lane. Each term of the logarithms is below 2^15. */
 typedef struct vmafgpu__vif_totals {
     /* Logarithms consist of two parts, see vif_logs. */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2];  /* includes VIF_LOG_BIAS and VIF_LOG_NOISE once per register counted in `registers`;
+    vmafgpu__v denominator[2]; /* includes VIF_LOG_BIAS and VIF_LOG_NOISE once per register counted in `registers`;
                                    like `logs`, the same for all distorted images */
-    vmafgpu__v noise[2];        /* [0] sums 64-bit lanes of two 32-bit values, [1] their upper values */
-    unsigned   logs, registers;
+    vmafgpu__v noise[2];       /* [0] sums 64-bit lanes of two 32-bit values, [1] their upper values */
+    unsigned logs, registers;
 } vmafgpu__vif_totals;
 
 static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reach) {
@@ -7713,7 +7902,8 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     for (int i = 0; i < out->pairs; i++) {
         const int16_t *pair = t + 2 * (out->first + i);
         for (int odd = 0; odd < 2; odd++)
-            out->pair[i][odd] = vmafgpu__v_set32((int32_t)((uint16_t)pair[1 - odd] | (uint32_t)(uint16_t)pair[2 - odd] << 16));
+            out->pair[i][odd] =
+                vmafgpu__v_set32((int32_t)((uint16_t)pair[1 - odd] | (uint32_t)(uint16_t)pair[2 - odd] << 16));
     }
 }
 
@@ -7728,8 +7918,9 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
  * pairs of a window (except the first and last pair) are unrolled. The other scales share one function with `most`
  * 0. */
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
-    (s->job->scale == 0 ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) : \
-     s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) : function(__VA_ARGS__, 0))
+    (s->job->scale == 0   ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) \
+     : s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) \
+                          : function(__VA_ARGS__, 0))
 #define VMAFGPU__VIF_EACH_PAIR(most, pairs, body) \
     if (most) { \
         VMAFGPU__UNROLL \
@@ -7765,8 +7956,8 @@ enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
 /* Adds a pair to the sums of its four rows or columns. taps[0] applies to the first two of them, taps[-1] to the last
  * two. vmafgpu__v_hold() makes compilers keep this order and the sums in registers. */
-VMAFGPU__INLINE void vmafgpu__vif_add_pair(vmafgpu__vif_four *sum, vmafgpu__v a,
-                                           const vmafgpu__v (*taps)[2], int place) {
+VMAFGPU__INLINE void vmafgpu__vif_add_pair(vmafgpu__vif_four *sum, vmafgpu__v a, const vmafgpu__v (*taps)[2],
+                                           int place) {
     if (place != VMAFGPU__VIF_LAST) {
         sum->a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->a, a, taps[0][0]));
         sum->b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum->b, a, taps[0][1]));
@@ -7824,8 +8015,8 @@ VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vma
     }
 }
 
-static VMAFGPU__NOINLINE void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
-                                                int y, char *to) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int y,
+                                                char *to) {
     if (s->job->wide)
         vmafgpu__vif_take_of(s, image, 1, y, to);
     else
@@ -7848,21 +8039,24 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_join(const vmafgpu__vif_strip *s, vmafgp
 }
 
 VMAFGPU__INLINE void vmafgpu__vif_put_means(const vmafgpu__vif_strip *s, uint16_t *line, vmafgpu__v a, vmafgpu__v b) {
-    vmafgpu__v_store(line, vmafgpu__v_even_odd16(vmafgpu__v_srl32(a, s->mean_shift), vmafgpu__v_sll32(b, 16 - s->mean_shift)));
+    vmafgpu__v_store(
+        line, vmafgpu__v_even_odd16(vmafgpu__v_srl32(a, s->mean_shift), vmafgpu__v_sll32(b, 16 - s->mean_shift)));
 }
 
 /* Computes the means of four rows in a block of two registers. */
-VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
-                                           int most, vmafgpu__v (*out)[4]) {
+VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at, int most,
+                                           vmafgpu__v (*out)[4]) {
     enum { STEP = VMAFGPU__V_BYTES };
     const int pairs = most ? most : s->down.pairs;
-    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->down.pair);
+    const vmafgpu__v(*taps)[2] = vmafgpu__vif_anew(s->down.pair);
     vmafgpu__vif_four sum = vmafgpu__vif_four_of(s->mean_start), next = sum;
     vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[0]), taps, VMAFGPU__VIF_FIRST);
     vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[0] + STEP), taps, VMAFGPU__VIF_FIRST);
-    VMAFGPU__VIF_EACH_PAIR(most, pairs,
+    VMAFGPU__VIF_EACH_PAIR(
+        most, pairs,
         vmafgpu__vif_add_pair(&sum, vmafgpu__v_hold(vmafgpu__v_load(from + at[i])), taps + i, VMAFGPU__VIF_MIDDLE);
-        vmafgpu__vif_add_pair(&next, vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + STEP)), taps + i, VMAFGPU__VIF_MIDDLE))
+        vmafgpu__vif_add_pair(&next, vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + STEP)), taps + i,
+                              VMAFGPU__VIF_MIDDLE))
     vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[pairs]), taps + pairs, VMAFGPU__VIF_LAST);
     vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[pairs] + STEP), taps + pairs, VMAFGPU__VIF_LAST);
     vmafgpu__vif_put_four(sum, out[0]);
@@ -7870,22 +8064,21 @@ VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const ch
 }
 
 /* Computes two rows of the next image; uses the taps of even rows only. */
-VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
-                                           int most, vmafgpu__v *out) {
+VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at, int most,
+                                           vmafgpu__v *out) {
     enum { STEP = VMAFGPU__V_BYTES };
-    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->next_down.pair);
+    const vmafgpu__v(*taps)[2] = vmafgpu__vif_anew(s->next_down.pair);
     const int pairs = most ? most / 2 + 1 : s->next_down.pairs;
     vmafgpu__v a = s->next_start, b = a, c = a, d = a;
     at += most ? most / 4 : s->next_down.first;
     a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load(from + at[0]), taps[0][0]);
     b = vmafgpu__v_add_pairs16(b, vmafgpu__v_load(from + at[0] + STEP), taps[0][0]);
-    VMAFGPU__VIF_EACH_PAIR(most / 2 + (most > 0), pairs,
-        const vmafgpu__v x = vmafgpu__v_load(from + at[i]);
-        const vmafgpu__v y = vmafgpu__v_load(from + at[i] + STEP);
-        a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(a, x, taps[i][0]));
-        b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(b, y, taps[i][0]));
-        c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(c, x, taps[i - 1][0]));
-        d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(d, y, taps[i - 1][0])))
+    VMAFGPU__VIF_EACH_PAIR(most / 2 + (most > 0), pairs, const vmafgpu__v x = vmafgpu__v_load(from + at[i]);
+                           const vmafgpu__v y = vmafgpu__v_load(from + at[i] + STEP);
+                           a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(a, x, taps[i][0]));
+                           b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(b, y, taps[i][0]));
+                           c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(c, x, taps[i - 1][0]));
+                           d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(d, y, taps[i - 1][0])))
     out[0] = a;
     out[1] = b;
     out[2] = vmafgpu__v_add_pairs16(c, vmafgpu__v_load(from + at[pairs]), taps[pairs - 1][0]);
@@ -7923,9 +8116,9 @@ VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const ch
     }
 }
 
-static VMAFGPU__NOINLINE void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
-                                                 const ptrdiff_t *at, int means, int line,
-                                                 uint16_t *const *next_line, const char *const *ahead) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
+                                                 int means, int line, uint16_t *const *next_line,
+                                                 const char *const *ahead) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
@@ -7955,22 +8148,22 @@ VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const c
 
 /* Computes products of an image with another one (squares if `square` is set) for four rows, and stores their halves in
  * two lines from `line` on. One kind of product at a time, as there are not enough registers for both. */
-VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other, int square,
-                                              int wide, const ptrdiff_t *at, int line, int most) {
+VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other,
+                                              int square, int wide, const ptrdiff_t *at, int line, int most) {
     enum { STEP = VMAFGPU__V_BYTES };
     const int pairs = most ? most : s->down.pairs, together = wide && VMAFGPU__V_REGISTERS < 32 ? 1 : 2;
     for (int b = 0; b < s->blocks; b++) {
         const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
-        vmafgpu__v low[2][4], high[2][4];   /* for both registers */
+        vmafgpu__v low[2][4], high[2][4]; /* for both registers */
         for (int k = 0; k < 2; k += together, from += together * STEP, other += together * STEP) {
-            const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->down.pair);
+            const vmafgpu__v(*taps)[2] = vmafgpu__vif_anew(s->down.pair);
             vmafgpu__vif_product sum[2];
             sum[0].low = sum[1].low = vmafgpu__vif_four_of(s->low_start);
             sum[0].high = sum[1].high = vmafgpu__vif_four_of(s->high_start);
 #define VMAFGPU__VIF_ADD(i, taps, place) \
     vmafgpu__vif_add_product(&sum[0], from + at[i], square ? NULL : other + at[i], wide, taps, place); \
     if (together == 2) \
-        vmafgpu__vif_add_product(&sum[1], from + at[i] + STEP, square ? NULL : other + at[i] + STEP, wide, taps, place)
+    vmafgpu__vif_add_product(&sum[1], from + at[i] + STEP, square ? NULL : other + at[i] + STEP, wide, taps, place)
             VMAFGPU__VIF_ADD(0, taps, VMAFGPU__VIF_FIRST);
             VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ADD(i, taps + i, VMAFGPU__VIF_MIDDLE))
             VMAFGPU__VIF_ADD(pairs, taps + pairs, VMAFGPU__VIF_LAST);
@@ -7997,16 +8190,16 @@ VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const
     }
 }
 
-static VMAFGPU__NOINLINE void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
-                                                   const ptrdiff_t *at, int line) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
+                                                   int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
     else
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
 }
 
-static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
-                                                    const char *other, const ptrdiff_t *at, int line) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from, const char *other,
+                                                    const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
     else
@@ -8041,7 +8234,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
                 two = two >> 32 | two << 32;
                 memcpy(lines[k] + to[i], &two, sizeof two);
             }
-            if (side && odd)   /* the second half of the last pair is outside */
+            if (side && odd) /* the second half of the last pair is outside */
                 lines[k][VMAFGPU__VIF_PLACE(s->odd, right)] = lines[k][VMAFGPU__VIF_PLACE(s->odd, right - 2)];
         }
     }
@@ -8057,9 +8250,8 @@ static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
     }
 }
 
-static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
-                                                        const vmafgpu__vif_picture *image, int y,
-                                                        const uint16_t *line) {
+static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
+                                                        int y, const uint16_t *line) {
     const int pairs = s->next_along.pairs, halved = s->job->scale == 2;
     const ptrdiff_t *at = s->next_along_at;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
@@ -8067,7 +8259,7 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
     uint16_t *out = image->next + (y / 2) * image->next_stride;
     for (int x = s->x / 2; x < end; x += VMAFGPU__VIF_BLOCK) {
         const char *in = (const char *)(line + (2 * x - s->left) / 2);
-        const vmafgpu__v (*taps)[2] = s->next_along.pair;
+        const vmafgpu__v(*taps)[2] = s->next_along.pair;
         vmafgpu__v a = vmafgpu__v_add_pairs16(start, vmafgpu__v_load(in + at[0]), taps[0][0]), b = start;
         for (int i = 1; i < pairs; i++) {
             const vmafgpu__v pair = vmafgpu__v_load(in + at[i]);
@@ -8118,7 +8310,7 @@ VMAFGPU__INLINE void vmafgpu__vif_add_lines(vmafgpu__vif_lines_of *sum, const ch
 VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *const *line, int count, ptrdiff_t x,
                                         vmafgpu__v first, vmafgpu__v second, vmafgpu__v third, int most,
                                         vmafgpu__v (*out)[4]) {
-    const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->along.pair);
+    const vmafgpu__v(*taps)[2] = vmafgpu__vif_anew(s->along.pair);
     const ptrdiff_t *at = s->along_at;
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
@@ -8132,8 +8324,9 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     sum.b = sum.d = vmafgpu__vif_four_of(second);
     sum.c = sum.e = vmafgpu__vif_four_of(third);
     vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, 0), taps, VMAFGPU__VIF_FIRST);
-    VMAFGPU__VIF_EACH_PAIR(most, pairs, vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, i), taps + i,
-                                                               VMAFGPU__VIF_MIDDLE))
+    VMAFGPU__VIF_EACH_PAIR(
+        most, pairs,
+        vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, i), taps + i, VMAFGPU__VIF_MIDDLE))
     vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, pairs), taps + pairs, VMAFGPU__VIF_LAST);
     vmafgpu__vif_put_four(sum.a, out[0]);
     if (count > 1)
@@ -8176,8 +8369,8 @@ VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *c
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
-    const vmafgpu__v odd = vmafgpu__v_add64(
-        vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(a, 32), vmafgpu__v_srli64(b, 32)), half);
+    const vmafgpu__v odd =
+        vmafgpu__v_add64(vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(a, 32), vmafgpu__v_srli64(b, 32)), half);
     return vmafgpu__v_high_halves(even, odd);
 }
 
@@ -8187,8 +8380,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
  * number of at least 1.5 * 2^23 rounds it to an integer. An exhaustive test of all 32768 fractions confirmed the values
  * of the table. The upper bits of the float contain the exponent and the index of the part; their contribution,
  * LOG_PART per part, is added when sums are finished. */
-#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23 as bits; the last bit of such floats is worth 1 */
-#define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
+#define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of such floats is worth 1 */
+#define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float vmafgpu__log_factors[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f,
@@ -8276,8 +8469,8 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
-    const vmafgpu__v n1 = vmafgpu__v_add32(
-        vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
+    const vmafgpu__v n1 =
+        vmafgpu__v_add32(vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
     vmafgpu__vif_logs(c, n1, log_n1);
     for (int k = 0; k < variants; k++) {
         const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
@@ -8291,8 +8484,7 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
         vmafgpu__vif_logs(c, n2, log_n2);
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++)
-            totals->numerator[k][i] =
-                vmafgpu__v_add32(totals->numerator[k][i], vmafgpu__v_sub32(log_n2[i], log_n1[i]));
+            totals->numerator[k][i] = vmafgpu__v_add32(totals->numerator[k][i], vmafgpu__v_sub32(log_n2[i], log_n1[i]));
     }
 }
 
@@ -8300,8 +8492,8 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
  * register are added, as divisions have a long latency. The memory at s2 must stay unchanged until then. `reference`:
  * add the sums that depend on the reference only. */
 VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
-                                      const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2, int32_t *s12,
-                                      vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
+                                      const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2,
+                                      int32_t *s12, vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
     const vmafgpu__v variance = vmafgpu__v_load(s1), zero = c->zero;
     const vmafgpu__v_mask is_log = vmafgpu__v_greater32(variance, c->below_noise);
     const vmafgpu__v distorted = vmafgpu__v_load(s2);
@@ -8346,7 +8538,7 @@ static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     vmafgpu__v_store(lanes, logs[0]);
     vmafgpu__v_store(parts, logs[1]);
     for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-        sum += lanes[i] + VMAFGPU__LOG_PART * parts[i] - bias;   /* modulo 2^32 */
+        sum += lanes[i] + VMAFGPU__LOG_PART * parts[i] - bias; /* modulo 2^32 */
     return sum;
 }
 
@@ -8378,7 +8570,8 @@ static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *lin
     const int columns = s->end - s->x, past = columns % (4 * VMAFGPU__V_WORDS);
     line += columns - past;
     for (int i = 0; past && i < 4; i++, line += VMAFGPU__V_WORDS) {
-        const vmafgpu__v_mask inside = vmafgpu__v_greater32(vmafgpu__v_set32((past + 3 - i) / 4), vmafgpu__v_load(lanes));
+        const vmafgpu__v_mask inside =
+            vmafgpu__v_greater32(vmafgpu__v_set32((past + 3 - i) / 4), vmafgpu__v_load(lanes));
         vmafgpu__v_store(line, vmafgpu__v_keep32(inside, vmafgpu__v_load(line)));
     }
 }
@@ -8413,8 +8606,8 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
         VMAFGPU__UNROLL
         for (int i = 0; i < 4; i++) {
             vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products(sum[0][i], sum[0][i])));
-            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products(sum[0][i],
-                                                                                                vmafgpu__v_load(mean))));
+            vmafgpu__v_store(covariance,
+                             vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products(sum[0][i], vmafgpu__v_load(mean))));
             mean += VMAFGPU__V_WORDS;
             variance += VMAFGPU__V_WORDS;
             covariance += VMAFGPU__V_WORDS;
@@ -8444,7 +8637,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     }
     sum.logs = totals->logs;
     sum.registers = totals->registers;
-    memset(&pending, 0, sizeof pending);   /* terms of 0 */
+    memset(&pending, 0, sizeof pending); /* terms of 0 */
     pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
         vmafgpu__vif_add(plan, variants, reference, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
@@ -8493,8 +8686,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
         for (; taken < from + slots; taken++)
             for (int d = -1; d < job->distorted_count; d++)
-                vmafgpu__vif_take(s, d < 0 ? &job->reference : &job->distorted[d],
-                                  job->first - reach + 2 * taken,
+                vmafgpu__vif_take(s, d < 0 ? &job->reference : &job->distorted[d], job->first - reach + 2 * taken,
                                   pairs_at + (1 + d) * plane + taken % slots * pitch);
         ptrdiff_t at[10];
         for (int i = 0; i < slots; i++)
@@ -8528,7 +8720,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
             }
             samples += d == 0 ? rows * (s->end - s->x) : 0;
             if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
-                continue;   /* lanes cannot overflow yet */
+                continue; /* lanes cannot overflow yet */
             vmafgpu__vif_deliver(job->plan, &totals, d == 0, samples, &part);
             vmafgpu__vif_add_sums(sums[d], &part, job->plan->vif_variants);
             samples = 0;
@@ -8634,8 +8826,9 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
  * of a block of this kernel, 0 if unknown. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
-    static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
-                                                        VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
+    static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8,  VMAFGPU__VIF_WARPS_0_12,
+                                                        VMAFGPU__VIF_WARPS_0_16, VMAFGPU__VIF_WARPS_1,
+                                                        VMAFGPU__VIF_WARPS_2,    VMAFGPU__VIF_WARPS_3 };
     const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
     const uint32_t of_warp = is_8 ? VMAFGPU__VIF_WARP_SHARED_8 : VMAFGPU__VIF_WARP_SHARED_16;
     uint32_t warps = most[input];
@@ -8656,7 +8849,7 @@ static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, i
 typedef struct vmafgpu__vif_scratch {
     uint64_t size;
     uint64_t image[VMAFGPU__SCALES][2];
-    int32_t  pitch[VMAFGPU__SCALES];
+    int32_t pitch[VMAFGPU__SCALES];
 } vmafgpu__vif_scratch;
 
 static vmafgpu__vif_scratch vmafgpu__vif_scratch_of(int width, int height) {
@@ -8719,9 +8912,11 @@ static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, i
     int tap = 0;
     if (which <= VMAFGPU__VIF_16_REST) {
         tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
-    } else if (scale + 1 < VMAFGPU__SCALES && (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
+    } else if (scale + 1 < VMAFGPU__SCALES &&
+               (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
         /* 8 outputs: down for each image; across with both digits in one lane */
-        const int output = which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
+        const int output =
+            which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
         tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
     }
     const int high = is_signed ? (tap + 128) >> 8 : tap >> 8, most = is_signed && high > 127 ? 127 : high;
@@ -8735,8 +8930,9 @@ static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
         const int k = 16 * half + results * (lane / 16) + 4 * (word % (words / 2));
         out[i] = 0;
         for (int n = 0; n < 4; n++)
-            out[i] |= vmafgpu__vif_16_byte(i / (int)VMAFGPU__VIF_16_FRAGMENTS, i % (int)VMAFGPU__VIF_16_FRAGMENTS / 128, lanes, lane % 16,
-                                           k + n) << 8 * n;
+            out[i] |= vmafgpu__vif_16_byte(i / (int)VMAFGPU__VIF_16_FRAGMENTS, i % (int)VMAFGPU__VIF_16_FRAGMENTS / 128,
+                                           lanes, lane % 16, k + n)
+                      << 8 * n;
     }
 }
 
@@ -8744,15 +8940,21 @@ static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
  * logarithms. */
 enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
 typedef char vmafgpu__vif_threads_fit[VMAFGPU__VIF_WARPS_PTX * 32 == (int)VMAFGPU__LEAST_MOST_THREADS ? 1 : -1];
-typedef char vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4 <=
-                                     VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
-typedef char vmafgpu__vif_16_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS * 4 <=
-                                        VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
+typedef char
+    vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4 <=
+                                    VMAFGPU__VIF_TABLES_SIZE
+                                ? 1
+                                : -1];
+typedef char
+    vmafgpu__vif_16_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS * 4 <=
+                                       VMAFGPU__VIF_TABLES_SIZE
+                                   ? 1
+                                   : -1];
 
 /* Writes a byte per logarithm: the logarithm minus the part that the kernels compute. Uses VMAFGPU__VIF_TABLES_SIZE
  * bytes as scratch. */
 static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
-    uint16_t *table = (uint16_t *)(void *)bytes;   /* in place: writes stay behind reads */
+    uint16_t *table = (uint16_t *)(void *)bytes; /* in place: writes stay behind reads */
     vmafgpu__log_table(table);
     for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
         bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
@@ -8783,15 +8985,15 @@ static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
 
 typedef struct vmafgpu__vif_call {
     const vmafgpu__plan *plan;
-    int                  index, scale;      /* variant in the plan; scale */
-    vmafgpu__kernel_form    form;
-    vmafgpu__block       block;             /* from vmafgpu__vif_block() */
-    int                  resident;          /* blocks that the device runs at once: multiprocessors times occupancy */
+    int index, scale; /* variant in the plan; scale */
+    vmafgpu__kernel_form form;
+    vmafgpu__block block; /* from vmafgpu__vif_block() */
+    int resident;         /* blocks that the device runs at once: multiprocessors times occupancy */
     const vmafgpu__vif_scratch *layout;
-    unsigned char       *scratch;           /* device memory of the first pair */
-    const unsigned char *tables;            /* from vmafgpu__gpu_vif_tables() */
-    uint32_t            *illegal, *claimed; /* as in the launch */
-    int                  images_only;       /* compute the next scale only, no sums */
+    unsigned char *scratch;      /* device memory of the first pair */
+    const unsigned char *tables; /* from vmafgpu__gpu_vif_tables() */
+    uint32_t *illegal, *claimed; /* as in the launch */
+    int images_only;             /* compute the next scale only, no sums */
 } vmafgpu__vif_call;
 
 static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
@@ -8807,8 +9009,10 @@ static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch
     out->width = out->batch.width >> call->scale;
     out->height = out->batch.height >> call->scale;
     out->log_table = call->tables;
-    out->fragments = call->tables + VMAFGPU__VIF_FRAGMENTS_AT +
-                     call->scale * (call->form == VMAFGPU__FORM_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
+    out->fragments =
+        call->tables + VMAFGPU__VIF_FRAGMENTS_AT +
+        call->scale *
+            (call->form == VMAFGPU__FORM_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
     out->illegal = call->illegal;
     out->illegal_bits = (0xffffu << out->batch.bit_depth & 0xffffu) * 0x10001u;
     out->gain = vmafgpu__vif_gain_of(call->plan->vif_gain_limit[call->index]);
@@ -8840,14 +9044,14 @@ static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
 
 /* Functions are numbered by scale. */
 static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int scale) {
-    return scale >= (int)VMAFGPU__SCALES
-               ? NULL
-               : vmafgpu__vif_kernels[context->form][context->uses_integers][vmafgpu__vif_input(scale, context->config->bit_depth)];
+    return scale >= (int)VMAFGPU__SCALES ? NULL
+                                         : vmafgpu__vif_kernels[context->form][context->uses_integers]
+                                                               [vmafgpu__vif_input(scale, context->config->bit_depth)];
 }
 
 static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__launch_context *context, int scale) {
-    return vmafgpu__vif_block(context->form, scale, context->config->bit_depth, context->lanes, (uint32_t)context->shared_limit,
-                              (uint32_t)context->most_threads[scale]);
+    return vmafgpu__vif_block(context->form, scale, context->config->bit_depth, context->lanes,
+                              (uint32_t)context->shared_limit, (uint32_t)context->most_threads[scale]);
 }
 
 static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__launch_context *context) {
@@ -8885,7 +9089,8 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
         }
 }
 
-static int vmafgpu__gpu_vif_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+static int vmafgpu__gpu_vif_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a,
+                                    const vmafgpu__sums *b) {
     for (int s = context->plan->vif_skips_scale_0; s < VMAFGPU__SCALES; s++)
         if (memcmp(&a->vif[s], &b->vif[s], sizeof a->vif[s]))
             return s;
@@ -8893,11 +9098,16 @@ static int vmafgpu__gpu_vif_differs(const vmafgpu__launch_context *context, cons
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
-    VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0),
-    VMAFGPU__SET(is_planned, vmafgpu__gpu_vif_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_vif_kernel),
-    VMAFGPU__SET(block, vmafgpu__gpu_vif_block), VMAFGPU__SET(scratch, vmafgpu__gpu_vif_scratch),
-    VMAFGPU__SET(tables, vmafgpu__gpu_vif_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_vif_enqueue),
-    VMAFGPU__SET(differs, vmafgpu__gpu_vif_differs), VMAFGPU__SET(measure, NULL),
+    VMAFGPU__SET(stream, { 0, 0 }),
+    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_vif_is_planned),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_vif_kernel),
+    VMAFGPU__SET(block, vmafgpu__gpu_vif_block),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_vif_scratch),
+    VMAFGPU__SET(tables, vmafgpu__gpu_vif_tables),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_vif_enqueue),
+    VMAFGPU__SET(differs, vmafgpu__gpu_vif_differs),
+    VMAFGPU__SET(measure, NULL),
 };
 
 VMAFGPU__COLD_END
@@ -8907,24 +9117,31 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__VIF_FEATURE \
-    { VMAFGPU__SET(name, "vif"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__vif_columns), \
-      VMAFGPU__SET(options, vmafgpu__vif_options), VMAFGPU__SET(debug_option, VMAFGPU__VIF_DEBUG), \
-      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__vif_plan), VMAFGPU__SET(finish, vmafgpu__vif_finish), \
-      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__vif_cpu), \
-      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_vif)), VMAFGPU__SET(measure, NULL), \
+    { VMAFGPU__SET(name, "vif"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__vif_columns), \
+      VMAFGPU__SET(options, vmafgpu__vif_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__VIF_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__vif_plan), \
+      VMAFGPU__SET(finish, vmafgpu__vif_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__vif_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_vif)), \
+      VMAFGPU__SET(measure, NULL), \
       VMAFGPU__SET(has_column, NULL) }
-#define vmafgpu__vif_level VMAFGPU__LEVEL_NAME(vmafgpu__vif_level)
-#define VMAFGPU__VIF_LEVEL &vmafgpu__vif_level
+#define vmafgpu__vif_level                  VMAFGPU__LEVEL_NAME(vmafgpu__vif_level)
+#define VMAFGPU__VIF_LEVEL                  &vmafgpu__vif_level
 #define VMAFGPU__VIF_LOG_ENTRIES(functions) (functions)->vif->log_entries
-#define VMAFGPU__VIF_PIECE vmafgpu__vif_piece, &vmafgpu__vif_cpu
+#define VMAFGPU__VIF_PIECE                  vmafgpu__vif_piece, &vmafgpu__vif_cpu
 
 #endif
 #endif /* !VMAFGPU_NO_VIF */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_VIF)
-#define VMAFGPU__VIF_FEATURE VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
-#define VMAFGPU__VIF_LEVEL NULL
+#define VMAFGPU__VIF_FEATURE                VMAFGPU__LEFT_OUT("vif", "VMAFGPU_NO_VIF", vmafgpu__vif_columns)
+#define VMAFGPU__VIF_LEVEL                  NULL
 #define VMAFGPU__VIF_LOG_ENTRIES(functions) 0u
-#define VMAFGPU__VIF_PIECE NULL, NULL
+#define VMAFGPU__VIF_PIECE                  NULL, NULL
 #endif
 
 /* ================================================================================================
@@ -8962,9 +9179,11 @@ VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) 
 enum {
     VMAFGPU__MOTION_THREADS = 256,       /* plain form */
     VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words of the tap matrices */
-    VMAFGPU__MOTION_TILE_WIDTH = 128, VMAFGPU__MOTION_TILE_HEIGHT = 32,
+    VMAFGPU__MOTION_TILE_WIDTH = 128,
+    VMAFGPU__MOTION_TILE_HEIGHT = 32,
     VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
-    VMAFGPU__MOTION_MATRIX_WARPS_8 = 8, VMAFGPU__MOTION_MATRIX_WARPS_12 = 4,   /* 8 rows per warp */
+    VMAFGPU__MOTION_MATRIX_WARPS_8 = 8,
+    VMAFGPU__MOTION_MATRIX_WARPS_12 = 4, /* 8 rows per warp */
     VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed, of 128 that are read */
     VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes between rows in shared memory */
     VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
@@ -8980,8 +9199,8 @@ enum {
 
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
-    const void    *fragments;            /* matrix form: tap matrices */
-    int32_t both, only; /* both: compute both of pair.before (block z is 2 * pair + which); else only: which one */
+    const void *fragments; /* matrix form: tap matrices */
+    int32_t both, only;    /* both: compute both of pair.before (block z is 2 * pair + which); else only: which one */
 } vmafgpu__motion_launch;
 
 #endif
@@ -9030,8 +9249,9 @@ static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e,
     if (position < window || e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0)
         return 0;
     const double area = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
-    return vmafgpu__lesser_double((double)sums->motion[window - 1] / 256. / area * e->option[VMAFGPU__MOTION_FPS_WEIGHT],
-                        e->option[VMAFGPU__MOTION_MAX_VAL]);
+    return vmafgpu__lesser_double((double)sums->motion[window - 1] / 256. / area *
+                                      e->option[VMAFGPU__MOTION_FPS_WEIGHT],
+                                  e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
 /* Whether `column` is a motion column of this extractor: the SAD under either name, motion2 or motion3. */
@@ -9086,7 +9306,9 @@ static void vmafgpu__motion_finish(const vmafgpu *v, const vmafgpu__extractor *e
 }
 
 static const vmafgpu__temporal vmafgpu__motion_temporal = {
-    vmafgpu__motion_sad, vmafgpu__motion_is_ready, vmafgpu__motion_emit,
+    vmafgpu__motion_sad,
+    vmafgpu__motion_is_ready,
+    vmafgpu__motion_emit,
 };
 
 VMAFGPU__COLD_END
@@ -9094,15 +9316,15 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 typedef struct vmafgpu__motion_lines {
-    int32_t *whole;                        /* scalar code: result of the vertical pass */
-    int16_t *pair[3];                      /* vector code: differences of two rows each */
-    int16_t *row[2][2];                    /* vertical pass of two rows: whole results, or halves and last bits */
+    int32_t *whole;     /* scalar code: result of the vertical pass */
+    int16_t *pair[3];   /* vector code: differences of two rows each */
+    int16_t *row[2][2]; /* vertical pass of two rows: whole results, or halves and last bits */
 } vmafgpu__motion_lines;
 
 /* Rows are bytes or 16-bit words (`wide`). Lines have margins on both sides. */
 typedef struct vmafgpu__motion_job {
-    const vmafgpu__view         *before, *now;
-    int                          wide, w, h, bit_depth;
+    const vmafgpu__view *before, *now;
+    int wide, w, h, bit_depth;
     const vmafgpu__motion_lines *lines;
 } vmafgpu__motion_job;
 
@@ -9181,7 +9403,7 @@ static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int space, int s
     vmafgpu__worker *worker = &cpu->workers[thread];
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__motion_lines lines;
-    vmafgpu__motion_job job = { NULL, &cpu->pair[0], cpu->wide, v->config.width, v->config.height, v->config.bit_depth,
+    vmafgpu__motion_job job = { NULL,  &cpu->pair[0], cpu->wide, v->config.width, v->config.height, v->config.bit_depth,
                                 &lines };
     (void)space, (void)scale;
     carver.base = (unsigned char *)worker->scratch;
@@ -9193,7 +9415,8 @@ static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int space, int s
         }
 }
 
-static uint64_t vmafgpu__motion_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
+static uint64_t vmafgpu__motion_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together,
+                                            int threads) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__motion_lines lines;
     (void)functions, (void)together, (void)threads;
@@ -9208,8 +9431,11 @@ static void vmafgpu__motion_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const v
 }
 
 static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
-    VMAFGPU__SET(scratch, vmafgpu__motion_cpu_scratch), VMAFGPU__SET(space, NULL),
-    VMAFGPU__SET(add, vmafgpu__motion_cpu_add), VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__motion_cpu_scratch),
+    VMAFGPU__SET(space, NULL),
+    VMAFGPU__SET(add, vmafgpu__motion_cpu_add),
+    VMAFGPU__SET(open, NULL),
+    VMAFGPU__SET(score, NULL),
     VMAFGPU__SET(close, NULL),
 };
 
@@ -9218,16 +9444,16 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 
 /* ---- vectors ---- */
 
-#define vmafgpu__motion_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows)
-#define vmafgpu__motion_pairs_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_pairs_of)
-#define vmafgpu__motion_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__motion_taps_of)
-#define vmafgpu__motion_sum VMAFGPU__LEVEL_NAME(vmafgpu__motion_sum)
+#define vmafgpu__motion_rows       VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows)
+#define vmafgpu__motion_pairs_of   VMAFGPU__LEVEL_NAME(vmafgpu__motion_pairs_of)
+#define vmafgpu__motion_taps_of    VMAFGPU__LEVEL_NAME(vmafgpu__motion_taps_of)
+#define vmafgpu__motion_sum        VMAFGPU__LEVEL_NAME(vmafgpu__motion_sum)
 #define vmafgpu__motion_difference VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)
-#define vmafgpu__motion_pair VMAFGPU__LEVEL_NAME(vmafgpu__motion_pair)
-#define vmafgpu__motion_down VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)
-#define vmafgpu__motion_along VMAFGPU__LEVEL_NAME(vmafgpu__motion_along)
+#define vmafgpu__motion_pair       VMAFGPU__LEVEL_NAME(vmafgpu__motion_pair)
+#define vmafgpu__motion_down       VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)
+#define vmafgpu__motion_along      VMAFGPU__LEVEL_NAME(vmafgpu__motion_along)
 #define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
-#define vmafgpu__motion_rows_at VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
+#define vmafgpu__motion_rows_at    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
 /* Two rows are processed at a time. Differences are stored as pairs of rows, as required by sums of pairs of products:
  * the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of two rows.
@@ -9239,7 +9465,7 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
  */
 
 typedef struct vmafgpu__motion_pairs_of {
-    vmafgpu__v of[2][3];                     /* taps for the pairs of a window, for the even and the odd one */
+    vmafgpu__v of[2][3]; /* taps for the pairs of a window, for the even and the odd one */
 } vmafgpu__motion_pairs_of;
 
 VMAFGPU__INLINE vmafgpu__motion_pairs_of vmafgpu__motion_taps_of(void) {
@@ -9339,8 +9565,8 @@ VMAFGPU__INLINE int64_t vmafgpu__motion_along(int16_t *const *line, int w, int s
         VMAFGPU__UNROLL
         for (int part = 0; part <= split; part++)
             VMAFGPU__UNROLL
-            for (int k = 0; k < 3; k++)
-                pairs[part][k] = vmafgpu__v_load(line[part] + x - 2 + 2 * k);
+        for (int k = 0; k < 3; k++)
+            pairs[part][k] = vmafgpu__v_load(line[part] + x - 2 + 2 * k);
         VMAFGPU__UNROLL
         for (int odd = 0; odd < 2; odd++) {
             s[odd] = vmafgpu__motion_sum(half, pairs[split], t.of[odd]);
@@ -9503,7 +9729,8 @@ static void vmafgpu__gpu_motion_enqueue(const vmafgpu__work *work) {
     vmafgpu__enqueue(work, 0, &shape, &launch);
 }
 
-static int vmafgpu__gpu_motion_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+static int vmafgpu__gpu_motion_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a,
+                                       const vmafgpu__sums *b) {
     int differs = 0;
     for (int k = 0; k < 2; k++)
         differs |= context->plan->motion[k] && a->motion[k] != b->motion[k];
@@ -9511,10 +9738,15 @@ static int vmafgpu__gpu_motion_differs(const vmafgpu__launch_context *context, c
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_motion = {
-    VMAFGPU__SET(stream, { 0, 1 }), VMAFGPU__SET(starts_clear, 0),
-    VMAFGPU__SET(is_planned, vmafgpu__gpu_motion_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_motion_kernel),
-    VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(tables, vmafgpu__gpu_motion_tables),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_motion_enqueue), VMAFGPU__SET(differs, vmafgpu__gpu_motion_differs),
+    VMAFGPU__SET(stream, { 0, 1 }),
+    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_motion_is_planned),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_motion_kernel),
+    VMAFGPU__SET(block, NULL),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_motion_tables),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_motion_enqueue),
+    VMAFGPU__SET(differs, vmafgpu__gpu_motion_differs),
     VMAFGPU__SET(measure, NULL),
 };
 
@@ -9525,12 +9757,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__MOTION_FEATURE \
-    { VMAFGPU__SET(name, "motion"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__motion_columns), \
-      VMAFGPU__SET(options, vmafgpu__motion_options), VMAFGPU__SET(debug_option, VMAFGPU__MOTION_DEBUG), \
-      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__motion_plan), \
-      VMAFGPU__SET(finish, vmafgpu__motion_finish), VMAFGPU__SET(temporal, &vmafgpu__motion_temporal), \
-      VMAFGPU__SET(cpu, &vmafgpu__motion_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_motion)), \
-      VMAFGPU__SET(measure, NULL), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "motion"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__motion_columns), \
+      VMAFGPU__SET(options, vmafgpu__motion_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__MOTION_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__motion_plan), \
+      VMAFGPU__SET(finish, vmafgpu__motion_finish), \
+      VMAFGPU__SET(temporal, &vmafgpu__motion_temporal), \
+      VMAFGPU__SET(cpu, &vmafgpu__motion_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_motion)), \
+      VMAFGPU__SET(measure, NULL), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__motion_level VMAFGPU__LEVEL_NAME(vmafgpu__motion_level)
 #define VMAFGPU__MOTION_LEVEL &vmafgpu__motion_level
 #define VMAFGPU__MOTION_PIECE vmafgpu__motion_piece, &vmafgpu__motion_cpu
@@ -9539,8 +9778,8 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_MOTION */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_MOTION)
 #define VMAFGPU__MOTION_FEATURE VMAFGPU__LEFT_OUT("motion", "VMAFGPU_NO_MOTION", vmafgpu__motion_columns)
-#define VMAFGPU__MOTION_LEVEL NULL
-#define VMAFGPU__MOTION_PIECE NULL, NULL
+#define VMAFGPU__MOTION_LEVEL   NULL
+#define VMAFGPU__MOTION_PIECE   NULL, NULL
 #endif
 
 /* ================================================================================================
@@ -9556,12 +9795,12 @@ VMAFGPU__COLD_END
 typedef struct vmafgpu__adm_sums {
     int64_t denominator[VMAFGPU__BANDS];
     int64_t numerator[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];
-    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];   /* for aim, the additive impairment measure */
+    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS]; /* for aim, the additive impairment measure */
 } vmafgpu__adm_sums;
 
 typedef struct vmafgpu__adm_variant {
-    double   gain_limit;
-    uint32_t factor[VMAFGPU__SCALES][2];        /* contrast sensitivity in fixed point: h and v, d */
+    double gain_limit;
+    uint32_t factor[VMAFGPU__SCALES][2]; /* contrast sensitivity in fixed point: h and v, d */
 } vmafgpu__adm_variant;
 
 #endif
@@ -9571,13 +9810,21 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
     { "integer_adm2", "VMAF_integer_feature_adm2_score", 0, 0, 0 },
     { "integer_aim", "VMAF_integer_feature_aim_score", 0, 0, 0 },
     { "integer_adm3", "VMAF_integer_feature_adm3_score", 0, 0, 0 },
-    { "integer_adm_scale0", NULL, 0, 0, 0 }, { "integer_adm_scale1", NULL, 0, 0, 0 },
-    { "integer_adm_scale2", NULL, 0, 0, 0 }, { "integer_adm_scale3", NULL, 0, 0, 0 },
-    { "integer_adm", NULL, 1, 0, 0 }, { "integer_adm_num", NULL, 1, 0, 0 }, { "integer_adm_den", NULL, 1, 0, 0 },
-    { "integer_adm_num_scale0", NULL, 1, 0, 0 }, { "integer_adm_den_scale0", NULL, 1, 0, 0 },
-    { "integer_adm_num_scale1", NULL, 1, 0, 0 }, { "integer_adm_den_scale1", NULL, 1, 0, 0 },
-    { "integer_adm_num_scale2", NULL, 1, 0, 0 }, { "integer_adm_den_scale2", NULL, 1, 0, 0 },
-    { "integer_adm_num_scale3", NULL, 1, 0, 0 }, { "integer_adm_den_scale3", NULL, 1, 0, 0 },
+    { "integer_adm_scale0", NULL, 0, 0, 0 },
+    { "integer_adm_scale1", NULL, 0, 0, 0 },
+    { "integer_adm_scale2", NULL, 0, 0, 0 },
+    { "integer_adm_scale3", NULL, 0, 0, 0 },
+    { "integer_adm", NULL, 1, 0, 0 },
+    { "integer_adm_num", NULL, 1, 0, 0 },
+    { "integer_adm_den", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale0", NULL, 1, 0, 0 },
+    { "integer_adm_den_scale0", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale1", NULL, 1, 0, 0 },
+    { "integer_adm_den_scale1", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale2", NULL, 1, 0, 0 },
+    { "integer_adm_den_scale2", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale3", NULL, 1, 0, 0 },
+    { "integer_adm_den_scale3", NULL, 1, 0, 0 },
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -9607,15 +9854,14 @@ VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
     return scale & 1 ? 15 : 16;
 }
 
-
 /* Values that depend on the size of a band. */
 typedef struct vmafgpu__adm_geometry {
-    int w, h;                 /* of the bands of this scale                                          */
-    int left, top;            /* border excluded from all sums, on each side                         */
-    int mask_shift[VMAFGPU__BANDS];   /* per sample of the numerators                                */
-    int mask_row_shift;       /* per row of the numerators                                           */
-    int den_shift;            /* per sample of the denominator (scales 1..3)                         */
-    int den_row_shift;        /* per row of the denominator                                          */
+    int w, h;                       /* of the bands of this scale                                          */
+    int left, top;                  /* border excluded from all sums, on each side                         */
+    int mask_shift[VMAFGPU__BANDS]; /* per sample of the numerators                                */
+    int mask_row_shift;             /* per row of the numerators                                           */
+    int den_shift;                  /* per sample of the denominator (scales 1..3)                         */
+    int den_row_shift;              /* per row of the denominator                                          */
 } vmafgpu__adm_geometry;
 
 /* Returns a tenth of the size, rounded as in libvmaf. */
@@ -9690,7 +9936,7 @@ VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
 /* A coefficient weighted by the contrast sensitivity: its magnitude, its share of the masking threshold as one of eight
  * neighbours, and the additional share as the centre. The shares are summed modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
-    int32_t  signal;
+    int32_t signal;
     uint32_t side, centre;
 } vmafgpu__adm_weighted;
 
@@ -9702,7 +9948,7 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
         const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
         const int32_t magnitude = vmafgpu__magnitude(weighted);
         side = (int16_t)((4369 * magnitude + 2048) >> 12);
-        centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as in libvmaf */
+        centre = (int16_t)((8738 * magnitude + 2048) >> 12); /* wraps from 15360 on, as in libvmaf */
         out.signal = vmafgpu__magnitude(product);
     } else {
         /* The rounding constant overflows to -2^31 in libvmaf; this must be reproduced. */
@@ -9755,7 +10001,7 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
     if (scale) {
         /* Weighted values stay below 2^30, and so do thresholds, which are at most the mean of weighted values. Nothing
          * wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
-        const double limit = 288230376151711744.0;   /* 2^58: the product before its shift by 28 */
+        const double limit = 288230376151711744.0; /* 2^58: the product before its shift by 28 */
         return f * bound < limit && d * bound < limit;
     }
     /* The products are the signals: (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit 31 bits. */
@@ -9790,12 +10036,15 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
  * more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory. Widths are
  * multiples of four; above 12 columns the kernels keep more sums. */
 enum {
-    VMAFGPU__ADM_THREADS = 128,          /* per block; each warp has its own tile */
-    VMAFGPU__ADM_ROW_THREADS = 256,      /* per block of the row kernel */
-    VMAFGPU__ADM_ROW_SUMS = 9,           /* per row: numerator, impairment, denominator, three bands each */
-    VMAFGPU__ADM_WIDTH_0_8 = 28, VMAFGPU__ADM_WIDTH_0_16 = 12, VMAFGPU__ADM_WIDTH_1 = 12, VMAFGPU__ADM_WIDTH_2 = 4,
+    VMAFGPU__ADM_THREADS = 128,     /* per block; each warp has its own tile */
+    VMAFGPU__ADM_ROW_THREADS = 256, /* per block of the row kernel */
+    VMAFGPU__ADM_ROW_SUMS = 9,      /* per row: numerator, impairment, denominator, three bands each */
+    VMAFGPU__ADM_WIDTH_0_8 = 28,
+    VMAFGPU__ADM_WIDTH_0_16 = 12,
+    VMAFGPU__ADM_WIDTH_1 = 12,
+    VMAFGPU__ADM_WIDTH_2 = 4,
     VMAFGPU__ADM_WIDTH_3 = 4,
-    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12   /* instead of 28 with 64 lanes */
+    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12 /* instead of 28 with 64 lanes */
 };
 
 /* Shared memory of a warp. STRIDE: words per row of its tile, an odd number, so that lanes access different banks.
@@ -9807,63 +10056,63 @@ enum {
 /* The tiles of a scale. Tiles with samples inside the border come first: they take four times as long as the others,
  * which only compute the low-pass band. */
 typedef struct vmafgpu__adm_tiles {
-    int32_t x, y;                        /* position of the first tile in the band; may be negative */
+    int32_t x, y; /* position of the first tile in the band; may be negative */
     int32_t columns, rows;
-    int32_t inner_x, inner_y;            /* in tiles: the rectangle of tiles that come first */
+    int32_t inner_x, inner_y; /* in tiles: the rectangle of tiles that come first */
     int32_t inner_columns, inner_rows;
-    int32_t count;                       /* number of tiles to process: all, or the inner ones only */
+    int32_t count; /* number of tiles to process: all, or the inner ones only */
 } vmafgpu__adm_tiles;
 
 /* Initial values of 64-bit multiply-adds. As literals, each use would need an extra addition of their zero half. */
 typedef struct vmafgpu__adm_addends {
-    int64_t  vertical, horizontal;       /* half units of the wavelet shifts at scales 2 and 3, and 1 to 3 */
+    int64_t vertical, horizontal; /* half units of the wavelet shifts at scales 2 and 3, and 1 to 3 */
     uint64_t square[2],
         den_square; /* for the masked square (at scale 0 one for h and v, one for d), for that of the denominator */
-    uint64_t weight, side;               /* scales 1 to 3: for the weighted value, and its shares of the threshold */
+    uint64_t weight, side; /* scales 1 to 3: for the weighted value, and its shares of the threshold */
 } vmafgpu__adm_addends;
 
 /* Constants of the fast form; the general form uses the addends of the wavelet too. Pairs are for the bands h and v,
  * and for d. */
 typedef struct vmafgpu__adm_fast {
-    float    gain;                       /* gain limit, an integer */
+    float gain; /* gain limit, an integer */
     uint32_t whole_gain;
-    uint32_t gain_reach;                 /* largest number whose product with the gain limit fits 32 bits */
-    float    factor[2];                  /* scale 0: contrast sensitivity in units of the weighted value */
-    uint32_t factor_bias[2];             /* scale 0: minus factor times the bits of 2^23 as a float */
-    float    plain_limit;                /* scale 0: squared length of coefficients up to which floats are exact */
-    float    upper;                      /* scale 0: 2^23 + 2^15 */
-    uint32_t mask[2];                    /* bits dropped by the shift per sample, in both halves of the word */
-    uint32_t half[2];                    /* half the unit of that shift */
+    uint32_t gain_reach;     /* largest number whose product with the gain limit fits 32 bits */
+    float factor[2];         /* scale 0: contrast sensitivity in units of the weighted value */
+    uint32_t factor_bias[2]; /* scale 0: minus factor times the bits of 2^23 as a float */
+    float plain_limit;       /* scale 0: squared length of coefficients up to which floats are exact */
+    float upper;             /* scale 0: 2^23 + 2^15 */
+    uint32_t mask[2];        /* bits dropped by the shift per sample, in both halves of the word */
+    uint32_t half[2];        /* half the unit of that shift */
     uint32_t den_mask, den_half;
     vmafgpu__adm_addends addends;
 } vmafgpu__adm_fast;
 
 typedef struct vmafgpu__adm_launch {
-    vmafgpu__batch        batch;
-    unsigned char        *scratch;       /* of the first pair; those of the other pairs follow */
-    uint64_t              scratch_size;  /* per pair */
-    uint64_t input[2]; /* in the scratch: low-pass band of the previous scale, reference and distorted */
-    uint64_t              output[2];     /* in the scratch: low-pass band of this scale */
-    uint64_t              row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
-    double                gain_limit;
-    int32_t               first;         /* the first variant also computes denominators and low-pass bands */
-    int32_t               input_pitch, output_pitch;
-    int32_t               input_width, input_height;
-    uint32_t              factor[2];
+    vmafgpu__batch batch;
+    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    uint64_t scratch_size;  /* per pair */
+    uint64_t input[2];      /* in the scratch: low-pass band of the previous scale, reference and distorted */
+    uint64_t output[2];     /* in the scratch: low-pass band of this scale */
+    uint64_t row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
+    double gain_limit;
+    int32_t first; /* the first variant also computes denominators and low-pass bands */
+    int32_t input_pitch, output_pitch;
+    int32_t input_width, input_height;
+    uint32_t factor[2];
     vmafgpu__adm_geometry geometry;
-    vmafgpu__adm_tiles    tiles;
-    vmafgpu__adm_fast     fast;
+    vmafgpu__adm_tiles tiles;
+    vmafgpu__adm_fast fast;
 } vmafgpu__adm_launch;
 
 typedef struct vmafgpu__adm_rows_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;
-    uint64_t       scratch_size;
-    uint64_t       row_sums[VMAFGPU__SCALES];
-    int32_t        rows[VMAFGPU__SCALES];
-    int32_t        row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
-    int32_t        variant, first;
-    unsigned char *kept;                 /* receives the unrounded sums, laid out as row_sums; NULL: not wanted */
+    uint64_t scratch_size;
+    uint64_t row_sums[VMAFGPU__SCALES];
+    int32_t rows[VMAFGPU__SCALES];
+    int32_t row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
+    int32_t variant, first;
+    unsigned char *kept; /* receives the unrounded sums, laid out as row_sums; NULL: not wanted */
 } vmafgpu__adm_rows_launch;
 
 #endif
@@ -9897,7 +10146,7 @@ static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
 typedef struct vmafgpu__csf_row {
     int display_height;
     double view_dist;
-    float value[2][2][VMAFGPU__SCALES];   /* mode 2, mode 3; h and v, d; scale */
+    float value[2][2][VMAFGPU__SCALES]; /* mode 2, mode 3; h and v, d; scale */
 } vmafgpu__csf_row;
 
 /* clang-format off */
@@ -9931,7 +10180,8 @@ static double vmafgpu__csf_limit(int scale, int diagonal) {
 static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
     double largest = 50;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const double weight = vmafgpu__csf_limit(s, diagonal) / (double)vmafgpu__csf_barten(s, view_dist, display_height, 1);
+        const double weight =
+            vmafgpu__csf_limit(s, diagonal) / (double)vmafgpu__csf_barten(s, view_dist, display_height, 1);
         largest = weight < largest ? weight : largest;
     }
     const double digit = pow(10.0, floor(log10(largest)) - 1);
@@ -9965,11 +10215,12 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
                                         : row->value[mode - 2][d][s];
             e->csf[s][d] = f;
             if (!((double)f <= vmafgpu__csf_limit(s, d)))
-                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                     "adm_csf_mode %d: the contrast sensitivity at scale %d does not fit fixed-point numbers (%.6g); "
-                                     "adm_csf_scale can be up to %.2g here and adm_csf_diag_scale up to %.2g",
-                                     mode, s, (double)f, vmafgpu__csf_largest_weight(0, view_dist, display_height),
-                                     vmafgpu__csf_largest_weight(1, view_dist, display_height));
+                return vmafgpu__fail(
+                    v, VMAFGPU_ERROR_FEATURE,
+                    "adm_csf_mode %d: the contrast sensitivity at scale %d does not fit fixed-point numbers (%.6g); "
+                    "adm_csf_scale can be up to %.2g here and adm_csf_diag_scale up to %.2g",
+                    mode, s, (double)f, vmafgpu__csf_largest_weight(0, view_dist, display_height),
+                    vmafgpu__csf_largest_weight(1, view_dist, display_height));
             variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
         }
     if (standard_view) {
@@ -10074,22 +10325,22 @@ VMAFGPU__COLD_END
 
 /* A picture of one scale: input of the wavelet, and destination of the low-pass band for the next scale. */
 typedef struct vmafgpu__adm_image {
-    const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
-    ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is read up to its width, others up to a multiple of CHUNK */
-    void       *low;          /* int16_t at scale 0, int32_t at 1 and 2, none at 3. NULL: not wanted */
-    ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
+    const void *in;       /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
+    ptrdiff_t in_pitch;   /* in bytes. Scale 0 is read up to its width, others up to a multiple of CHUNK */
+    void *low;            /* int16_t at scale 0, int32_t at 1 and 2, none at 3. NULL: not wanted */
+    ptrdiff_t low_stride; /* in samples; rows are written up to a multiple of CHUNK */
 } vmafgpu__adm_image;
 
 typedef struct vmafgpu__adm_task {
-    int scale, bit_depth, bytes;             /* bytes: per input sample at scale 0 */
+    int scale, bit_depth, bytes; /* bytes: per input sample at scale 0 */
     int in_width, in_height;
     vmafgpu__adm_geometry geometry;
     const vmafgpu__adm_variant *variants;
     int variant_count;
-    int distorted;                           /* number of pictures compared with the reference */
-    int sums_stride;                         /* row y adds to sums[sums_stride * y]; 0: all rows add to the same sums */
-    vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* [0] is the reference */
-    void *scratch;                           /* of this thread: adm_scratch_size() bytes, 64-byte aligned, zeroed */
+    int distorted;   /* number of pictures compared with the reference */
+    int sums_stride; /* row y adds to sums[sums_stride * y]; 0: all rows add to the same sums */
+    vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED]; /* [0] is the reference */
+    void *scratch; /* of this thread: adm_scratch_size() bytes, 64-byte aligned, zeroed */
 } vmafgpu__adm_task;
 
 typedef struct vmafgpu__adm_functions {
@@ -10099,8 +10350,8 @@ typedef struct vmafgpu__adm_functions {
 } vmafgpu__adm_functions;
 
 typedef struct vmafgpu__adm_lines {
-    int32_t *low[2], *high[2];             /* vertical pass: reference, distorted; share memory with adm_work.line */
-    int32_t *band[2][VMAFGPU__BANDS];      /* h, v, d of both pictures */
+    int32_t *low[2], *high[2];        /* vertical pass: reference, distorted; share memory with adm_work.line */
+    int32_t *band[2][VMAFGPU__BANDS]; /* h, v, d of both pictures */
     int32_t *restored[VMAFGPU__BANDS];
     uint8_t *same_angle;
     uint32_t *column_sum;
@@ -10108,22 +10359,22 @@ typedef struct vmafgpu__adm_lines {
 
 /* Per variant and row, kept for three rows: mask sums and signals of the numerator [0] and of the impairment [1]. */
 typedef struct vmafgpu__adm_row {
-    uint32_t *side[2], *centre[2];         /* centre: additional share of the centre; modulo 2^32 */
+    uint32_t *side[2], *centre[2]; /* centre: additional share of the centre; modulo 2^32 */
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
 /* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
-    int16_t *line[2][2][2];                  /* [frame][low, high filter][samples (scale 0), or l, h of 65536 h + l] */
-    uint16_t *inside;                        /* all ones inside the region of the sums, in the order of packed chunks */
+    int16_t *line[2][2][2]; /* [frame][low, high filter][samples (scale 0), or l, h of 65536 h + l] */
+    uint16_t *inside;       /* all ones inside the region of the sums, in the order of packed chunks */
     uint32_t *column_sum;
-    uint32_t *rest[VMAFGPU__BANDS];          /* amounts above the threshold in a row, compacted */
-    void *narrow[4];                         /* copies of input rows narrower than a chunk */
-    vmafgpu__adm_lines general;              /* of the scalar code, which the vector code uses for some variants */
-    vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
+    uint32_t *rest[VMAFGPU__BANDS]; /* amounts above the threshold in a row, compacted */
+    void *narrow[4];                /* copies of input rows narrower than a chunk */
+    vmafgpu__adm_lines general;     /* of the scalar code, which the vector code uses for some variants */
+    vmafgpu__adm_row *rows;         /* [distorted][variant][3] */
 } vmafgpu__adm_work;
 
-enum { VMAFGPU__ADM_MARGIN = 128 };          /* columns before and after a line: at least a chunk of scale 0 */
+enum { VMAFGPU__ADM_MARGIN = 128 }; /* columns before and after a line: at least a chunk of scale 0 */
 
 static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element) {
     return vmafgpu__carve_line(c, count, VMAFGPU__ADM_MARGIN, element);
@@ -10132,8 +10383,8 @@ static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element)
 /* Lays out the lines for an input of `width`; with base NULL only computes the size. Shares of the threshold start
  * `skew` columns later than other lines, so that registers of them never cross cache lines. Returns the size in
  * bytes. */
-static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants, int distorted,
-                                  int skew) {
+static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants,
+                                    int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
     vmafgpu__carver carver = { NULL, 0 }, *c = &carver;
     c->base = base;
@@ -10194,9 +10445,10 @@ static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__
     const int scale = task->scale, w = task->in_width, shift = vmafgpu__dwt_vertical_shift(scale, task->bit_depth);
     const void *rows[4];
     for (int k = 0; k < 4; k++)
-        rows[k] = (const uint8_t *)image->in + vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_pitch;
+        rows[k] =
+            (const uint8_t *)image->in + vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_pitch;
     if (scale == 0) {
-        const int32_t zero = (int32_t)1 << (task->bit_depth - 1);   /* mid grey */
+        const int32_t zero = (int32_t)1 << (task->bit_depth - 1); /* mid grey */
         for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
             uint16_t in[4][VMAFGPU__CHUNK];
             for (int k = 0; k < 4; k++)
@@ -10288,8 +10540,9 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
 
 /* Sums the shares of the threshold over three rows. The caller chooses the rows above and below at the border of the
  * band. */
-static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
-                                   const vmafgpu__adm_row *below, uint32_t *column_sum, int which) {
+static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above,
+                                   const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
+                                   int which) {
     const int first = g->left, end = g->w - g->left;
     const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which];
     const int from = first > 0 ? first - 1 : 0, to = end < g->w ? end + 1 : g->w;
@@ -10357,8 +10610,8 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgp
 
 /* Processes the reference and one distorted picture. Sums and low-pass rows of the reference are computed with
  * distorted picture 0 only. */
-static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted, int first, int end,
-                              vmafgpu__adm_sums *sums) {
+static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted,
+                                    int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const vmafgpu__adm_lines *lines = &work->general;
     const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
@@ -10384,17 +10637,18 @@ static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu
         const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
         for (int i = 0; i < task->variant_count; i++) {
             const vmafgpu__adm_row *rows = &work->rows[3 * i];
-            vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 0,
-                                  sums[done * task->sums_stride].numerator[i]);
-            vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 1,
-                                  sums[done * task->sums_stride].impairment[i]);
+            vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
+                                  lines->column_sum, 0, sums[done * task->sums_stride].numerator[i]);
+            vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
+                                  lines->column_sum, 1, sums[done * task->sums_stride].impairment[i]);
         }
     }
 }
 
 static void vmafgpu__adm_rows_scalar(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     vmafgpu__adm_work work;
-    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count, task->distorted, 0);
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count,
+                              task->distorted, 0);
     for (int i = 0; i < task->distorted; i++)
         vmafgpu__adm_plain_pair(task, &work, i, first, end, &sums[i]);
 }
@@ -10484,8 +10738,12 @@ static void vmafgpu__adm_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmaf
 }
 
 static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
-    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, vmafgpu__adm_cpu_space), VMAFGPU__SET(add, vmafgpu__adm_cpu_add),
-    VMAFGPU__SET(open, NULL), VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(space, vmafgpu__adm_cpu_space),
+    VMAFGPU__SET(add, vmafgpu__adm_cpu_add),
+    VMAFGPU__SET(open, NULL),
+    VMAFGPU__SET(score, NULL),
+    VMAFGPU__SET(close, NULL),
 };
 
 #endif
@@ -10493,56 +10751,56 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 
 /* ---- vectors ---- */
 
-#define vmafgpu__adm_rows VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
-#define vmafgpu__adm_taps VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps)
-#define vmafgpu__adm_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_pair)
-#define vmafgpu__adm_taps_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps_of)
-#define vmafgpu__adm_rounding VMAFGPU__LEVEL_NAME(vmafgpu__adm_rounding)
-#define vmafgpu__adm_rounding_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_rounding_of)
-#define vmafgpu__adm_variant_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_variant_of)
-#define vmafgpu__adm_constants VMAFGPU__LEVEL_NAME(vmafgpu__adm_constants)
-#define vmafgpu__adm_constants_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_constants_of)
-#define VMAFGPU__ADM_BYTES VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_BYTES)
-#define VMAFGPU__ADM_LUMA VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_LUMA)
-#define VMAFGPU__ADM_BAND_0 VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_BAND_0)
-#define vmafgpu__adm_load16 VMAFGPU__LEVEL_NAME(vmafgpu__adm_load16)
-#define vmafgpu__adm_split VMAFGPU__LEVEL_NAME(vmafgpu__adm_split)
-#define vmafgpu__adm_vertical_chunk VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical_chunk)
-#define vmafgpu__adm_filters VMAFGPU__LEVEL_NAME(vmafgpu__adm_filters)
-#define vmafgpu__adm_vertical16 VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical16)
-#define vmafgpu__adm_row_pair VMAFGPU__LEVEL_NAME(vmafgpu__adm_row_pair)
-#define vmafgpu__adm_vertical32 VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical32)
-#define vmafgpu__adm_vertical VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical)
+#define vmafgpu__adm_rows            VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
+#define vmafgpu__adm_taps            VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps)
+#define vmafgpu__adm_pair            VMAFGPU__LEVEL_NAME(vmafgpu__adm_pair)
+#define vmafgpu__adm_taps_of         VMAFGPU__LEVEL_NAME(vmafgpu__adm_taps_of)
+#define vmafgpu__adm_rounding        VMAFGPU__LEVEL_NAME(vmafgpu__adm_rounding)
+#define vmafgpu__adm_rounding_of     VMAFGPU__LEVEL_NAME(vmafgpu__adm_rounding_of)
+#define vmafgpu__adm_variant_of      VMAFGPU__LEVEL_NAME(vmafgpu__adm_variant_of)
+#define vmafgpu__adm_constants       VMAFGPU__LEVEL_NAME(vmafgpu__adm_constants)
+#define vmafgpu__adm_constants_of    VMAFGPU__LEVEL_NAME(vmafgpu__adm_constants_of)
+#define VMAFGPU__ADM_BYTES           VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_BYTES)
+#define VMAFGPU__ADM_LUMA            VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_LUMA)
+#define VMAFGPU__ADM_BAND_0          VMAFGPU__LEVEL_NAME(VMAFGPU__ADM_BAND_0)
+#define vmafgpu__adm_load16          VMAFGPU__LEVEL_NAME(vmafgpu__adm_load16)
+#define vmafgpu__adm_split           VMAFGPU__LEVEL_NAME(vmafgpu__adm_split)
+#define vmafgpu__adm_vertical_chunk  VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical_chunk)
+#define vmafgpu__adm_filters         VMAFGPU__LEVEL_NAME(vmafgpu__adm_filters)
+#define vmafgpu__adm_vertical16      VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical16)
+#define vmafgpu__adm_row_pair        VMAFGPU__LEVEL_NAME(vmafgpu__adm_row_pair)
+#define vmafgpu__adm_vertical32      VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical32)
+#define vmafgpu__adm_vertical        VMAFGPU__LEVEL_NAME(vmafgpu__adm_vertical)
 #define vmafgpu__adm_horizontal_half VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal_half)
-#define vmafgpu__adm_horizontal0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal0)
-#define vmafgpu__adm_horizontal VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal)
-#define vmafgpu__adm_low_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_low_row)
-#define vmafgpu__adm_sum64 VMAFGPU__LEVEL_NAME(vmafgpu__adm_sum64)
-#define vmafgpu__adm_cubes VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes)
-#define vmafgpu__adm_cubes0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes0)
-#define vmafgpu__adm_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_den0)
-#define vmafgpu__adm_den_parts VMAFGPU__LEVEL_NAME(vmafgpu__adm_den_parts)
-#define vmafgpu__adm_add_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_add_den0)
-#define vmafgpu__adm_join_den0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_join_den0)
-#define vmafgpu__adm_den_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_den_row)
-#define vmafgpu__adm_angle VMAFGPU__LEVEL_NAME(vmafgpu__adm_angle)
-#define vmafgpu__adm_angle0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_angle0)
-#define vmafgpu__adm_rare0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_rare0)
-#define vmafgpu__adm_weigh0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh0)
-#define vmafgpu__adm_keep0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_keep0)
-#define vmafgpu__adm_signals0 VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals0)
-#define vmafgpu__adm_reciprocal VMAFGPU__LEVEL_NAME(vmafgpu__adm_reciprocal)
-#define vmafgpu__adm_restored VMAFGPU__LEVEL_NAME(vmafgpu__adm_restored)
+#define vmafgpu__adm_horizontal0     VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal0)
+#define vmafgpu__adm_horizontal      VMAFGPU__LEVEL_NAME(vmafgpu__adm_horizontal)
+#define vmafgpu__adm_low_row         VMAFGPU__LEVEL_NAME(vmafgpu__adm_low_row)
+#define vmafgpu__adm_sum64           VMAFGPU__LEVEL_NAME(vmafgpu__adm_sum64)
+#define vmafgpu__adm_cubes           VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes)
+#define vmafgpu__adm_cubes0          VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes0)
+#define vmafgpu__adm_den0            VMAFGPU__LEVEL_NAME(vmafgpu__adm_den0)
+#define vmafgpu__adm_den_parts       VMAFGPU__LEVEL_NAME(vmafgpu__adm_den_parts)
+#define vmafgpu__adm_add_den0        VMAFGPU__LEVEL_NAME(vmafgpu__adm_add_den0)
+#define vmafgpu__adm_join_den0       VMAFGPU__LEVEL_NAME(vmafgpu__adm_join_den0)
+#define vmafgpu__adm_den_row         VMAFGPU__LEVEL_NAME(vmafgpu__adm_den_row)
+#define vmafgpu__adm_angle           VMAFGPU__LEVEL_NAME(vmafgpu__adm_angle)
+#define vmafgpu__adm_angle0          VMAFGPU__LEVEL_NAME(vmafgpu__adm_angle0)
+#define vmafgpu__adm_rare0           VMAFGPU__LEVEL_NAME(vmafgpu__adm_rare0)
+#define vmafgpu__adm_weigh0          VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh0)
+#define vmafgpu__adm_keep0           VMAFGPU__LEVEL_NAME(vmafgpu__adm_keep0)
+#define vmafgpu__adm_signals0        VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals0)
+#define vmafgpu__adm_reciprocal      VMAFGPU__LEVEL_NAME(vmafgpu__adm_reciprocal)
+#define vmafgpu__adm_restored        VMAFGPU__LEVEL_NAME(vmafgpu__adm_restored)
 #define vmafgpu__adm_is_beyond_angle VMAFGPU__LEVEL_NAME(vmafgpu__adm_is_beyond_angle)
-#define vmafgpu__adm_weigh32 VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh32)
-#define vmafgpu__adm_bands VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands)
-#define vmafgpu__adm_signals_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals_of)
-#define vmafgpu__adm_clear_outside VMAFGPU__LEVEL_NAME(vmafgpu__adm_clear_outside)
-#define vmafgpu__adm_signals VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals)
-#define vmafgpu__adm_cubes_of VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes_of)
-#define vmafgpu__adm_add_cubes VMAFGPU__LEVEL_NAME(vmafgpu__adm_add_cubes)
-#define vmafgpu__adm_threshold VMAFGPU__LEVEL_NAME(vmafgpu__adm_threshold)
-#define vmafgpu__adm_masked_row VMAFGPU__LEVEL_NAME(vmafgpu__adm_masked_row)
+#define vmafgpu__adm_weigh32         VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh32)
+#define vmafgpu__adm_bands           VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands)
+#define vmafgpu__adm_signals_of      VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals_of)
+#define vmafgpu__adm_clear_outside   VMAFGPU__LEVEL_NAME(vmafgpu__adm_clear_outside)
+#define vmafgpu__adm_signals         VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals)
+#define vmafgpu__adm_cubes_of        VMAFGPU__LEVEL_NAME(vmafgpu__adm_cubes_of)
+#define vmafgpu__adm_add_cubes       VMAFGPU__LEVEL_NAME(vmafgpu__adm_add_cubes)
+#define vmafgpu__adm_threshold       VMAFGPU__LEVEL_NAME(vmafgpu__adm_threshold)
+#define vmafgpu__adm_masked_row      VMAFGPU__LEVEL_NAME(vmafgpu__adm_masked_row)
 
 /* Steps for each row of the bands:
  *   - The vertical filters of the wavelet write lines of 16-bit samples; from scale 1 on two lines, where x is 65536
@@ -10572,7 +10830,7 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 #define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
 
 typedef struct vmafgpu__adm_taps {
-    vmafgpu__v first[2], second[2];          /* low, high filter: taps 0 and 1, 2 and 3 */
+    vmafgpu__v first[2], second[2]; /* low, high filter: taps 0 and 1, 2 and 3 */
 } vmafgpu__adm_taps;
 
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_pair(int a, int b) {
@@ -10605,16 +10863,16 @@ VMAFGPU__INLINE vmafgpu__adm_rounding vmafgpu__adm_rounding_of(int64_t square_ha
 }
 
 typedef struct vmafgpu__adm_variant_of {
-    int fast, gains;                         /* gains: 1 if the gain limit is above 1 */
-    vmafgpu__v gain, reach;                  /* words at scale 0; reach: largest value that the gain may multiply */
+    int fast, gains;        /* gains: 1 if the gain limit is above 1 */
+    vmafgpu__v gain, reach; /* words at scale 0; reach: largest value that the gain may multiply */
     vmafgpu__v factor[2], limit[2];
 } vmafgpu__adm_variant_of;
 
 typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_variant_of variant[VMAFGPU__MAX_VARIANTS];
     int all_fast, any_gain, any_general;
-    int left, right, chunks;                 /* columns for which coefficients are computed, and the number of chunks */
-    vmafgpu__adm_rounding mask[2], den;     /* mask: for h and v, for d */
+    int left, right, chunks;            /* columns for which coefficients are computed, and the number of chunks */
+    vmafgpu__adm_rounding mask[2], den; /* mask: for h and v, for d */
 } vmafgpu__adm_constants;
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
@@ -10710,8 +10968,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x,
             vmafgpu__v_store(line[filter][0] + x, l);
             vmafgpu__v_store(line[filter][1] + x, h);
         } else {
-            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_srav32(sum[0], shift),
-                                                                     vmafgpu__v_srav32(sum[1], shift)));
+            vmafgpu__v_store(line[filter][0] + x,
+                             vmafgpu__v_pack32(vmafgpu__v_srav32(sum[0], shift), vmafgpu__v_srav32(sum[1], shift)));
         }
     }
 }
@@ -10720,7 +10978,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x,
  * need the high-pass filter. */
 VMAFGPU__INLINE int vmafgpu__adm_filters(const vmafgpu__adm_constants *c, int x, int needed) {
     return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
-               ? 2 : 1;
+               ? 2
+               : 1;
 }
 
 VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
@@ -10731,7 +10990,7 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
     const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
     const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) };   /* see vmafgpu__adm_split() */
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* see vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
         /* For bytes, mid grey is subtracted from the sums: the taps add up to 46342 and 0. */
@@ -10803,8 +11062,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical32(const vmafgpu__adm_task *t
 }
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
-                                                    int needed, int16_t *(*line)[2]) {
+                                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image,
+                                                    int y, int needed, int16_t *(*line)[2]) {
     const int w = task->in_width;
     const void *rows[6];
     for (int k = 0; k < 6; k++)
@@ -10867,8 +11126,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, 
     return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
 }
 
-static VMAFGPU__NOINLINE void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
-                                                   int16_t *(*line)[2]) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image,
+                                                   int y, int16_t *(*line)[2]) {
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const int w = task->geometry.w;
     if (task->scale == 0) {
@@ -10933,8 +11192,8 @@ typedef struct vmafgpu__adm_den_parts {
 VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
     const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
     const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
-    const int is_small = VMAFGPU__V_REGISTERS >= 32 &&
-                         !vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(4095)));
+    const int is_small =
+        VMAFGPU__V_REGISTERS >= 32 && !vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(4095)));
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const vmafgpu__v x = words[band];
@@ -10954,15 +11213,16 @@ VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_pa
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            const vmafgpu__v part = parts->of[band][i];
-            const vmafgpu__v sum = vmafgpu__v_add64(vmafgpu__v_and(part, even), vmafgpu__v_srli64(part, 32));
-            den[band] = vmafgpu__v_add64(den[band], i ? sum : vmafgpu__v_slli64(sum, 15));
-            parts->of[band][i] = vmafgpu__v_zero();
-        }
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v part = parts->of[band][i];
+        const vmafgpu__v sum = vmafgpu__v_add64(vmafgpu__v_and(part, even), vmafgpu__v_srli64(part, 32));
+        den[band] = vmafgpu__v_add64(den[band], i ? sum : vmafgpu__v_slli64(sum, 15));
+        parts->of[band][i] = vmafgpu__v_zero();
+    }
 }
 
-static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
+static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row,
+                                                   vmafgpu__adm_sums *sums) {
     const int shift = task->geometry.den_row_shift;
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -10979,7 +11239,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
-    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
+    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* with the sign of dot */
     const vmafgpu__v far_side =
         vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
     *apart = vmafgpu__v_sub_f32(near_side, far_side);
@@ -10996,8 +11256,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
     for (int i = 0; i < 2; i++) {
         const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(o[0], o[1]) : vmafgpu__v_unpack_low16(o[0], o[1]);
         const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(t[0], t[1]) : vmafgpu__v_unpack_low16(t[0], t[1]);
-        vmafgpu__adm_angle(vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, b)),
-                           vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, a)),
+        vmafgpu__adm_angle(vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, b)), vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, a)),
                            vmafgpu__v_to_f32(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
     }
     *apart = vmafgpu__v_pack32(f[0], f[1]);
@@ -11019,7 +11278,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     for (int i = 0; i < CHUNK; i++) {
         if (!rare[i])
             continue;
-        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0);   /* word i in packed order */
+        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0); /* word i in packed order */
         const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
         uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
         VMAFGPU__UNROLL
@@ -11048,10 +11307,9 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
 
 /* Computes signals and shares of the threshold of a chunk at column x, for one variant. Signals are the magnitudes of
  * the restored [0] and the added [1] part, packed at index `at` of their lines. */
-VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
-                                         const vmafgpu__adm_variant *definition, const vmafgpu__v *o,
-                                         const vmafgpu__v *t, const vmafgpu__v *u, const vmafgpu__v *v,
-                                         vmafgpu__v apart, vmafgpu__v uncertainty, int x, int at,
+VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant, const vmafgpu__adm_variant *definition,
+                                         const vmafgpu__v *o, const vmafgpu__v *t, const vmafgpu__v *u,
+                                         const vmafgpu__v *v, vmafgpu__v apart, vmafgpu__v uncertainty, int x, int at,
                                          const vmafgpu__adm_row *row) {
     const vmafgpu__v zero = vmafgpu__v_zero(), side_rest = vmafgpu__v_set16(2184), mid_rest = vmafgpu__v_set16(4368);
     vmafgpu__v rare = variant->gains ? uncertainty : zero;
@@ -11061,9 +11319,11 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         const int d = band == 2;
         vmafgpu__v reached = u[band], value[2];
         rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
-        if (variant->gains)   /* the gain is at least 1, so the larger value is the right one */
-            reached = vmafgpu__v_max16(reached, vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
-                vmafgpu__v_mullo16(vmafgpu__v_min16(u[band], variant->reach), variant->gain)));
+        if (variant->gains) /* the gain is at least 1, so the larger value is the right one */
+            reached = vmafgpu__v_max16(
+                reached,
+                vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
+                                  vmafgpu__v_mullo16(vmafgpu__v_min16(u[band], variant->reach), variant->gain)));
         value[0] = vmafgpu__v_andnot(vmafgpu__v_srai16(vmafgpu__v_xor(o[band], t[band]), 15),
                                      vmafgpu__v_min16(reached, v[band]));
         value[1] = vmafgpu__v_sub16(v[band], value[0]);
@@ -11101,8 +11361,8 @@ static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *c
 }
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                                    vmafgpu__v *den) {
+                                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows,
+                                                    int ring, vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     vmafgpu__adm_den_parts parts;
     memset(&parts, 0, sizeof parts);
@@ -11169,8 +11429,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
-    const vmafgpu__v q =
-        vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_sllv32(u, left), vmafgpu__v_set32(32768)), 16);
+    const vmafgpu__v q = vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_sllv32(u, left), vmafgpu__v_set32(32768)), 16);
     const vmafgpu__v reciprocal = vmafgpu__adm_reciprocal(q);
     const vmafgpu__v cut = vmafgpu__v_sllv32(vmafgpu__v_min_u32(v, vmafgpu__v_add32(u, u)), left);
     vmafgpu__v even = vmafgpu__v_mul_even_u32(reciprocal, cut);
@@ -11196,10 +11455,9 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
      * angle. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
-    vmafgpu__adm_angle(dot,
-                       vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
-                       vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[2], f[2]), vmafgpu__v_mul_f32(f[3], f[3])),
-                       &apart, &uncertainty);
+    vmafgpu__adm_angle(dot, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
+                       vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[2], f[2]), vmafgpu__v_mul_f32(f[3], f[3])), &apart,
+                       &uncertainty);
     if (vmafgpu__v_any_positive32(uncertainty)) {
         int32_t lanes[4][VMAFGPU__V_WORDS], uncertain_word[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
         VMAFGPU__UNROLL
@@ -11264,15 +11522,16 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant
     }
 }
 
-VMAFGPU__INLINE void vmafgpu__adm_bands(int16_t *const (*line)[2], int x, const vmafgpu__adm_taps *taps, int scale, vmafgpu__v *out) {
+VMAFGPU__INLINE void vmafgpu__adm_bands(int16_t *const (*line)[2], int x, const vmafgpu__adm_taps *taps, int scale,
+                                        vmafgpu__v *out) {
     out[0] = vmafgpu__adm_horizontal(line[1], x, taps, 0, scale);
     out[1] = vmafgpu__adm_horizontal(line[0], x, taps, 1, scale);
     out[2] = vmafgpu__adm_horizontal(line[1], x, taps, 1, scale);
 }
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                                      vmafgpu__v *den) {
+                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows,
+                                                      int ring, vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
         const int x = c->left + at;
@@ -11304,10 +11563,10 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
                 vmafgpu__adm_weigh32(&c->variant[i], t, v, restored, opposite, not_far, x, at, &rows[3 * i + ring]);
         if (c->any_general)
             VMAFGPU__UNROLL
-            for (int band = 0; band < VMAFGPU__BANDS; band++) {
-                vmafgpu__v_store(work->general.band[0][band] + x, o[band]);
-                vmafgpu__v_store(work->general.band[1][band] + x, t[band]);
-            }
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            vmafgpu__v_store(work->general.band[0][band] + x, o[band]);
+            vmafgpu__v_store(work->general.band[1][band] + x, t[band]);
+        }
     }
 }
 
@@ -11328,9 +11587,9 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task
             }
             for (int half = 0; half < 2 && task->scale == 0; half++) {
                 uint32_t *centre = row->centre[k] + c->left + place * CHUNK + half * WORDS;
-                vmafgpu__v_store(centre, vmafgpu__v_and(vmafgpu__v_load(centre),
-                                                        half ? vmafgpu__v_unpack_high16(inside, inside)
-                                                             : vmafgpu__v_unpack_low16(inside, inside)));
+                vmafgpu__v_store(
+                    centre, vmafgpu__v_and(vmafgpu__v_load(centre), half ? vmafgpu__v_unpack_high16(inside, inside)
+                                                                         : vmafgpu__v_unpack_low16(inside, inside)));
             }
         }
     }
@@ -11364,7 +11623,7 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
  */
 
 typedef struct vmafgpu__adm_cubes_of {
-    vmafgpu__v sum[VMAFGPU__BANDS], low[2];   /* low: up to this, squares round to 0; for h and v, for d */
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: up to this, squares round to 0; for h and v, for d */
     uint32_t *rest[VMAFGPU__BANDS];
 } vmafgpu__adm_cubes_of;
 
@@ -11382,13 +11641,13 @@ VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band,
 }
 
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_threshold(const uint32_t *column_sum, const uint32_t *centre, int x) {
-    return vmafgpu__v_add32(
-        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x - 1), vmafgpu__v_load(column_sum + x)),
-        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
+    return vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(column_sum + x - 1), vmafgpu__v_load(column_sum + x)),
+                            vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
 }
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
+                                                      const vmafgpu__adm_constants *c,
+                                                      const vmafgpu__adm_variant_of *variant,
                                                       const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
                                                       const vmafgpu__adm_row *below, int which, int64_t *sums) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
@@ -11397,12 +11656,13 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
     vmafgpu__adm_cubes_of cubes;
     const int lanes = task->scale == 0 ? CHUNK : WORDS;
     const int stop = c->left + (c->right - c->left + lanes - 1) / lanes * lanes;
-    const uint32_t *const upper = above->side[which], *const middle = row->side[which], *const lower = below->side[which];
+    const uint32_t *const upper = above->side[which], *const middle = row->side[which],
+                          *const lower = below->side[which];
     for (int x = c->left; x < stop; x += WORDS)
-        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x),
-                                                                           vmafgpu__v_load(middle + x)),
-                                                          vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0;   /* unused inside the region, but must not be stale */
+        vmafgpu__v_store(column_sum + x,
+                         vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x), vmafgpu__v_load(middle + x)),
+                                          vmafgpu__v_load(lower + x)));
+    column_sum[c->left - 1] = column_sum[stop] = 0; /* unused inside the region, but must not be stale */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -11525,9 +11785,11 @@ typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VM
 /* Kernels by form and kind of input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
 enum { VMAFGPU__ADM_INPUTS = 5 };
 static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
-    {"vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2", "vmafgpu_adm_fast_3"},
-    {"vmafgpu_adm_general_0_8", "vmafgpu_adm_general_0_16", "vmafgpu_adm_general_1", "vmafgpu_adm_general_2",
-     "vmafgpu_adm_general_3"}};
+    { "vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2",
+      "vmafgpu_adm_fast_3" },
+    { "vmafgpu_adm_general_0_8", "vmafgpu_adm_general_0_16", "vmafgpu_adm_general_1", "vmafgpu_adm_general_2",
+      "vmafgpu_adm_general_3" }
+};
 static const char *const vmafgpu__adm_rows_kernel = "vmafgpu_adm_rows";
 
 static int vmafgpu__adm_input(int scale, int bit_depth) {
@@ -11544,8 +11806,8 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
-    uint64_t low[VMAFGPU__SCALES][2];                /* low-pass bands; none at scale 3 */
-    int32_t  low_pitch[VMAFGPU__SCALES];
+    uint64_t low[VMAFGPU__SCALES][2]; /* low-pass bands; none at scale 3 */
+    int32_t low_pitch[VMAFGPU__SCALES];
 } vmafgpu__adm_scratch;
 
 static vmafgpu__adm_scratch vmafgpu__adm_scratch_of(int width, int height) {
@@ -11573,13 +11835,13 @@ static vmafgpu__adm_scratch vmafgpu__adm_scratch_of(int width, int height) {
 }
 
 static int vmafgpu__adm_tile_width(int input, int lanes) {
-    static const int width[VMAFGPU__ADM_INPUTS] = {VMAFGPU__ADM_WIDTH_0_8, VMAFGPU__ADM_WIDTH_0_16,
-                                                   VMAFGPU__ADM_WIDTH_1, VMAFGPU__ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_3};
+    static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__ADM_WIDTH_0_8, VMAFGPU__ADM_WIDTH_0_16,
+                                                    VMAFGPU__ADM_WIDTH_1, VMAFGPU__ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_3 };
     return input == 0 && lanes == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : width[input];
 }
 
 static int vmafgpu__adm_word_columns(int input) {
-    static const int columns[VMAFGPU__ADM_INPUTS] = {4, 2, 2, 1, 1};
+    static const int columns[VMAFGPU__ADM_INPUTS] = { 4, 2, 2, 1, 1 };
     return columns[input];
 }
 
@@ -11622,7 +11884,7 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
     f.addends.horizontal = vmafgpu__half(vmafgpu__dwt_horizontal_shift(scale));
     f.addends.square[0] = (uint64_t)vmafgpu__half(scale ? 30 : 29);
     f.addends.square[1] = (uint64_t)vmafgpu__half(30);
-    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31);   /* rounds by a whole unit */
+    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31); /* rounds by a whole unit */
     f.addends.weight = (uint64_t)vmafgpu__half(28);
     f.addends.side = (uint64_t)vmafgpu__half(32);
     double limit = 65536;
@@ -11638,7 +11900,7 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
         const double plain = vmafgpu__adm_plain_limit(factor, d ? 2 : 0);
         limit = limit < plain ? limit : plain;
     }
-    f.plain_limit = (float)(limit * limit * 0.99);   /* 1 % covers the rounding of float sums */
+    f.plain_limit = (float)(limit * limit * 0.99); /* 1 % covers the rounding of float sums */
     return f;
 }
 
@@ -11672,7 +11934,8 @@ static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, c
     shape->grid[1] = 1;
     shape->grid[2] = (uint32_t)out->batch.pairs;
     shape->threads = VMAFGPU__ADM_THREADS;
-    shape->shared = (uint32_t)(warps * VMAFGPU__ADM_TILE_WORDS(tile_width, vmafgpu__adm_word_columns(input), lanes) * 4);
+    shape->shared =
+        (uint32_t)(warps * VMAFGPU__ADM_TILE_WORDS(tile_width, vmafgpu__adm_word_columns(input), lanes) * 4);
 }
 
 static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape *shape, int index,
@@ -11695,7 +11958,7 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };   /* after [form][input] */
+enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* after [form][input] */
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;
@@ -11737,7 +12000,8 @@ static void vmafgpu__gpu_adm_enqueue(const vmafgpu__work *work) {
     }
 }
 
-static int vmafgpu__gpu_adm_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+static int vmafgpu__gpu_adm_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a,
+                                    const vmafgpu__sums *b) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         for (int i = 0; i < context->plan->adm_variants; i++)
             if ((i == 0 && memcmp(a->adm[s].denominator, b->adm[s].denominator, sizeof a->adm[s].denominator)) ||
@@ -11748,10 +12012,15 @@ static int vmafgpu__gpu_adm_differs(const vmafgpu__launch_context *context, cons
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_adm = {
-    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 1),
-    VMAFGPU__SET(is_planned, vmafgpu__gpu_adm_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_adm_kernel),
-    VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_adm_scratch), VMAFGPU__SET(tables, NULL),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_adm_enqueue), VMAFGPU__SET(differs, vmafgpu__gpu_adm_differs),
+    VMAFGPU__SET(stream, { 1, 1 }),
+    VMAFGPU__SET(starts_clear, 1),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_adm_is_planned),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_adm_kernel),
+    VMAFGPU__SET(block, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_adm_scratch),
+    VMAFGPU__SET(tables, NULL),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_adm_enqueue),
+    VMAFGPU__SET(differs, vmafgpu__gpu_adm_differs),
     VMAFGPU__SET(measure, NULL),
 };
 typedef char vmafgpu__adm_functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
@@ -11763,11 +12032,18 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__ADM_FEATURE \
-    { VMAFGPU__SET(name, "adm"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__adm_columns), \
-      VMAFGPU__SET(options, vmafgpu__adm_options), VMAFGPU__SET(debug_option, VMAFGPU__ADM_DEBUG), \
-      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__adm_plan), VMAFGPU__SET(finish, vmafgpu__adm_finish), \
-      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__adm_cpu), \
-      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_adm)), VMAFGPU__SET(measure, NULL), \
+    { VMAFGPU__SET(name, "adm"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__adm_columns), \
+      VMAFGPU__SET(options, vmafgpu__adm_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__ADM_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__adm_plan), \
+      VMAFGPU__SET(finish, vmafgpu__adm_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__adm_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_adm)), \
+      VMAFGPU__SET(measure, NULL), \
       VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__adm_level VMAFGPU__LEVEL_NAME(vmafgpu__adm_level)
 #define VMAFGPU__ADM_LEVEL &vmafgpu__adm_level
@@ -11777,8 +12053,8 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_ADM */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_ADM)
 #define VMAFGPU__ADM_FEATURE VMAFGPU__LEFT_OUT("adm", "VMAFGPU_NO_ADM", vmafgpu__adm_columns)
-#define VMAFGPU__ADM_LEVEL NULL
-#define VMAFGPU__ADM_PIECE NULL, NULL
+#define VMAFGPU__ADM_LEVEL   NULL
+#define VMAFGPU__ADM_PIECE   NULL, NULL
 #endif
 
 /* ================================================================================================
@@ -11807,20 +12083,20 @@ typedef struct vmafgpu__cambi_sums {
  * source. */
 typedef struct vmafgpu__cambi_picture {
     int width, height;
-    int window;                                 /* side of the window for counting values; odd */
-    int mask_threshold;                         /* more than this many of 49 neighbours must be flat */
+    int window;         /* side of the window for counting values; odd */
+    int mask_threshold; /* more than this many of 49 neighbours must be flat */
 } vmafgpu__cambi_picture;
 
 typedef struct vmafgpu__cambi_variant {
-    vmafgpu__cambi_picture picture[2];          /* distorted, reference */
-    int    pictures;                            /* 2: includes the reference */
-    int    halved;                              /* 1: scale 0 has half the size */
-    int    softened;                            /* 1: averages of 2x2 samples remove dither */
-    int    contrasts;                           /* differences of 1..contrasts count */
-    int    limit[VMAFGPU__CAMBI_CONTRASTS];     /* largest sample at which a difference of i + 1 is visible */
-    int    floor;                               /* samples below this are too dark; 0: no limit */
-    int    base, bins;                          /* first counted value, and number of counted values */
-    double topk;                                /* fraction of the c-values of a scale that is summed */
+    vmafgpu__cambi_picture picture[2];   /* distorted, reference */
+    int pictures;                        /* 2: includes the reference */
+    int halved;                          /* 1: scale 0 has half the size */
+    int softened;                        /* 1: averages of 2x2 samples remove dither */
+    int contrasts;                       /* differences of 1..contrasts count */
+    int limit[VMAFGPU__CAMBI_CONTRASTS]; /* largest sample at which a difference of i + 1 is visible */
+    int floor;                           /* samples below this are too dark; 0: no limit */
+    int base, bins;                      /* first counted value, and number of counted values */
+    double topk;                         /* fraction of the c-values of a scale that is summed */
 } vmafgpu__cambi_variant;
 
 #endif
@@ -11841,8 +12117,10 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
 
 enum {
     VMAFGPU__CAMBI_PREPARE_THREADS = 256,
-    VMAFGPU__CAMBI_TILE_WIDTH = 128, VMAFGPU__CAMBI_TILE_HEIGHT = 32,   /* of the picture */
-    VMAFGPU__CAMBI_TILE_MARGIN = 8, VMAFGPU__CAMBI_TILE_REACH = 3,      /* columns on either side; rows */
+    VMAFGPU__CAMBI_TILE_WIDTH = 128,
+    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* of the picture */
+    VMAFGPU__CAMBI_TILE_MARGIN = 8,
+    VMAFGPU__CAMBI_TILE_REACH = 3, /* columns on either side; rows */
     VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
     /* Bytes of shared memory: the samples (two rows and 16 bytes more than are used at a time); a bit for each flat
      * sample; three digits of the sums along rows; a bit for each marked sample. */
@@ -11852,27 +12130,27 @@ enum {
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 12 +
         VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4,
     VMAFGPU__CAMBI_SHRINK_THREADS = 512,
-    VMAFGPU__CAMBI_SHRINK_TILE = 64,     /* side, at scale 1; an eighth of it at scale 4 */
-    VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* including its surroundings */
-    VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2,   /* two scales */
-    VMAFGPU__CAMBI_COUNT_WIDTH = 64,     /* columns of a strip */
-    VMAFGPU__CAMBI_COUNT_ROWS = 32,      /* per block, at most */
+    VMAFGPU__CAMBI_SHRINK_TILE = 64, /* side, at scale 1; an eighth of it at scale 4 */
+    VMAFGPU__CAMBI_SHRINK_SIDE = 88, /* including its surroundings */
+    VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2, /* two scales */
+    VMAFGPU__CAMBI_COUNT_WIDTH = 64, /* columns of a strip */
+    VMAFGPU__CAMBI_COUNT_ROWS = 32,  /* per block, at most */
     VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
-    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024,   /* at most, see vmafgpu__cambi_count_shared() */
-    VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
-    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,  /* with four contrasts: number of codes per pass... */
-    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,   /* ...and bytes of their histogram */
-    VMAFGPU__CAMBI_NARROW = 42,          /* largest window for which three cells of two columns fit a byte */
+    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024, /* at most, see vmafgpu__cambi_count_shared() */
+    VMAFGPU__CAMBI_COUNT_HEAD = 16,          /* bytes of shared memory before the histograms */
+    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,      /* with four contrasts: number of codes per pass... */
+    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,       /* ...and bytes of their histogram */
+    VMAFGPU__CAMBI_NARROW = 42,              /* largest window for which three cells of two columns fit a byte */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
-    VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* per block */
+    VMAFGPU__CAMBI_SELECT_ROWS = 4, /* per block */
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
-    VMAFGPU__CAMBI_SELECT_BITS = 9,      /* found per pass */
+    VMAFGPU__CAMBI_SELECT_BITS = 9, /* found per pass */
     VMAFGPU__CAMBI_SELECT_BINS = 512,
     VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
     VMAFGPU__CAMBI_ORDER_THREADS = 1024,
-    VMAFGPU__CAMBI_ORDER_RUN = 8,        /* values per thread at a time */
-    VMAFGPU__CAMBI_ORDER_SMALL = 1024,   /* up to this many values, a single thread finishes */
-    VMAFGPU__CAMBI_ORDER_HEAD = 256,     /* bytes of shared memory for the warps */
+    VMAFGPU__CAMBI_ORDER_RUN = 8,      /* values per thread at a time */
+    VMAFGPU__CAMBI_ORDER_SMALL = 1024, /* up to this many values, a single thread finishes */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for the warps */
     VMAFGPU__CAMBI_ORDER_SHARED =
         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4
 };
@@ -11891,35 +12169,35 @@ VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
 /* One scale. Samples are 16-bit words whose highest bit marks the sample; rows consist of whole pairs of words.
  * C-values are floats, [height][width]; only those of marked samples in the range of the launch are written. */
 typedef struct vmafgpu__cambi_plane {
-    uint64_t samples, values;            /* in the scratch */
-    int64_t  top;                        /* number of largest c-values that are summed */
-    int32_t  width, height, pitch;
-    int32_t  rows, strips;               /* rows per block of the count kernel; blocks side by side */
-    int32_t  first_block, first_part;    /* blocks of the count and the selection kernel */
+    uint64_t samples, values; /* in the scratch */
+    int64_t top;              /* number of largest c-values that are summed */
+    int32_t width, height, pitch;
+    int32_t rows, strips;            /* rows per block of the count kernel; blocks side by side */
+    int32_t first_block, first_part; /* blocks of the count and the selection kernel */
 } vmafgpu__cambi_plane;
 
 /* One picture of one variant; shared by all its launches. */
 typedef struct vmafgpu__cambi_launch {
-    vmafgpu__batch  batch;
-    unsigned char  *scratch;             /* of the first pair; those of the other pairs follow */
-    uint64_t        scratch_size;        /* per pair */
-    uint64_t        found;               /* in the scratch: [scale] number of c-values above 0, 64 bits */
-    uint64_t        histograms;          /* in the scratch: [scale][pass][bin], 32 bits */
-    uint32_t        cleared;             /* bytes from `found` on, a multiple of 16 */
-    uint32_t        prepare_columns, prepare_blocks;
-    const int32_t  *source_column, *source_row;   /* source positions of samples; NULL: the same positions */
-    const uint32_t *reciprocal;          /* floats */
-    const uint8_t  *weights;             /* [code][contrast] */
-    int32_t         variant, image;      /* 0: distorted, 1: reference */
-    int32_t         width, height;       /* of the picture */
-    int32_t         up, half, down;      /* shifts to 10 bits */
-    int32_t         softened, halved, mask_threshold;
-    int32_t         base;                /* code 0 */
-    int32_t         low, centres;        /* first code, and number of codes, with c-values above 0 */
-    int32_t         contrasts, reach;    /* of the window */
-    int32_t         range;               /* codes per pass */
-    int32_t         cell;                /* bytes of their histogram: four times an odd number */
-    int32_t         pass;                /* of the selection */
+    vmafgpu__batch batch;
+    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    uint64_t scratch_size;  /* per pair */
+    uint64_t found;         /* in the scratch: [scale] number of c-values above 0, 64 bits */
+    uint64_t histograms;    /* in the scratch: [scale][pass][bin], 32 bits */
+    uint32_t cleared;       /* bytes from `found` on, a multiple of 16 */
+    uint32_t prepare_columns, prepare_blocks;
+    const int32_t *source_column, *source_row; /* source positions of samples; NULL: the same positions */
+    const uint32_t *reciprocal;                /* floats */
+    const uint8_t *weights;                    /* [code][contrast] */
+    int32_t variant, image;                    /* 0: distorted, 1: reference */
+    int32_t width, height;                     /* of the picture */
+    int32_t up, half, down;                    /* shifts to 10 bits */
+    int32_t softened, halved, mask_threshold;
+    int32_t base;             /* code 0 */
+    int32_t low, centres;     /* first code, and number of codes, with c-values above 0 */
+    int32_t contrasts, reach; /* of the window */
+    int32_t range;            /* codes per pass */
+    int32_t cell;             /* bytes of their histogram: four times an odd number */
+    int32_t pass;             /* of the selection */
     vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_launch;
 
@@ -11952,26 +12230,26 @@ static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,        /* columns processed at a time, so that their histograms stay in the cache... */
-    VMAFGPU__CAMBI_WIDE_STRIP = 256,   /* ...and those of the vector code */
-    VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added in groups of this size */
-    VMAFGPU__CAMBI_REACH = 3,          /* of the 7x7 neighbourhood of the mask */
+    VMAFGPU__CAMBI_STRIP = 128,      /* columns processed at a time, so that their histograms stay in the cache... */
+    VMAFGPU__CAMBI_WIDE_STRIP = 256, /* ...and those of the vector code */
+    VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are added in groups of this size */
+    VMAFGPU__CAMBI_REACH = 3,        /* of the 7x7 neighbourhood of the mask */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
     VMAFGPU__CAMBI_MIN_SIZE = 216,
-    VMAFGPU__CAMBI_NOTHING = 0xffff    /* a code: not marked, or a value that never counts */
+    VMAFGPU__CAMBI_NOTHING = 0xffff /* a code: not marked, or a value that never counts */
 };
 
 typedef struct vmafgpu__cambi_band {
-    uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
-    uint8_t  *flat[8];                 /* eight rows: 1 if a sample equals its right and lower neighbours */
-    uint8_t  *column;                  /* per column: number of flat samples in seven rows; with margins */
-    uint8_t  *sum_line;                /* per column: number of flat samples of 49 */
-    uint8_t  *histograms;              /* per column of a strip and its surroundings: count of each value */
-    uint16_t *counts;                  /* vector code: per value and column, count in the whole window */
-    size_t    length[VMAFGPU__CAMBI_SCALES];   /* of the list of c-values, which starts at the first row */
-    size_t    count[VMAFGPU__CAMBI_SCALES];    /* number of c-values above 0 in the list */
-    int64_t   sum[VMAFGPU__CAMBI_SCALES];
-    int       first_row[VMAFGPU__CAMBI_SCALES];
+    uint16_t *line[4];                    /* rows of 10-bit or filtered samples */
+    uint8_t *flat[8];                     /* eight rows: 1 if a sample equals its right and lower neighbours */
+    uint8_t *column;                      /* per column: number of flat samples in seven rows; with margins */
+    uint8_t *sum_line;                    /* per column: number of flat samples of 49 */
+    uint8_t *histograms;                  /* per column of a strip and its surroundings: count of each value */
+    uint16_t *counts;                     /* vector code: per value and column, count in the whole window */
+    size_t length[VMAFGPU__CAMBI_SCALES]; /* of the list of c-values, which starts at the first row */
+    size_t count[VMAFGPU__CAMBI_SCALES];  /* number of c-values above 0 in the list */
+    int64_t sum[VMAFGPU__CAMBI_SCALES];
+    int first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
 
 /* Operations on rows, in plain C and as vector code. Lines and rows of planes can be read up to CHUNK columns beyond
@@ -11993,9 +12271,10 @@ typedef struct vmafgpu__cambi_functions {
     void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
     void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
                      uint16_t *code);
-    int  strip_columns;
+    int strip_columns;
     /* Computes c-values in rows first..end-1 of columns x0..x1-1, at most strip_columns columns. */
-    void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first, int end);
+    void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
+                  int end);
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
@@ -12006,28 +12285,28 @@ enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CA
 
 struct vmafgpu__cambi {
     const vmafgpu__cambi_functions *functions;
-    unsigned char *work;               /* memory of vmafgpu__cpu.scratch, laid out again for each picture */
+    unsigned char *work; /* memory of vmafgpu__cpu.scratch, laid out again for each picture */
     float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
 
     /* The present picture. */
     const vmafgpu__cambi_variant *variant;
     const vmafgpu__cambi_picture *picture;
-    vmafgpu__view   source;
-    int             is_wide;           /* 1: samples are words, 0: bytes */
-    int             scale;
-    int            *source_column, *source_row;                /* source positions of samples */
-    vmafgpu__plane  image;                                     /* 10 bits, scale 0 */
-    uint8_t        *mask[VMAFGPU__CAMBI_SCALES];               /* rows have the length of those of `codes` */
-    vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
-    vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* value - variant->base, or NOTHING */
-    size_t          histogram_size;                            /* of one column */
-    int             span;                                      /* number of counts added per sample */
-    uint8_t        *weights;                                   /* per code: weight of each difference... */
-    uint8_t        *counts;                                    /* ...and whether any weight is not 0 */
-    float          *values[VMAFGPU__CAMBI_SCALES];             /* lists of c-values, one per band; they may contain
+    vmafgpu__view source;
+    int is_wide; /* 1: samples are words, 0: bytes */
+    int scale;
+    int *source_column, *source_row;      /* source positions of samples */
+    vmafgpu__plane image;                 /* 10 bits, scale 0 */
+    uint8_t *mask[VMAFGPU__CAMBI_SCALES]; /* rows have the length of those of `codes` */
+    vmafgpu__plane filtered[VMAFGPU__CAMBI_SCALES];
+    vmafgpu__plane codes[VMAFGPU__CAMBI_SCALES]; /* value - variant->base, or NOTHING */
+    size_t histogram_size;                       /* of one column */
+    int span;                                    /* number of counts added per sample */
+    uint8_t *weights;                            /* per code: weight of each difference... */
+    uint8_t *counts;                             /* ...and whether any weight is not 0 */
+    float *values[VMAFGPU__CAMBI_SCALES];        /* lists of c-values, one per band; they may contain
                                                                   zeros */
-    uint32_t        digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS];   /* a histogram of c-values */
-    int             in_place;                                  /* 1: write every c-value where its sample is */
+    uint32_t digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS]; /* a histogram of c-values */
+    int in_place; /* 1: write every c-value where its sample is */
     vmafgpu__cambi_band *bands;
 };
 
@@ -12117,8 +12396,8 @@ static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__ca
     if (vmafgpu__cambi_size(variant, p->width, last) < reach || vmafgpu__cambi_size(variant, p->height, last) < reach)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "the feature cambi is not defined for a picture of %dx%d: at its smallest scale it would "
-                             "have fewer than %d pixels in width or height, half of the window", p->width, p->height,
-                             reach);
+                             "have fewer than %d pixels in width or height, half of the window",
+                             p->width, p->height, reach);
     return VMAFGPU_OK;
 }
 
@@ -12132,10 +12411,10 @@ static int vmafgpu__cambi_weight(int k) {
 /* Whether the largest possible sum fits 63 bits with 24 fractional bits. Only huge pictures with small windows exceed
  * this. */
 static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
-    const double pixels = (double)vmafgpu__cambi_size(variant, p->width, 0) *
-                          (double)vmafgpu__cambi_size(variant, p->height, 0);
+    const double pixels =
+        (double)vmafgpu__cambi_size(variant, p->width, 0) * (double)vmafgpu__cambi_size(variant, p->height, 0);
     const double most = vmafgpu__cambi_weight(variant->contrasts) * (double)(p->window * p->window + 1) / 4;
-    return pixels * most < 549755813888.0;   /* 2^39 */
+    return pixels * most < 549755813888.0; /* 2^39 */
 }
 
 static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__cambi_variant *variant) {
@@ -12157,7 +12436,8 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
     if ((source_width > width && source_height < height) || (source_width < width && source_height > height))
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "the feature cambi cannot have a source of %dx%d for an encode of %dx%d: one is wider, "
-                             "the other higher", source_width, source_height, width, height);
+                             "the other higher",
+                             source_width, source_height, width, height);
     const int64_t pixels = (int64_t)width * height;
     variant->halved = (speedup == 1080 && pixels >= 1920 * 1080) || (speedup == 1440 && pixels >= 2560 * 1440) ||
                       (speedup == 2160 && pixels >= 3840 * 2160);
@@ -12195,7 +12475,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
 static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__cambi_variant variant;
     memset(&variant, 0, sizeof variant);
-    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0)   /* otherwise unused */
+    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise unused */
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option 'eotf' of feature 'cambi' must be one of %s, not '%s'",
                              vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words, e->word);
     const vmafgpu_result result = vmafgpu__cambi_resolve(v, e, &variant);
@@ -12206,8 +12486,8 @@ static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p,
                                         int scale) {
-    const int64_t pixels = (int64_t)vmafgpu__cambi_size(variant, p->width, scale) *
-                           vmafgpu__cambi_size(variant, p->height, scale);
+    const int64_t pixels =
+        (int64_t)vmafgpu__cambi_size(variant, p->width, scale) * vmafgpu__cambi_size(variant, p->height, scale);
     const int64_t count = (int64_t)(variant->topk * (double)pixels);
     return count < 1 ? 1 : count > pixels ? pixels : count;
 }
@@ -12230,7 +12510,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     /* c-values share memory with pictures and masks, which are unused once there are codes. */
     vmafgpu__carver values;
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
-        cambi->codes[s] =   /* one extra row of NOTHING */
+        cambi->codes[s] = /* one extra row of NOTHING */
             vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, s), vmafgpu__cambi_size(variant, h, s) + 1);
     values = *c;
     cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
@@ -12238,7 +12518,8 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
         /* One extra row each, for reads beyond the last row. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
-        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(sw) * (uint64_t)(sh + 1) + VMAFGPU__CHUNK);
+        cambi->mask[s] =
+            (uint8_t *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(sw) * (uint64_t)(sh + 1) + VMAFGPU__CHUNK);
         cambi->values[s] = (float *)vmafgpu__carve(&values, sizeof(float) * (uint64_t)sw * (uint64_t)sh);
     }
     c->used = c->used > values.used ? c->used : values.used;
@@ -12254,8 +12535,8 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
         band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CHUNK);
         band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
         if (cambi->functions->strip_columns == VMAFGPU__CAMBI_STRIP)
-            band->histograms = (uint8_t *)vmafgpu__carve(
-                c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
+            band->histograms = (uint8_t *)vmafgpu__carve(c, cambi->histogram_size *
+                                                                (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
         else
             band->counts = (uint16_t *)vmafgpu__carve(
                 c, sizeof(uint16_t) * (size_t)(variant->bins + 2 * variant->contrasts) * VMAFGPU__CAMBI_WIDE_STRIP);
@@ -12484,7 +12765,7 @@ static void vmafgpu__cambi_mark_task(void *arg, int index) {
         } else {
             memset(newest, 0, vmafgpu__padded(w));
         }
-        f->slide(column, newest, band->flat[(y + 1) & 7], w);   /* row y - 7 */
+        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* row y - 7 */
         if (y - reach >= first << halved && marked << halved == y - reach)
             f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
                         cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
@@ -12526,7 +12807,7 @@ static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant
                                            const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
     for (int x = 0; x < w; x++) {
-        const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps around below base */
+        const uint32_t counted = (uint16_t)(row[x] - base); /* wraps around below base */
         code[x] = (uint16_t)(((mask[x] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
     }
     memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
@@ -12559,7 +12840,8 @@ static void vmafgpu__cambi_filter_task(void *arg, int index) {
         }
         if (scale)
             f->halve_mask(cambi->mask[scale - 1] +
-                              2 * (size_t)y * vmafgpu__padded(vmafgpu__cambi_size(variant, cambi->picture->width, scale - 1)),
+                              2 * (size_t)y *
+                                  vmafgpu__padded(vmafgpu__cambi_size(variant, cambi->picture->width, scale - 1)),
                           w, mask);
         f->code_row(variant, out, mask, w, cambi->codes[scale].data + y * cambi->codes[scale].stride);
     }
@@ -12574,7 +12856,7 @@ static int vmafgpu__cambi_is_empty(const uint16_t *code) {
 
 /* Adds a row of codes to the histograms of its columns (step 1), or removes it (step -1). */
 static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
-                                     int step) {
+                                       int step) {
     for (int x = 0; x < count; x++) {
         if (code[x] != VMAFGPU__CAMBI_NOTHING) {
             uint8_t *bin = histograms + (size_t)x * size + (size_t)(lead + code[x]);
@@ -12586,7 +12868,7 @@ static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lea
 }
 
 static void vmafgpu__cambi_plain_slide(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
-                                      const uint16_t *gone, int count) {
+                                       const uint16_t *gone, int count) {
     for (int x = 0; x < count; x++) {
         uint8_t *bins = histograms + (size_t)x * size + lead;
         if (come[x] != gone[x]) {
@@ -12618,7 +12900,8 @@ static int64_t vmafgpu__cambi_units(float value) {
 }
 
 enum {
-    VMAFGPU__CAMBI_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + VMAFGPU__CAMBI_GROUP) / VMAFGPU__CAMBI_GROUP * VMAFGPU__CAMBI_GROUP
+    VMAFGPU__CAMBI_SPAN =
+        (2 * VMAFGPU__CAMBI_CONTRASTS + VMAFGPU__CAMBI_GROUP) / VMAFGPU__CAMBI_GROUP * VMAFGPU__CAMBI_GROUP
 };
 
 /* Adds the histograms of the columns of a window; `cell` is in the histogram of the leftmost column. */
@@ -12631,8 +12914,8 @@ static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int wi
                 count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
 }
 
-static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
-                                        int first, int end) {
+static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0,
+                                        int x1, int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const vmafgpu__plane *codes = &cambi->codes[scale];
     const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
@@ -12644,7 +12927,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
     size_t found = band->count[scale];
     int64_t sum = band->sum[scale];
     float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
-    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* outside columns stay empty */
+    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size; /* outside columns stay empty */
     uint16_t count[VMAFGPU__CAMBI_SPAN];
     memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
     for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
@@ -12665,7 +12948,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
             }
             if (!cambi->counts[code[x]])
                 continue;
-            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x];   /* leftmost of the window */
+            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* leftmost of the window */
             if (x - 1 == last_x && code[x] == code[x - 1]) {
                 const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
                 for (int i = 0; i < span; i++)
@@ -12674,8 +12957,8 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
                 vmafgpu__cambi_count_window(cell, size, window, span, count);
             }
             last_x = x;
-            const float value = vmafgpu__cambi_value(
-                cambi->reciprocal, cambi->weights + (size_t)code[x] * (size_t)lead, lead, count);
+            const float value =
+                vmafgpu__cambi_value(cambi->reciprocal, cambi->weights + (size_t)code[x] * (size_t)lead, lead, count);
             if (cambi->in_place) {
                 cambi->values[scale][(size_t)y * (size_t)w + (size_t)x] = value;
             } else if (value > 0) {
@@ -12692,10 +12975,12 @@ static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count
                                                size_t *alike_count);
 
 static const vmafgpu__cambi_functions vmafgpu__cambi_level_scalar = {
-    vmafgpu__cambi_import_row_scalar, vmafgpu__cambi_soften_scalar, vmafgpu__cambi_flat_row_scalar,
-    vmafgpu__cambi_slide_scalar, vmafgpu__cambi_mask_row_scalar, vmafgpu__cambi_halve_row_scalar,
-    vmafgpu__cambi_halve_mask_scalar, vmafgpu__cambi_mode_row_scalar, vmafgpu__cambi_code_row_scalar,
-    VMAFGPU__CAMBI_STRIP, vmafgpu__cambi_strip_scalar, vmafgpu__cambi_sum_above_scalar,
+    vmafgpu__cambi_import_row_scalar, vmafgpu__cambi_soften_scalar,
+    vmafgpu__cambi_flat_row_scalar,   vmafgpu__cambi_slide_scalar,
+    vmafgpu__cambi_mask_row_scalar,   vmafgpu__cambi_halve_row_scalar,
+    vmafgpu__cambi_halve_mask_scalar, vmafgpu__cambi_mode_row_scalar,
+    vmafgpu__cambi_code_row_scalar,   VMAFGPU__CAMBI_STRIP,
+    vmafgpu__cambi_strip_scalar,      vmafgpu__cambi_sum_above_scalar,
 };
 
 static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
@@ -12742,14 +13027,14 @@ static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, 
  * the values with these bits. */
 static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
     enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
-    uint32_t (*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
+    uint32_t(*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
     int64_t above = 0;
     memset(histogram, 0, sizeof v->cambi->digits);
     for (int i = 0; i < v->config.threads; i++) {
         size_t count;
         const float *values = vmafgpu__cambi_found(v, i, scale, &count);
         for (size_t k = 0; k < count; k++) {
-            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16;   /* 0 has an entry of its own */
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has an entry of its own */
             histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
         }
     }
@@ -12808,7 +13093,7 @@ static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
 /* Returns the sum of the `top` largest c-values of a scale with more c-values. Overwrites the lists. */
 static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) {
     const uint32_t digit = vmafgpu__cambi_select_high(v, scale, &top);
-    float *alike = v->cambi->values[scale];   /* the front of the lists, which has been read by then */
+    float *alike = v->cambi->values[scale]; /* the front of the lists, which has been read by then */
     size_t alike_count = 0;
     int64_t sum = 0;
     for (int i = 0; i < v->config.threads; i++) {
@@ -12892,7 +13177,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     vmafgpu__cambi_weigh(variant, cambi->weights);
     for (int code = 0; code < variant->bins; code++)
         cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)   /* the row below the picture */
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) /* the row below the picture */
         memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
                0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
@@ -12959,7 +13244,8 @@ static vmafgpu_result vmafgpu__cambi_give_maps(vmafgpu *v, int variant) {
     return VMAFGPU_OK;
 }
 
-static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair, int is_wide, vmafgpu__cambi_sums *sums) {
+static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair, int is_wide,
+                                           vmafgpu__cambi_sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; result == VMAFGPU_OK && k < v->plan.cambi[i].pictures; k++) {
@@ -13012,8 +13298,11 @@ static vmafgpu_result vmafgpu__cambi_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 }
 
 static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
-    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
-    VMAFGPU__SET(open, vmafgpu__cambi_cpu_open), VMAFGPU__SET(score, vmafgpu__cambi_cpu_score),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(space, NULL),
+    VMAFGPU__SET(add, NULL),
+    VMAFGPU__SET(open, vmafgpu__cambi_cpu_open),
+    VMAFGPU__SET(score, vmafgpu__cambi_cpu_score),
     VMAFGPU__SET(close, vmafgpu__cambi_cpu_close),
 };
 
@@ -13023,29 +13312,29 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 /* ---- vectors ---- */
 
 #define vmafgpu__cambi_import_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_import_row)
-#define vmafgpu__cambi_soften VMAFGPU__LEVEL_NAME(vmafgpu__cambi_soften)
-#define vmafgpu__cambi_flat_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_flat_row)
-#define vmafgpu__cambi_slide VMAFGPU__LEVEL_NAME(vmafgpu__cambi_slide)
-#define vmafgpu__cambi_halve VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve)
-#define vmafgpu__cambi_marked VMAFGPU__LEVEL_NAME(vmafgpu__cambi_marked)
-#define vmafgpu__cambi_mask_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_mask_row)
-#define vmafgpu__cambi_halve_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve_row)
+#define vmafgpu__cambi_soften     VMAFGPU__LEVEL_NAME(vmafgpu__cambi_soften)
+#define vmafgpu__cambi_flat_row   VMAFGPU__LEVEL_NAME(vmafgpu__cambi_flat_row)
+#define vmafgpu__cambi_slide      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_slide)
+#define vmafgpu__cambi_halve      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve)
+#define vmafgpu__cambi_marked     VMAFGPU__LEVEL_NAME(vmafgpu__cambi_marked)
+#define vmafgpu__cambi_mask_row   VMAFGPU__LEVEL_NAME(vmafgpu__cambi_mask_row)
+#define vmafgpu__cambi_halve_row  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve_row)
 #define vmafgpu__cambi_halve_mask VMAFGPU__LEVEL_NAME(vmafgpu__cambi_halve_mask)
-#define vmafgpu__cambi_mode_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_mode_row)
-#define vmafgpu__cambi_code_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_code_row)
-#define vmafgpu__cambi_steps VMAFGPU__LEVEL_NAME(vmafgpu__cambi_steps)
-#define vmafgpu__cambi_run VMAFGPU__LEVEL_NAME(vmafgpu__cambi_run)
-#define vmafgpu__cambi_state VMAFGPU__LEVEL_NAME(vmafgpu__cambi_state)
-#define vmafgpu__cambi_open_run VMAFGPU__LEVEL_NAME(vmafgpu__cambi_open_run)
-#define vmafgpu__cambi_close VMAFGPU__LEVEL_NAME(vmafgpu__cambi_close)
-#define vmafgpu__cambi_runs VMAFGPU__LEVEL_NAME(vmafgpu__cambi_runs)
+#define vmafgpu__cambi_mode_row   VMAFGPU__LEVEL_NAME(vmafgpu__cambi_mode_row)
+#define vmafgpu__cambi_code_row   VMAFGPU__LEVEL_NAME(vmafgpu__cambi_code_row)
+#define vmafgpu__cambi_steps      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_steps)
+#define vmafgpu__cambi_run        VMAFGPU__LEVEL_NAME(vmafgpu__cambi_run)
+#define vmafgpu__cambi_state      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_state)
+#define vmafgpu__cambi_open_run   VMAFGPU__LEVEL_NAME(vmafgpu__cambi_open_run)
+#define vmafgpu__cambi_close      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_close)
+#define vmafgpu__cambi_runs       VMAFGPU__LEVEL_NAME(vmafgpu__cambi_runs)
 #define vmafgpu__cambi_slide_rows VMAFGPU__LEVEL_NAME(vmafgpu__cambi_slide_rows)
-#define vmafgpu__cambi_values VMAFGPU__LEVEL_NAME(vmafgpu__cambi_values)
-#define vmafgpu__cambi_sum_of VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_of)
-#define vmafgpu__cambi_order VMAFGPU__LEVEL_NAME(vmafgpu__cambi_order)
-#define vmafgpu__cambi_count_row VMAFGPU__LEVEL_NAME(vmafgpu__cambi_count_row)
-#define vmafgpu__cambi_strip VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
-#define vmafgpu__cambi_sum_above VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
+#define vmafgpu__cambi_values     VMAFGPU__LEVEL_NAME(vmafgpu__cambi_values)
+#define vmafgpu__cambi_sum_of     VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_of)
+#define vmafgpu__cambi_order      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_order)
+#define vmafgpu__cambi_count_row  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_count_row)
+#define vmafgpu__cambi_strip      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
+#define vmafgpu__cambi_sum_above  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
 
 /* The functions on rows do the same as the scalar ones, for 8, 16 or 32 samples at a time. Counting computes the same
  * integers differently: for each value and each column of a strip it keeps the count in the whole window around the
@@ -13076,7 +13365,7 @@ static void vmafgpu__cambi_import_row(const uint8_t *source, int wide, int bit_d
 
 static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *out) {
     if (!below)
-        below = row;   /* (2 a + 2 b) >> 2 is (a + b) >> 1 */
+        below = row; /* (2 a + 2 b) >> 2 is (a + b) >> 1 */
     for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
         const vmafgpu__v own = vmafgpu__v_add16(vmafgpu__v_load(row + x), vmafgpu__v_load(row + x + 1));
         const vmafgpu__v other = vmafgpu__v_add16(vmafgpu__v_load(below + x), vmafgpu__v_load(below + x + 1));
@@ -13092,9 +13381,8 @@ static void vmafgpu__cambi_flat_row(const uint16_t *row, const uint16_t *below, 
         for (int i = 0; i < 2; i++) {
             const uint16_t *at = row + x + i * VMAFGPU__CAMBI_LANES;
             const vmafgpu__v own = vmafgpu__v_load(at);
-            half[i] = vmafgpu__v_and(
-                vmafgpu__v_equal16(own, vmafgpu__v_load(at + 1)),
-                vmafgpu__v_equal16(own, vmafgpu__v_load(below + x + i * VMAFGPU__CAMBI_LANES)));
+            half[i] = vmafgpu__v_and(vmafgpu__v_equal16(own, vmafgpu__v_load(at + 1)),
+                                     vmafgpu__v_equal16(own, vmafgpu__v_load(below + x + i * VMAFGPU__CAMBI_LANES)));
         }
         both = vmafgpu__v_and(vmafgpu__v_in_order(vmafgpu__v_pack16(half[0], half[1])), one);
         if (x + VMAFGPU__V_BYTES > w)
@@ -13105,8 +13393,9 @@ static void vmafgpu__cambi_flat_row(const uint16_t *row, const uint16_t *below, 
 
 static void vmafgpu__cambi_slide(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w) {
     for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
-        vmafgpu__v_store(column + x, vmafgpu__v_sub8(vmafgpu__v_add8(vmafgpu__v_load(column + x), vmafgpu__v_load(newest + x)),
-                                                     vmafgpu__v_load(oldest + x)));
+        vmafgpu__v_store(column + x,
+                         vmafgpu__v_sub8(vmafgpu__v_add8(vmafgpu__v_load(column + x), vmafgpu__v_load(newest + x)),
+                                         vmafgpu__v_load(oldest + x)));
 }
 
 VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_halve(vmafgpu__v a, vmafgpu__v b) {
@@ -13123,7 +13412,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_marked(const uint8_t *column, vmafgpu_
     return vmafgpu__v_greater8(sum, threshold);
 }
 
-static void vmafgpu__cambi_mask_row(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask) {
+static void vmafgpu__cambi_mask_row(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum,
+                                    uint8_t *mask) {
     const vmafgpu__v most = vmafgpu__v_set8((int8_t)threshold);
     (void)sum;
     if (!halved)
@@ -13131,23 +13421,24 @@ static void vmafgpu__cambi_mask_row(const uint8_t *column, int w, int halved, in
             vmafgpu__v_store(mask + x, vmafgpu__cambi_marked(column + x, most));
     else
         for (int x = 0; x < w; x += 2 * VMAFGPU__V_BYTES)
-            vmafgpu__v_store(mask + x / 2, vmafgpu__cambi_halve(vmafgpu__cambi_marked(column + x, most),
-                                                                vmafgpu__cambi_marked(column + x + VMAFGPU__V_BYTES, most)));
+            vmafgpu__v_store(mask + x / 2,
+                             vmafgpu__cambi_halve(vmafgpu__cambi_marked(column + x, most),
+                                                  vmafgpu__cambi_marked(column + x + VMAFGPU__V_BYTES, most)));
 }
 
 static void vmafgpu__cambi_halve_row(const uint16_t *row, int w, uint16_t *out) {
     const vmafgpu__v even = vmafgpu__v_set32(65535);
     for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
         const vmafgpu__v a = vmafgpu__v_load(row + 2 * x), b = vmafgpu__v_load(row + 2 * x + VMAFGPU__CAMBI_LANES);
-        vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__v_and(a, even),
-                                                                          vmafgpu__v_and(b, even))));
+        vmafgpu__v_store(out + x,
+                         vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__v_and(a, even), vmafgpu__v_and(b, even))));
     }
 }
 
 static void vmafgpu__cambi_halve_mask(const uint8_t *mask, int w, uint8_t *out) {
     for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
         vmafgpu__v_store(out + x, vmafgpu__cambi_halve(vmafgpu__v_load(mask + 2 * x),
-                                                        vmafgpu__v_load(mask + 2 * x + VMAFGPU__V_BYTES)));
+                                                       vmafgpu__v_load(mask + 2 * x + VMAFGPU__V_BYTES)));
 }
 
 static void vmafgpu__cambi_mode_row(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out) {
@@ -13199,21 +13490,24 @@ VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, i
 
 typedef struct vmafgpu__cambi_state {
     const vmafgpu__cambi *cambi;
-    uint16_t *counts;          /* counts of code 0 */
-    ptrdiff_t pitch;           /* elements from code to code */
-    int       x0, w, reach;    /* first column, columns */
-    int       left, right;     /* columns of the picture within reach */
-    int       found;           /* c-values above 0 */
+    uint16_t *counts; /* counts of code 0 */
+    ptrdiff_t pitch;  /* elements from code to code */
+    int x0, w, reach; /* first column, columns */
+    int left, right;  /* columns of the picture within reach */
+    int found;        /* c-values above 0 */
     vmafgpu__v sum;
 } vmafgpu__cambi_state;
 
 /* A run of samples of one row; none if first < 0. */
-typedef struct vmafgpu__cambi_open_run { int first, code; } vmafgpu__cambi_open_run;
+typedef struct vmafgpu__cambi_open_run {
+    int first, code;
+} vmafgpu__cambi_open_run;
 
 VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const vmafgpu__cambi_open_run *run, int end,
                                           int leaves_window) {
     if (run->first >= 0)
-        vmafgpu__cambi_run(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, leaves_window);
+        vmafgpu__cambi_run(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w,
+                           leaves_window);
 }
 
 /* Processes runs that begin at `starts` and end before the next of `places`; lanes count from column x on. A run that
@@ -13243,7 +13537,7 @@ static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint1
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
     const vmafgpu__v nothing = vmafgpu__v_set16(-1);
     vmafgpu__cambi_open_run in = { -1, 0 }, out = { -1, 0 };
-    vmafgpu__v_lanes before = 0;       /* bit of the first lane: whether the column before x differs */
+    vmafgpu__v_lanes before = 0; /* bit of the first lane: whether the column before x differs */
     for (int x = s->left; x < s->right; x += LANES) {
         const vmafgpu__v a = vmafgpu__v_load(come + x), b = vmafgpu__v_load(gone + x);
         vmafgpu__v_lanes differ = vmafgpu__v_unequal16(a, b);
@@ -13253,9 +13547,11 @@ static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint1
             continue;
         const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
         const vmafgpu__v_lanes comes = edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1)));
-        const vmafgpu__v_lanes leaves_window = edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
+        const vmafgpu__v_lanes leaves_window =
+            edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
         vmafgpu__cambi_runs(s, &in, come, x, comes, comes & differ & vmafgpu__v_unequal16(a, nothing), 0);
-        vmafgpu__cambi_runs(s, &out, gone, x, leaves_window, leaves_window & differ & vmafgpu__v_unequal16(b, nothing), 1);
+        vmafgpu__cambi_runs(s, &out, gone, x, leaves_window, leaves_window & differ & vmafgpu__v_unequal16(b, nothing),
+                            1);
         before = differ >> (BITS - 1) << (STEP - 1);
     }
     vmafgpu__cambi_close(s, &in, s->right, 0);
@@ -13263,8 +13559,8 @@ static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint1
 }
 
 /* Computes the c-values of a register of samples as floats, in the order of unpacked lanes (see cambi_order). */
-VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const uint16_t *code, int x,
-                                           vmafgpu__v codes, vmafgpu__v_lanes todo, vmafgpu__v *value) {
+VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const uint16_t *code, int x, vmafgpu__v codes,
+                                           vmafgpu__v_lanes todo, vmafgpu__v *value) {
     const vmafgpu__cambi *cambi = s->cambi;
     const int contrasts = cambi->variant->contrasts;
     const vmafgpu__v zero = vmafgpu__v_zero();
@@ -13280,8 +13576,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const 
             continue;
         const vmafgpu__v own = vmafgpu__v_and(vmafgpu__v_load(counts), same);
         for (int k = 1; k <= contrasts; k++) {
-            const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_load(counts + k * s->pitch),
-                                                     vmafgpu__v_load(counts - k * s->pitch));
+            const vmafgpu__v most =
+                vmafgpu__v_max16(vmafgpu__v_load(counts + k * s->pitch), vmafgpu__v_load(counts - k * s->pitch));
             if (!weights[k - 1] || !vmafgpu__v_any_and(most, same))
                 continue;
             const vmafgpu__v weight = vmafgpu__v_set32(weights[k - 1]);
@@ -13345,8 +13641,8 @@ static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             s->found += (int)vmafgpu__v_mask_count(vmafgpu__v_greater32(value[i], zero));
-            s->sum = vmafgpu__v_add_f64(s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]),
-                                                                   vmafgpu__v_high_to_f64(value[i])));
+            s->sum = vmafgpu__v_add_f64(
+                s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]), vmafgpu__v_high_to_f64(value[i])));
         }
     }
     return (size_t)(at - list);
@@ -13380,8 +13676,8 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
         const uint16_t *code = codes->data + y * codes->stride;
         vmafgpu__cambi_slide_rows(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
                                   y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
-        list += vmafgpu__cambi_count_row(
-            &s, code + x0, list, cambi->in_place ? cambi->values[scale] + (size_t)y * (size_t)w + x0 : NULL);
+        list += vmafgpu__cambi_count_row(&s, code + x0, list,
+                                         cambi->in_place ? cambi->values[scale] + (size_t)y * (size_t)w + x0 : NULL);
     }
     band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
     band->count[scale] += (size_t)s.found;
@@ -13391,7 +13687,7 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
 /* The bits of non-negative floats sort like the values. */
 static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
                                         size_t *alike_count) {
-    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS };   /* each is below 2^15, so the sum is exact */
+    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS }; /* each is below 2^15, so the sum is exact */
     const vmafgpu__v below_low = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(low) - 1);
     const vmafgpu__v below_high = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(high) - 1);
     const size_t whole = count / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
@@ -13403,9 +13699,10 @@ static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float
             const vmafgpu__v value = vmafgpu__v_load(values + k);
             const vmafgpu__v_mask above = vmafgpu__v_greater32(value, below_high);
             const vmafgpu__v kept = vmafgpu__v_keep32(above, value);
-            part = vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
+            part =
+                vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
             if (vmafgpu__v_mask_any(vmafgpu__v_greater32(vmafgpu__v_drop32(above, value), below_low))) {
-                float copy[VMAFGPU__V_WORDS];   /* `alike` may overlap values that were read */
+                float copy[VMAFGPU__V_WORDS]; /* `alike` may overlap values that were read */
                 vmafgpu__v_store(copy, value);
                 for (int i = 0; i < VMAFGPU__V_WORDS; i++)
                     if (copy[i] >= low && copy[i] < high)
@@ -13418,9 +13715,9 @@ static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float
 }
 
 static const vmafgpu__cambi_functions vmafgpu__cambi_level = {
-    vmafgpu__cambi_import_row, vmafgpu__cambi_soften, vmafgpu__cambi_flat_row, vmafgpu__cambi_slide,
-    vmafgpu__cambi_mask_row, vmafgpu__cambi_halve_row, vmafgpu__cambi_halve_mask, vmafgpu__cambi_mode_row,
-    vmafgpu__cambi_code_row, VMAFGPU__CAMBI_WIDE_STRIP, vmafgpu__cambi_strip, vmafgpu__cambi_sum_above,
+    vmafgpu__cambi_import_row, vmafgpu__cambi_soften,     vmafgpu__cambi_flat_row,   vmafgpu__cambi_slide,
+    vmafgpu__cambi_mask_row,   vmafgpu__cambi_halve_row,  vmafgpu__cambi_halve_mask, vmafgpu__cambi_mode_row,
+    vmafgpu__cambi_code_row,   VMAFGPU__CAMBI_WIDE_STRIP, vmafgpu__cambi_strip,      vmafgpu__cambi_sum_above,
 };
 
 #endif
@@ -13433,29 +13730,30 @@ typedef enum vmafgpu__cambi_kernel {
     VMAFGPU__CAMBI_PREPARE_8 = 0,
     VMAFGPU__CAMBI_PREPARE_16,
     VMAFGPU__CAMBI_SHRINK,
-    VMAFGPU__CAMBI_COUNT_4,          /* four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
+    VMAFGPU__CAMBI_COUNT_4, /* four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
     VMAFGPU__CAMBI_COUNT_4_WIDE,
-    VMAFGPU__CAMBI_COUNT,            /* any contrasts */
+    VMAFGPU__CAMBI_COUNT, /* any contrasts */
     VMAFGPU__CAMBI_SELECT,
     VMAFGPU__CAMBI_ORDER,
     VMAFGPU__CAMBI_KERNELS
 } vmafgpu__cambi_kernel;
 
 static const char *const vmafgpu__cambi_kernel_names[VMAFGPU__CAMBI_KERNELS] = {
-    "vmafgpu_cambi_prepare_8", "vmafgpu_cambi_prepare_16", "vmafgpu_cambi_shrink", "vmafgpu_cambi_count_4",
-    "vmafgpu_cambi_count_4_wide", "vmafgpu_cambi_count", "vmafgpu_cambi_select", "vmafgpu_cambi_order",
+    "vmafgpu_cambi_prepare_8",    "vmafgpu_cambi_prepare_16", "vmafgpu_cambi_shrink", "vmafgpu_cambi_count_4",
+    "vmafgpu_cambi_count_4_wide", "vmafgpu_cambi_count",      "vmafgpu_cambi_select", "vmafgpu_cambi_order",
 };
 
 static vmafgpu__cambi_kernel vmafgpu__cambi_count_kernel(const vmafgpu__cambi_variant *variant,
                                                          const vmafgpu__cambi_picture *p) {
-    return variant->contrasts != 4 ? VMAFGPU__CAMBI_COUNT
-           : p->window <= VMAFGPU__CAMBI_NARROW ? VMAFGPU__CAMBI_COUNT_4 : VMAFGPU__CAMBI_COUNT_4_WIDE;
+    return variant->contrasts != 4              ? VMAFGPU__CAMBI_COUNT
+           : p->window <= VMAFGPU__CAMBI_NARROW ? VMAFGPU__CAMBI_COUNT_4
+                                                : VMAFGPU__CAMBI_COUNT_4_WIDE;
 }
 
 typedef struct vmafgpu__cambi_scratch {
     uint64_t size;
     uint64_t samples[VMAFGPU__CAMBI_SCALES], values[VMAFGPU__CAMBI_SCALES];
-    int32_t  pitch[VMAFGPU__CAMBI_SCALES];
+    int32_t pitch[VMAFGPU__CAMBI_SCALES];
     uint64_t found, histograms;
     uint32_t cleared;
 } vmafgpu__cambi_scratch;
@@ -13476,9 +13774,10 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
         out.size += vmafgpu__round_up(width * height * sizeof(float), alignment);
     }
     out.found = out.size;
-    out.histograms = out.found + 64;   /* so far behind the counts that no launch writes a line that it reads */
-    out.cleared = (uint32_t)(out.histograms - out.found + (size_t)VMAFGPU__CAMBI_SCALES *
-                             VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS * sizeof(uint32_t));
+    out.histograms = out.found + 64; /* so far behind the counts that no launch writes a line that it reads */
+    out.cleared = (uint32_t)(out.histograms - out.found +
+                             (size_t)VMAFGPU__CAMBI_SCALES * VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS *
+                                 sizeof(uint32_t));
     out.size = vmafgpu__round_up(out.found + out.cleared, alignment);
     return out;
 }
@@ -13490,7 +13789,7 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
     const int columns = vmafgpu__cambi_count_shared(p->window >> 1, 1) - head;
-    const int space = (VMAFGPU__CAMBI_COUNT_SHARED - head) / columns / 4;   /* words */
+    const int space = (VMAFGPU__CAMBI_COUNT_SHARED - head) / columns / 4; /* words */
     int low = 0, end = variant->bins;
     while (low < end && !vmafgpu__cambi_is_counted(variant, low))
         low++;
@@ -13518,8 +13817,8 @@ static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *
     out->histograms = layout.histograms;
     out->cleared = layout.cleared;
     out->prepare_columns = ((uint32_t)p->width + VMAFGPU__CAMBI_TILE_WIDTH - 1) / VMAFGPU__CAMBI_TILE_WIDTH;
-    out->prepare_blocks = out->prepare_columns * (((uint32_t)p->height + VMAFGPU__CAMBI_TILE_HEIGHT - 1) /
-                                                  VMAFGPU__CAMBI_TILE_HEIGHT);
+    out->prepare_blocks =
+        out->prepare_columns * (((uint32_t)p->height + VMAFGPU__CAMBI_TILE_HEIGHT - 1) / VMAFGPU__CAMBI_TILE_HEIGHT);
     out->variant = index;
     out->image = image;
     out->width = p->width;
@@ -13572,8 +13871,8 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
         shape.shared = VMAFGPU__CAMBI_SHRINK_SHARED;
         break;
     case VMAFGPU__CAMBI_SELECT:
-        shape.grid[0] = (uint32_t)(last->first_part + (last->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) /
-                                                      VMAFGPU__CAMBI_SELECT_ROWS);
+        shape.grid[0] =
+            (uint32_t)(last->first_part + (last->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) / VMAFGPU__CAMBI_SELECT_ROWS);
         shape.threads = VMAFGPU__CAMBI_SELECT_THREADS;
         shape.shared = VMAFGPU__CAMBI_SELECT_SHARED;
         break;
@@ -13596,16 +13895,17 @@ static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *contex
     uint64_t most = 0;
     for (int i = 0; i < context->plan->cambi_variants; i++)
         for (int k = 0; k < context->plan->cambi[i].pictures; k++) {
-            const uint64_t size = vmafgpu__cambi_scratch_of(&context->plan->cambi[i], &context->plan->cambi[i].picture[k]).size;
+            const uint64_t size =
+                vmafgpu__cambi_scratch_of(&context->plan->cambi[i], &context->plan->cambi[i].picture[k]).size;
             most = size > most ? size : most;
         }
     return most;
 }
 
 typedef struct vmafgpu__cambi_tables {
-    size_t weights;                              /* of the variant */
-    size_t column, row;                          /* of the picture, if its size differs from that of frames */
-    size_t size;                                 /* up to and including this picture */
+    size_t weights;     /* of the variant */
+    size_t column, row; /* of the picture, if its size differs from that of frames */
+    size_t size;        /* up to and including this picture */
 } vmafgpu__cambi_tables;
 
 /* The reciprocals come first. Then the tables of the pictures follow in order, each with the weights of its variant. */
@@ -13654,7 +13954,8 @@ static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__launch_context *cont
                   kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;
     for (int i = 0; i < context->plan->cambi_variants; i++)
         for (int k = 0; k < context->plan->cambi[i].pictures; k++)
-            is_used |= kernel == (int)vmafgpu__cambi_count_kernel(&context->plan->cambi[i], &context->plan->cambi[i].picture[k]);
+            is_used |= kernel ==
+                       (int)vmafgpu__cambi_count_kernel(&context->plan->cambi[i], &context->plan->cambi[i].picture[k]);
     return is_used ? vmafgpu__cambi_kernel_names[kernel] : NULL;
 }
 
@@ -13691,7 +13992,8 @@ static void vmafgpu__gpu_cambi_enqueue(const vmafgpu__work *work) {
         }
 }
 
-static int vmafgpu__gpu_cambi_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+static int vmafgpu__gpu_cambi_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a,
+                                      const vmafgpu__sums *b) {
     for (int i = 0; i < context->plan->cambi_variants; i++)
         for (int k = 0; k < context->plan->cambi[i].pictures; k++)
             if (memcmp(a->cambi[i].top[k], b->cambi[i].top[k], sizeof a->cambi[i].top[k]))
@@ -13700,11 +14002,16 @@ static int vmafgpu__gpu_cambi_differs(const vmafgpu__launch_context *context, co
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
-    VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0),
-    VMAFGPU__SET(is_planned, vmafgpu__gpu_cambi_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_cambi_kernel),
-    VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_cambi_scratch),
-    VMAFGPU__SET(tables, vmafgpu__gpu_cambi_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_cambi_enqueue),
-    VMAFGPU__SET(differs, vmafgpu__gpu_cambi_differs), VMAFGPU__SET(measure, NULL),
+    VMAFGPU__SET(stream, { 0, 0 }),
+    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_cambi_is_planned),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_cambi_kernel),
+    VMAFGPU__SET(block, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_cambi_scratch),
+    VMAFGPU__SET(tables, vmafgpu__gpu_cambi_tables),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_cambi_enqueue),
+    VMAFGPU__SET(differs, vmafgpu__gpu_cambi_differs),
+    VMAFGPU__SET(measure, NULL),
 };
 typedef char vmafgpu__cambi_functions_fit[(int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
@@ -13715,12 +14022,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__CAMBI_FEATURE \
-    { VMAFGPU__SET(name, "cambi"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__cambi_columns), \
-      VMAFGPU__SET(options, vmafgpu__cambi_options), VMAFGPU__SET(debug_option, VMAFGPU__CAMBI_FULL_REF), \
-      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__cambi_plan), \
-      VMAFGPU__SET(finish, vmafgpu__cambi_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__cambi_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_cambi)), \
-      VMAFGPU__SET(measure, NULL), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "cambi"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__cambi_columns), \
+      VMAFGPU__SET(options, vmafgpu__cambi_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__CAMBI_FULL_REF), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__cambi_plan), \
+      VMAFGPU__SET(finish, vmafgpu__cambi_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__cambi_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_cambi)), \
+      VMAFGPU__SET(measure, NULL), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__cambi_level VMAFGPU__LEVEL_NAME(vmafgpu__cambi_level)
 #define VMAFGPU__CAMBI_LEVEL &vmafgpu__cambi_level
 
@@ -13728,7 +14042,7 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_CAMBI */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_CAMBI)
 #define VMAFGPU__CAMBI_FEATURE VMAFGPU__LEFT_OUT("cambi", "VMAFGPU_NO_CAMBI", vmafgpu__cambi_columns)
-#define VMAFGPU__CAMBI_LEVEL NULL
+#define VMAFGPU__CAMBI_LEVEL   NULL
 #endif
 
 /* ================================================================================================
@@ -13749,24 +14063,24 @@ VMAFGPU__COLD_END
 
 /* Scores of the chroma planes, in float. The order of the operations is part of their definition. */
 typedef struct vmafgpu__speed_sums {
-    float   score[2];                           /* u, v */
-    int32_t singular[2];                        /* there is no score: a covariance matrix is singular */
+    float score[2];      /* u, v */
+    int32_t singular[2]; /* there is no score: a covariance matrix is singular */
 } vmafgpu__speed_sums;
 
 enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
 
 typedef struct vmafgpu__speed_variant {
-    int    width, height;                       /* of a chroma plane */
-    int    scaled_width, scaled_height;         /* after the prescale */
-    int    resampled, method;                   /* whether the prescale changes the size; its interpolation method */
-    int    columns, rows;                       /* of the plane after the low-pass: a sixteenth of the scaled size */
-    int    blocks_across, blocks_down;
-    int    reach, local_reach;                  /* taps on either side of the centre */
-    float  taps[VMAFGPU__SPEED_TAPS];           /* of the low-pass */
-    float  local_taps[VMAFGPU__SPEED_LOCAL_TAPS];  /* of the local mean */
-    float  noise;                               /* sigma of the neural noise */
-    float  base;                                /* entropy of noise alone */
-    int    weighting;
+    int width, height;               /* of a chroma plane */
+    int scaled_width, scaled_height; /* after the prescale */
+    int resampled, method;           /* whether the prescale changes the size; its interpolation method */
+    int columns, rows;               /* of the plane after the low-pass: a sixteenth of the scaled size */
+    int blocks_across, blocks_down;
+    int reach, local_reach;                      /* taps on either side of the centre */
+    float taps[VMAFGPU__SPEED_TAPS];             /* of the low-pass */
+    float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* of the local mean */
+    float noise;                                 /* sigma of the neural noise */
+    float base;                                  /* entropy of noise alone */
+    int weighting;
 } vmafgpu__speed_variant;
 
 #endif
@@ -13822,35 +14136,38 @@ VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distort
 /* Launch parameters of the kernels of a variant, in this order: low (low-pass), flat (subtracts the local mean),
  * covariance, matrix (eigenvalues and QR decomposition), entropy, score. */
 enum {
-    VMAFGPU__SPEED_LOW_THREADS = 128, VMAFGPU__SPEED_LOW_COLUMNS = 128,  /* columns of a block at most */
+    VMAFGPU__SPEED_LOW_THREADS = 128,
+    VMAFGPU__SPEED_LOW_COLUMNS = 128, /* columns of a block at most */
     VMAFGPU__SPEED_WIDE_REACH = 4,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
-    VMAFGPU__SPEED_FLAT_STRIP = 20480,       /* bytes of shared memory for a strip of rows, unless one row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples processed together; reads may go this far beyond a row */
+    VMAFGPU__SPEED_FLAT_STRIP = 20480, /* bytes of shared memory for a strip of rows, unless one row takes more */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,  /* samples processed together; reads may go this far beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
-    VMAFGPU__SPEED_DISTANCES = 42,           /* 41 distances between places in a block; the last entry: plain sums */
-    VMAFGPU__SPEED_CHUNK = 1024,             /* maximum number of columns whose sums are in shared memory */
+    VMAFGPU__SPEED_DISTANCES = 42, /* 41 distances between places in a block; the last entry: plain sums */
+    VMAFGPU__SPEED_CHUNK = 1024,   /* maximum number of columns whose sums are in shared memory */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
-    VMAFGPU__SPEED_LINE = 28,                /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
-    VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
-    VMAFGPU__SPEED_MATRIX_PITCH = 64,        /* of the two matrices that are reflected, side by side: 25 columns each */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,       /* floats per warp: for each group five and three of padding */
+    VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
+    VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 64 columns, 5 rows each */
+    VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* of the two matrices that are reflected, side by side: 25 columns each */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group five and three of padding */
     /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need
      * less. */
-    VMAFGPU__SPEED_MATRIX_SHARED =
-        (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
-         VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
-         VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) * 4,
+    VMAFGPU__SPEED_MATRIX_SHARED = (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
+                                    VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
+                                    VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) *
+                                   4,
     VMAFGPU__SPEED_QR_STEPS = 500,
-    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8,   /* the logarithm table, which comes first */
-    VMAFGPU__SPEED_ENTROPY_BLOCKS = 64, VMAFGPU__SPEED_ENTROPY_THREADS = 320,   /* 5 for each block of the plane */
-    VMAFGPU__SPEED_SOLUTION = 32,            /* pitch of r and of solutions: PLACES floats, then zeros */
+    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8, /* the logarithm table, which comes first */
+    VMAFGPU__SPEED_ENTROPY_BLOCKS = 64,
+    VMAFGPU__SPEED_ENTROPY_THREADS = 320, /* 5 for each block of the plane */
+    VMAFGPU__SPEED_SOLUTION = 32,         /* pitch of r and of solutions: PLACES floats, then zeros */
     /* After the logarithm table: PLACES doubles per block, q, r, and the solution of each block. */
-    VMAFGPU__SPEED_ENTROPY_SHARED =
-        VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
-        (VMAFGPU__SPEED_PLACES * (VMAFGPU__SPEED_LINE + VMAFGPU__SPEED_SOLUTION) +
-         VMAFGPU__SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) * 4,
+    VMAFGPU__SPEED_ENTROPY_SHARED = VMAFGPU__SPEED_LOG_SHARED +
+                                    VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
+                                    (VMAFGPU__SPEED_PLACES * (VMAFGPU__SPEED_LINE + VMAFGPU__SPEED_SOLUTION) +
+                                     VMAFGPU__SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) *
+                                        4,
     VMAFGPU__SPEED_SCORE_THREADS = 256,
     VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
 };
@@ -13877,32 +14194,34 @@ VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
 
 /* Offset of an array in the scratch of a pair, and distance to the next plane's, in floats. The planes are u of the
  * reference and the distorted frame, then v. */
-typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
+typedef struct vmafgpu__speed_part {
+    uint32_t first, next;
+} vmafgpu__speed_part;
 
 typedef struct vmafgpu__speed_scratch {
-    uint64_t size;                          /* in bytes */
+    uint64_t size; /* in bytes */
     vmafgpu__speed_part low, flat, means;
-    vmafgpu__speed_part sums;               /* doubles, one per distance and place */
-    vmafgpu__speed_part eigenvalues, q, r;  /* after the eigenvalues: whether one is not positive; after q: whether
+    vmafgpu__speed_part sums;              /* doubles, one per distance and place */
+    vmafgpu__speed_part eigenvalues, q, r; /* after the eigenvalues: whether one is not positive; after q: whether
                                                the diagonal of r contains a 0 */
     vmafgpu__speed_part variance, entropy;
 } vmafgpu__speed_scratch;
 
 /* Parameters of check and low: the samples, the prescale and the low-pass. */
 typedef struct vmafgpu__speed_low_launch {
-    float                 *scratch;         /* of the first pair */
+    float *scratch; /* of the first pair */
     vmafgpu__speed_scratch layout;
-    uint32_t              *illegal;         /* [pairs] */
-    const uint64_t        *columns, *rows;  /* `sources` entries per sample after the prescale: an index in the low
+    uint32_t *illegal;              /* [pairs] */
+    const uint64_t *columns, *rows; /* `sources` entries per sample after the prescale: an index in the low
                                                half, the bits of a float weight in the high half; NULL: no prescale */
-    int32_t sources, has_weights;           /* has_weights: divide by the sum of the weights, which is not 1 */
-    int32_t width, height;                  /* of the plane */
+    int32_t sources, has_weights;   /* has_weights: divide by the sum of the weights, which is not 1 */
+    int32_t width, height;          /* of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
-    int32_t bytes, step, shift;             /* bytes of a sample; bytes from one sample to the next */
-    uint32_t mask;                          /* bits of a word that must be 0; 0 if all words are valid */
-    float   unit;
-    float   taps[VMAFGPU__SPEED_TAPS];
+    int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
+    uint32_t mask;              /* bits of a word that must be 0; 0 if all words are valid */
+    float unit;
+    float taps[VMAFGPU__SPEED_TAPS];
     /* In speed_temporal, u and v are the luma of the current and of the previous frame. */
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
@@ -13915,7 +14234,8 @@ VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch
 
 /* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Such reads
  * begin at the start of an interleaved pair, so they stay within the samples. */
-VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data, int64_t pitch) {
+VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data,
+                                       int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
     return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
            (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
@@ -13923,21 +14243,21 @@ VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, 
 
 /* Parameters of the kernels after low. */
 typedef struct vmafgpu__speed_launch {
-    float                 *scratch;
+    float *scratch;
     vmafgpu__speed_scratch layout;
-    struct vmafgpu__sums         *sums;            /* [pairs] */
-    uint32_t pairs;                         /* bit set: the pair has a distorted frame */
-    int32_t  variant;
-    int32_t  columns, rows, blocks_across, blocks_down;
-    int32_t  strip_rows;                    /* rows per strip of flat */
-    int32_t  chunk_columns;                 /* columns per chunk of covariance */
-    int32_t  local_reach;
-    float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
-    float    noise, base;
-    int32_t  weighting;
-    const void *log_table;                  /* vmafgpu__log2_table */
-    double  *words;                         /* of the first pair: receives the only score; NULL: store scores in sums */
-    int32_t  word_stride;
+    struct vmafgpu__sums *sums; /* [pairs] */
+    uint32_t pairs;             /* bit set: the pair has a distorted frame */
+    int32_t variant;
+    int32_t columns, rows, blocks_across, blocks_down;
+    int32_t strip_rows;    /* rows per strip of flat */
+    int32_t chunk_columns; /* columns per chunk of covariance */
+    int32_t local_reach;
+    float local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
+    float noise, base;
+    int32_t weighting;
+    const void *log_table; /* vmafgpu__log2_table */
+    double *words;         /* of the first pair: receives the only score; NULL: store scores in sums */
+    int32_t word_stride;
 } vmafgpu__speed_launch;
 
 #endif
@@ -13951,7 +14271,8 @@ typedef struct vmafgpu__speed_launch {
     X(VMAFGPU__SPEED_MAX_VAL, "speed_max_val", "mxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
     X(VMAFGPU__SPEED_NOISE_FLOOR, "speed_nn_floor", "nnf", VMAFGPU__REAL, 0, 0, 1, NULL) \
     X(VMAFGPU__SPEED_PRESCALE, "speed_prescale", "ps", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
-    X(VMAFGPU__SPEED_METHOD, "speed_prescale_method", "psm", VMAFGPU__WORD, 0, 0, 0, "nearest,bilinear,bicubic,lanczos4") \
+    X(VMAFGPU__SPEED_METHOD, "speed_prescale_method", "psm", VMAFGPU__WORD, 0, 0, 0, \
+      "nearest,bilinear,bicubic,lanczos4") \
     X(VMAFGPU__SPEED_NOISE, "speed_sigma_nn", "snn", VMAFGPU__REAL, 0.29, 0.1, 2, NULL)
 #define VMAFGPU__SPEED_OPTIONS(X) \
     VMAFGPU__SPEED_SHARED_OPTIONS(X) \
@@ -13962,36 +14283,40 @@ static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* rows and columns of the matrices... */
-    VMAFGPU__SPEED_PITCH = 32,             /* ...and their pitch; rows are padded with zeros */
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK, /* rows and columns of the matrices... */
+    VMAFGPU__SPEED_PITCH = 32, /* ...and their pitch; rows are padded with zeros */
     VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
-    VMAFGPU__SPEED_PLANES = 4              /* u and v, of the reference and of the distorted frame, at most */
+    VMAFGPU__SPEED_PLANES = 4 /* u and v, of the reference and of the distorted frame, at most */
 };
 
-typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
+typedef struct vmafgpu__speed_matrix {
+    float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH];
+} vmafgpu__speed_matrix;
 
 /* Matrices of a QR decomposition. They are too large for the stack. */
-typedef struct vmafgpu__speed_decomposition { vmafgpu__speed_matrix q, r, z, reflection, product; } vmafgpu__speed_decomposition;
+typedef struct vmafgpu__speed_decomposition {
+    vmafgpu__speed_matrix q, r, z, reflection, product;
+} vmafgpu__speed_decomposition;
 
 /* Source columns and weights of a bilinear prescale, as separate arrays for vector code. */
 typedef struct vmafgpu__speed_between {
     int32_t *at[2];
-    float   *weight[2];
+    float *weight[2];
 } vmafgpu__speed_between;
 
 /* Rows are padded to a multiple of CHUNK for vector code. */
 typedef struct vmafgpu__speed_plane {
     vmafgpu__speed_decomposition *decomposition;
-    float  *low;                           /* after the low-pass; later without the local mean */
-    float  *means;                         /* local means, of the same size */
-    float  *line;                          /* of local means down the columns, with margins */
-    double *wide, *ones;                   /* `low` in double precision; a row of ones */
-    double *column_sums;                   /* EDGE + 1 rows */
-    float  *samples;                       /* one row per place in a block, one column per block */
-    float  *solution;
-    float  *variance, *entropy;            /* per block */
-    int     singular;
+    float *low;          /* after the low-pass; later without the local mean */
+    float *means;        /* local means, of the same size */
+    float *line;         /* of local means down the columns, with margins */
+    double *wide, *ones; /* `low` in double precision; a row of ones */
+    double *column_sums; /* EDGE + 1 rows */
+    float *samples;      /* one row per place in a block, one column per block */
+    float *solution;
+    float *variance, *entropy; /* per block */
+    int singular;
 } vmafgpu__speed_plane;
 
 /* Functions for rows and matrices: in plain C here, with vectors in >>levels. They may read and write up to the padded
@@ -14027,26 +14352,26 @@ typedef struct vmafgpu__speed_functions {
 } vmafgpu__speed_functions;
 
 typedef struct vmafgpu__speed_strip {
-    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
-    float *row, *sum;                      /* after the prescale; after the low-pass down the columns */
-    int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample, or -1 */
+    float *source[VMAFGPU__SPEED_RESAMPLE]; /* rows of the frame */
+    float *row, *sum;                       /* after the prescale; after the low-pass down the columns */
+    int bad_row[VMAFGPU__SPEED_PLANES];     /* first row with an illegal sample, or -1 */
 } vmafgpu__speed_strip;
 
 typedef struct vmafgpu__speed_change {
-    const uint8_t       *before;           /* rows without padding */
+    const uint8_t *before; /* rows without padding */
     const vmafgpu__view *now;
 } vmafgpu__speed_change;
 
 struct vmafgpu__speed {
     const vmafgpu *v;
     const vmafgpu__speed_functions *functions;
-    unsigned char *work;                   /* memory that vmafgpu__speed_layout() divides for each variant */
+    unsigned char *work; /* memory that vmafgpu__speed_layout() divides for each variant */
     const vmafgpu__speed_variant *variant;
-    size_t pitch, block_pitch;             /* of planes such as `low`; of rows of blocks */
-    int planes;                            /* 4 chroma planes, or 2 planes of luma differences */
+    size_t pitch, block_pitch; /* of planes such as `low`; of rows of blocks */
+    int planes;                /* 4 chroma planes, or 2 planes of luma differences */
     const vmafgpu_frame *frame[2];
     vmafgpu__speed_change change[2];
-    vmafgpu__speed_source *columns;        /* of the prescale */
+    vmafgpu__speed_source *columns; /* of the prescale */
     vmafgpu__speed_between between;
     vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
     vmafgpu__speed_strip *strips;
@@ -14054,7 +14379,7 @@ struct vmafgpu__speed {
 
 /* ---- what the options mean ---- */
 
-static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819;   /* log2(2 * pi * e) */
+static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819; /* log2(2 * pi * e) */
 
 /* Derives a variant from the options, for planes of width x height. */
 static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int height, int weighting,
@@ -14078,8 +14403,8 @@ static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int h
     vmafgpu__speed_gaussian(x->reach, (float)(2.0 * (2 * x->reach + 1) / 5.0), x->taps);
     vmafgpu__speed_gaussian(x->local_reach, (float)(2 * x->local_reach + 1) / 5.0f, x->local_taps);
     x->noise = (float)e->option[VMAFGPU__SPEED_NOISE];
-    x->base = (float)((int)VMAFGPU__SPEED_SIDE *
-                      (log2((double)((1 + least_noise) * x->noise)) + vmafgpu__speed_log_2_pi_e));
+    x->base =
+        (float)((int)VMAFGPU__SPEED_SIDE * (log2((double)((1 + least_noise) * x->noise)) + vmafgpu__speed_log_2_pi_e));
     x->weighting = weighting;
 }
 
@@ -14089,7 +14414,8 @@ static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor 
     if (!vmafgpu__speed_scale_is_known((float)scale))
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "speed_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
-                             "5/3, 1.25, 2.4 and a few more", (double)(float)scale);
+                             "5/3, 1.25, 2.4 and a few more",
+                             (double)(float)scale);
     if (x->resampled && fabs(prescale - 1) < 1e-3)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "speed_prescale %.6g is too near 1: libvmaf takes it for 1, but not for the size",
@@ -14097,8 +14423,9 @@ static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor 
     if (x->scaled_width < VMAFGPU__SPEED_MIN_SIZE || x->scaled_height < VMAFGPU__SPEED_MIN_SIZE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "the feature %s needs %s of at least %dx%d pixels, times "
-                             "speed_prescale: here they have %dx%d, times %.6g", e->feature->name, planes,
-                             (int)VMAFGPU__SPEED_MIN_SIZE, (int)VMAFGPU__SPEED_MIN_SIZE, x->width, x->height, prescale);
+                             "speed_prescale: here they have %dx%d, times %.6g",
+                             e->feature->name, planes, (int)VMAFGPU__SPEED_MIN_SIZE, (int)VMAFGPU__SPEED_MIN_SIZE,
+                             x->width, x->height, prescale);
     return VMAFGPU_OK;
 }
 
@@ -14201,14 +14528,15 @@ static uint32_t vmafgpu__speed_import_scalar(const uint8_t *source, int bytes, i
     return seen;
 }
 
-static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row) {
+static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b, int wide, float unit, int w,
+                                             float *row) {
     for (int x = 0; x < w; x++)
         row[x] = (float)(wide ? (a[2 * x] | a[2 * x + 1] << 8) - (b[2 * x] | b[2 * x + 1] << 8) : a[x] - b[x]) * unit;
 }
 
 /* Converts a row of chroma of a frame. Returns a value other than 0 if a sample exceeds the bit depth. */
 static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
-                                      float *row) {
+                                        float *row) {
     const vmafgpu_config *c = &speed->v->config;
     const int shift = vmafgpu__sample_shift(c), bytes = c->bytes_per_sample;
     const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
@@ -14219,12 +14547,13 @@ static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafg
 }
 
 /* Computes a row of luma differences from the previous frame, scaled to 8 bits. The differences are exact. */
-static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y, float *row) {
+static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y,
+                                      float *row) {
     const vmafgpu_config *c = &speed->v->config;
     const int wide = c->bit_depth > 8;
     const size_t bytes = (size_t)c->width << wide;
-    speed->functions->difference(change->before + bytes * (size_t)y, (const uint8_t *)vmafgpu__view_row(change->now, y), wide,
-                                 1.0f / (float)(1 << (c->bit_depth - 8)), c->width, row);
+    speed->functions->difference(change->before + bytes * (size_t)y, (const uint8_t *)vmafgpu__view_row(change->now, y),
+                                 wide, 1.0f / (float)(1 << (c->bit_depth - 8)), c->width, row);
 }
 
 /* Performs the additions of vmafgpu__speed_resample() for two rows and two columns, in the same order. */
@@ -14251,7 +14580,7 @@ static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_str
         if (speed->planes == 2)
             vmafgpu__speed_change_row(speed, &speed->change[plane], down.at[k], strip->source[k]);
         else if (vmafgpu__speed_take_row(speed, speed->frame[plane & 1], plane >> 1, down.at[k], strip->source[k]) &&
-            (strip->bad_row[plane] < 0 || down.at[k] < strip->bad_row[plane]))
+                 (strip->bad_row[plane] < 0 || down.at[k] < strip->bad_row[plane]))
             strip->bad_row[plane] = down.at[k];
     if (!x->resampled)
         return strip->source[0];
@@ -14348,8 +14677,8 @@ static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, in
                 total[p] += plane[(y + p / BLOCK) * pitch + i + p % BLOCK];
 }
 
-static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
-                                              int h, int places, double *out, ptrdiff_t out_pitch) {
+static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch,
+                                              int w, int h, int places, double *out, ptrdiff_t out_pitch) {
     enum { EDGE = VMAFGPU__SPEED_EDGE };
     for (int x = 0; x < w; x++) {
         double core = 0, above[EDGE + 1], below = 0;
@@ -14384,7 +14713,8 @@ static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int
 }
 
 /* Sums the products of a single window. Used if the windows are too small to have EDGE rows and columns in common. */
-static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h) {
+static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
+                                       int h) {
     double sum = 0;
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++)
@@ -14419,7 +14749,7 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
 /* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in libvmaf's
  * speed.c. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
-                                                  double mean_a, double mean_b) {
+                                                 double mean_a, double mean_b) {
     double sum = 0;
     for (int32_t y = 0; y < h; y++, a += pitch, b += pitch)
         for (int32_t x = 0; x < w; x++)
@@ -14429,8 +14759,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
 
 /* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound does not
  * exclude that libvmaf's float differs, the sum is computed again in libvmaf's order. */
-static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h, int p, int q,
-                                          double both, const double *spread, const double *mean) {
+static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
+                                          int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
     const ptrdiff_t pitch = (ptrdiff_t)speed->pitch;
     const double n = (double)(w * h);
@@ -14439,7 +14769,8 @@ static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vma
     if (low == high)
         return low;
     return (float)(vmafgpu__speed_covariance_in_order(plane->low + p / BLOCK * pitch + p % BLOCK,
-                                                      plane->low + q / BLOCK * pitch + q % BLOCK, pitch, w, h, mean[p], mean[q]) /
+                                                      plane->low + q / BLOCK * pitch + q % BLOCK, pitch, w, h, mean[p],
+                                                      mean[q]) /
                    n);
 }
 
@@ -14468,8 +14799,8 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
             for (int y = 0; y + dy < BLOCK; y++)
                 for (int i = dx < 0 ? -dx : 0; i < BLOCK && i + dx < BLOCK; i++) {
                     const int p = y * BLOCK + i, q = (y + dy) * BLOCK + i + dx;
-                    const double both = sum[y][i] - mean[p] * single[y + dy][i + dx] - mean[q] * single[y][i] +
-                                        n * mean[p] * mean[q];
+                    const double both =
+                        sum[y][i] - mean[p] * single[y + dy][i + dx] - mean[q] * single[y][i] + n * mean[p] * mean[q];
                     out->at[p][q] = out->at[q][p] =
                         vmafgpu__speed_covariance_of(speed, plane, w, h, p, q, both, spread, mean);
                 }
@@ -14607,7 +14938,8 @@ static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
 }
 
 /* Computes the eigenvalues. They are not sorted. */
-static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, float *d) {
+static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+                                       float *d) {
     float e[VMAFGPU__SPEED_SIDE];
     vmafgpu__speed_matrix a = *matrix;
     int last = VMAFGPU__SPEED_SIDE - 1, steps = 0;
@@ -14629,8 +14961,8 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
-static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
-                                           float *VMAFGPU__RESTRICT out) {
+static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch,
+                                           int w, float *VMAFGPU__RESTRICT out) {
     enum { LANES = 8 };
     for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++)
         for (size_t x = 0; x < (size_t)w; x += LANES) {
@@ -14641,7 +14973,7 @@ static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int f
                     sum[l] += factor * row[l];
             }
             memcpy(out + i * pitch + x, sum, sizeof sum);
-    }
+        }
 }
 
 static void vmafgpu__speed_identity(vmafgpu__speed_matrix *a) {
@@ -14682,7 +15014,8 @@ static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, i
 static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
                                          vmafgpu__speed_decomposition *w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
-    vmafgpu__speed_matrix *const z = &w->z, *const reflection = &w->reflection, *const product = &w->product, *const q = &w->q;
+    vmafgpu__speed_matrix *const z = &w->z, *const reflection = &w->reflection, *const product = &w->product,
+                                 *const q = &w->q;
     *z = *matrix;
     memset(reflection, 0, sizeof *reflection);
     vmafgpu__speed_identity(q);
@@ -14710,8 +15043,9 @@ static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, siz
 }
 
 /* Solves matrix * solution = samples. Returns 0 if the matrix is singular. */
-static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, vmafgpu__speed_decomposition *w,
-                                const float *samples, size_t pitch, int blocks, float *solution) {
+static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+                                vmafgpu__speed_decomposition *w, const float *samples, size_t pitch, int blocks,
+                                float *solution) {
     vmafgpu__speed_orthogonalise(f, matrix, w);
     f->multiply(&w->q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &w->r.at[0][0]);
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
@@ -14745,10 +15079,10 @@ static void vmafgpu__speed_variances_scalar(const float *x, const float *y, size
 }
 
 static const vmafgpu__speed_functions vmafgpu__speed_level_scalar = {
-    vmafgpu__speed_import_scalar, vmafgpu__speed_difference_scalar, vmafgpu__speed_bilinear_scalar,
-    vmafgpu__speed_add_row_scalar, vmafgpu__speed_totals_scalar,
-    vmafgpu__speed_column_sums_scalar, vmafgpu__speed_multiply_scalar, vmafgpu__speed_apply_scalar,
-    vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar,
+    vmafgpu__speed_import_scalar,     vmafgpu__speed_difference_scalar, vmafgpu__speed_bilinear_scalar,
+    vmafgpu__speed_add_row_scalar,    vmafgpu__speed_totals_scalar,     vmafgpu__speed_column_sums_scalar,
+    vmafgpu__speed_multiply_scalar,   vmafgpu__speed_apply_scalar,      vmafgpu__speed_rank_two_scalar,
+    vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar,
 };
 
 static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
@@ -14765,8 +15099,8 @@ static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_p
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
         plane->singular |= (double)eigenvalue[i] < 1e-6;
     if (!plane->singular)
-        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->decomposition, plane->samples, speed->block_pitch,
-                                                blocks, plane->solution);
+        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->decomposition, plane->samples,
+                                                speed->block_pitch, blocks, plane->solution);
     if (plane->singular)
         memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * speed->block_pitch);
     f->variances(plane->solution, plane->samples, speed->block_pitch, blocks, plane->variance);
@@ -14819,7 +15153,7 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
             speed->between.weight[k][i] = speed->columns[i].weight[k];
         }
     }
-    for (int k = 0; x->resampled && k < 2; k++)   /* indices in the padding must be valid columns, too */
+    for (int k = 0; x->resampled && k < 2; k++) /* indices in the padding must be valid columns, too */
         memset(speed->between.at[k] + x->scaled_width, 0,
                sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
@@ -14861,7 +15195,7 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
                        : s->singular[1] && !s->singular[0] ? u
                                                            : (float)((double)(u + v) / 2.0);
     (void)context, (void)position;
-    *out++ = (double)u < limit ? (double)u : limit;   /* NaN yields the limit, too */
+    *out++ = (double)u < limit ? (double)u : limit; /* NaN yields the limit, too */
     *out++ = (double)v < limit ? (double)v : limit;
     *out++ = (double)both < limit ? (double)both : limit;
 }
@@ -14871,36 +15205,39 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
 
 /* ---- vectors ---- */
 
-#define vmafgpu__speed_import VMAFGPU__LEVEL_NAME(vmafgpu__speed_import)
-#define vmafgpu__speed_difference VMAFGPU__LEVEL_NAME(vmafgpu__speed_difference)
-#define vmafgpu__speed_bilinear VMAFGPU__LEVEL_NAME(vmafgpu__speed_bilinear)
-#define vmafgpu__speed_add_row VMAFGPU__LEVEL_NAME(vmafgpu__speed_add_row)
-#define vmafgpu__speed_totals VMAFGPU__LEVEL_NAME(vmafgpu__speed_totals)
+#define vmafgpu__speed_import      VMAFGPU__LEVEL_NAME(vmafgpu__speed_import)
+#define vmafgpu__speed_difference  VMAFGPU__LEVEL_NAME(vmafgpu__speed_difference)
+#define vmafgpu__speed_bilinear    VMAFGPU__LEVEL_NAME(vmafgpu__speed_bilinear)
+#define vmafgpu__speed_add_row     VMAFGPU__LEVEL_NAME(vmafgpu__speed_add_row)
+#define vmafgpu__speed_totals      VMAFGPU__LEVEL_NAME(vmafgpu__speed_totals)
 #define vmafgpu__speed_column_sums VMAFGPU__LEVEL_NAME(vmafgpu__speed_column_sums)
-#define vmafgpu__speed_multiply VMAFGPU__LEVEL_NAME(vmafgpu__speed_multiply)
-#define vmafgpu__speed_apply VMAFGPU__LEVEL_NAME(vmafgpu__speed_apply)
-#define vmafgpu__speed_rank_two VMAFGPU__LEVEL_NAME(vmafgpu__speed_rank_two)
-#define vmafgpu__speed_substitute VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
-#define vmafgpu__speed_variances VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
+#define vmafgpu__speed_multiply    VMAFGPU__LEVEL_NAME(vmafgpu__speed_multiply)
+#define vmafgpu__speed_apply       VMAFGPU__LEVEL_NAME(vmafgpu__speed_apply)
+#define vmafgpu__speed_rank_two    VMAFGPU__LEVEL_NAME(vmafgpu__speed_rank_two)
+#define vmafgpu__speed_substitute  VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
+#define vmafgpu__speed_variances   VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
 
 /* Each element undergoes the same operations in the same order as in plain C. Multiplication and addition are fused
  * only if the product is exact.
  */
 
-static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row) {
+static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
+                                      float *row) {
     const vmafgpu__v centre = vmafgpu__v_set_f32(128), units = vmafgpu__v_set_f32(unit);
     const int whole = step == bytes ? w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS : 0;
     uint32_t lanes[VMAFGPU__V_WORDS], all = 0;
     vmafgpu__v seen = vmafgpu__v_zero();
     if (bytes == 1) {
         for (int x = 0; x < whole; x += VMAFGPU__V_WORDS)
-            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(source + x)), centre));
+            vmafgpu__v_store(row + x,
+                             vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(source + x)), centre));
     } else {
         for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
             const vmafgpu__v words = vmafgpu__v_load_u16_as_32(source + 2 * x);
             seen = vmafgpu__v_or(seen, words);
-            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_srl32(words, shift)),
-                                                                      units), centre));
+            vmafgpu__v_store(row + x,
+                             vmafgpu__v_sub_f32(
+                                 vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_srl32(words, shift)), units), centre));
         }
     }
     vmafgpu__v_store(lanes, seen);
@@ -14942,7 +15279,8 @@ static void vmafgpu__speed_bilinear(const float *const *rows, const float *weigh
 static void vmafgpu__speed_add_row(float *sum, const float *row, float tap, int w) {
     const vmafgpu__v taps = vmafgpu__v_set_f32(tap);
     for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
-        vmafgpu__v_store(sum + x, vmafgpu__v_add_f32(vmafgpu__v_load(sum + x), vmafgpu__v_mul_f32(taps, vmafgpu__v_load(row + x))));
+        vmafgpu__v_store(
+            sum + x, vmafgpu__v_add_f32(vmafgpu__v_load(sum + x), vmafgpu__v_mul_f32(taps, vmafgpu__v_load(row + x))));
 }
 
 static void vmafgpu__speed_totals(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
@@ -14952,15 +15290,15 @@ static void vmafgpu__speed_totals(const float *plane, ptrdiff_t pitch, int w, in
     VMAFGPU__UNROLL
     for (int k = 0; k < BLOCK; k++)
         VMAFGPU__UNROLL
-        for (int i = 0; i < REGISTERS; i++)
-            sum[k][i] = vmafgpu__v_zero();
+    for (int i = 0; i < REGISTERS; i++)
+        sum[k][i] = vmafgpu__v_zero();
     for (int y = 0; y < h; y++, plane += pitch)
         for (int x = 0; x < w; x++)
             VMAFGPU__UNROLL
-            for (int k = 0; k < BLOCK; k++)
-                VMAFGPU__UNROLL
-                for (int i = 0; i < REGISTERS; i++)
-                    sum[k][i] = vmafgpu__v_add_f32(sum[k][i], vmafgpu__v_load(plane + k * pitch + x + i * VMAFGPU__V_WORDS));
+    for (int k = 0; k < BLOCK; k++)
+        VMAFGPU__UNROLL
+    for (int i = 0; i < REGISTERS; i++)
+        sum[k][i] = vmafgpu__v_add_f32(sum[k][i], vmafgpu__v_load(plane + k * pitch + x + i * VMAFGPU__V_WORDS));
     for (int k = 0; k < BLOCK; k++) {
         for (int i = 0; i < REGISTERS; i++)
             vmafgpu__v_store(lanes + i * VMAFGPU__V_WORDS, sum[k][i]);
@@ -14989,11 +15327,11 @@ static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff
             vmafgpu__v above[EDGE + 1], below = vmafgpu__v_zero();
             above[EDGE] = below;
             for (int y = EDGE - 1; y >= 0; y--)
-                above[y] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x),
-                                              vmafgpu__v_load(b + y * b_pitch + x), above[y + 1]);
+                above[y] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x), vmafgpu__v_load(b + y * b_pitch + x),
+                                              above[y + 1]);
             for (int k = 0; k < places; k++) {
                 vmafgpu__v_store(out + k * out_pitch + x,
-                                     vmafgpu__v_add_f64(vmafgpu__v_add_f64(core[i], above[k]), below));
+                                 vmafgpu__v_add_f64(vmafgpu__v_add_f64(core[i], above[k]), below));
                 if (k + 1 < places)
                     below = vmafgpu__v_fma_f64(vmafgpu__v_load(a + (h + k) * pitch + x),
                                                vmafgpu__v_load(b + (h + k) * b_pitch + x), below);
@@ -15016,7 +15354,8 @@ static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, c
                 const vmafgpu__v other = vmafgpu__v_load(b + (size_t)k * pitch + x);
                 VMAFGPU__UNROLL
                 for (int i = 0; i < ROWS; i++)
-                    sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(vmafgpu__v_set_f32(a->at[row + i][k]), other));
+                    sum[i] =
+                        vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(vmafgpu__v_set_f32(a->at[row + i][k]), other));
             }
             for (int i = 0; i < ROWS; i++)
                 if (row + i >= first)
@@ -15037,7 +15376,8 @@ static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float 
         VMAFGPU__UNROLL
         for (int i = 0; i < REGISTERS; i++)
             sum[i] = vmafgpu__v_add_f32(
-                sum[i], vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(taus, vmafgpu__v_load(a->at[c] + i * VMAFGPU__V_WORDS)), other));
+                sum[i],
+                vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(taus, vmafgpu__v_load(a->at[c] + i * VMAFGPU__V_WORDS)), other));
     }
     VMAFGPU__UNROLL
     for (int i = 0; i < REGISTERS; i++)
@@ -15052,9 +15392,10 @@ static void vmafgpu__speed_rank_two(vmafgpu__speed_matrix *a, int top, const flo
     for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
         const vmafgpu__v xs = vmafgpu__v_load(x + i), vs = vmafgpu__v_load(v + i);
         for (int r = top; r < SIDE; r++)
-            vmafgpu__v_store(a->at[r] + i, vmafgpu__v_sub_f32(vmafgpu__v_load(a->at[r] + i),
-                                                           vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(x[r]), vs),
-                                                                           vmafgpu__v_mul_f32(vmafgpu__v_set_f32(v[r]), xs))));
+            vmafgpu__v_store(a->at[r] + i,
+                             vmafgpu__v_sub_f32(vmafgpu__v_load(a->at[r] + i),
+                                                vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(x[r]), vs),
+                                                                   vmafgpu__v_mul_f32(vmafgpu__v_set_f32(v[r]), xs))));
     }
 }
 
@@ -15064,8 +15405,8 @@ static void vmafgpu__speed_substitute(const vmafgpu__speed_matrix *r, size_t pit
         for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
             vmafgpu__v rest = vmafgpu__v_load(own + b);
             for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
-                rest = vmafgpu__v_sub_f32(rest, vmafgpu__v_mul_f32(vmafgpu__v_load(x + j * pitch + b),
-                                                             vmafgpu__v_set_f32(r->at[i][j])));
+                rest = vmafgpu__v_sub_f32(
+                    rest, vmafgpu__v_mul_f32(vmafgpu__v_load(x + j * pitch + b), vmafgpu__v_set_f32(r->at[i][j])));
             vmafgpu__v_store(own + b, vmafgpu__v_div_f32(rest, vmafgpu__v_set_f32(r->at[i][i])));
         }
     }
@@ -15077,15 +15418,16 @@ static void vmafgpu__speed_variances(const float *x, const float *y, size_t pitc
         vmafgpu__v sum = vmafgpu__v_zero();
         for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
             sum = vmafgpu__v_add_f32(sum, vmafgpu__v_div_f32(vmafgpu__v_mul_f32(vmafgpu__v_load(x + p * pitch + b),
-                                                                       vmafgpu__v_load(y + p * pitch + b)), side));
+                                                                                vmafgpu__v_load(y + p * pitch + b)),
+                                                             side));
         vmafgpu__v_store(out + b, sum);
     }
 }
 
 static const vmafgpu__speed_functions vmafgpu__speed_level = {
-    vmafgpu__speed_import, vmafgpu__speed_difference, vmafgpu__speed_bilinear, vmafgpu__speed_add_row, vmafgpu__speed_totals,
-    vmafgpu__speed_column_sums, vmafgpu__speed_multiply, vmafgpu__speed_apply, vmafgpu__speed_rank_two,
-    vmafgpu__speed_substitute, vmafgpu__speed_variances,
+    vmafgpu__speed_import,   vmafgpu__speed_difference,  vmafgpu__speed_bilinear,  vmafgpu__speed_add_row,
+    vmafgpu__speed_totals,   vmafgpu__speed_column_sums, vmafgpu__speed_multiply,  vmafgpu__speed_apply,
+    vmafgpu__speed_rank_two, vmafgpu__speed_substitute,  vmafgpu__speed_variances,
 };
 
 #endif
@@ -15097,7 +15439,7 @@ VMAFGPU__COLD
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
     VMAFGPU__SPEED_LOW,
-    VMAFGPU__SPEED_CHECK_SCALED,               /* with a prescale, these two replace CHECK and LOW */
+    VMAFGPU__SPEED_CHECK_SCALED, /* with a prescale, these two replace CHECK and LOW */
     VMAFGPU__SPEED_LOW_SCALED,
     VMAFGPU__SPEED_FLAT,
     VMAFGPU__SPEED_COVARIANCE,
@@ -15110,9 +15452,9 @@ typedef enum vmafgpu__speed_kernel {
 /* `step`: bytes from one sample to the next. */
 static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
     static const char *const names[VMAFGPU__SPEED_KERNELS] = {
-        "vmafgpu_speed_check", "vmafgpu_speed_low_1",      "vmafgpu_speed_check_scaled", "vmafgpu_speed_low_scaled",
-        "vmafgpu_speed_flat",  "vmafgpu_speed_covariance", "vmafgpu_speed_matrix",       "vmafgpu_speed_entropy",
-        "vmafgpu_speed_score",
+        "vmafgpu_speed_check",      "vmafgpu_speed_low_1",   "vmafgpu_speed_check_scaled",
+        "vmafgpu_speed_low_scaled", "vmafgpu_speed_flat",    "vmafgpu_speed_covariance",
+        "vmafgpu_speed_matrix",     "vmafgpu_speed_entropy", "vmafgpu_speed_score",
     };
     return kernel != VMAFGPU__SPEED_LOW || step == 1 ? names[kernel]
            : step == 2                               ? "vmafgpu_speed_low_2"
@@ -15255,7 +15597,8 @@ static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int 
     int all = 1;
     for (int i = 0; i < 4 * pairs; i++) {
         const vmafgpu__gpu_chroma *chroma = &launch->chroma[i / 4];
-        all = all && vmafgpu__speed_is_wide(launch, i >> 1 & 1, chroma->plane[i & 1][i >> 1 & 1], chroma->pitch[i & 1][i >> 1 & 1]);
+        all = all && vmafgpu__speed_is_wide(launch, i >> 1 & 1, chroma->plane[i & 1][i >> 1 & 1],
+                                            chroma->pitch[i & 1][i >> 1 & 1]);
     }
     return all;
 }
@@ -15290,7 +15633,8 @@ static int vmafgpu__gpu_speed_is_planned(const vmafgpu__plan *plan) {
 }
 
 static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *context, int kernel) {
-    return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(context->config)) : NULL;
+    return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(context->config))
+                                           : NULL;
 }
 
 /* The variants run one after another and share the scratch memory. */
@@ -15343,17 +15687,23 @@ static void vmafgpu__gpu_speed_enqueue(const vmafgpu__work *work) {
     }
 }
 
-static int vmafgpu__gpu_speed_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+static int vmafgpu__gpu_speed_differs(const vmafgpu__launch_context *context, const vmafgpu__sums *a,
+                                      const vmafgpu__sums *b) {
     const size_t size = sizeof a->speed[0] * (size_t)context->plan->speed_variants;
     return memcmp(a->speed, b->speed, size) ? (int)VMAFGPU__SPEED_SCORE : -1;
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
-    VMAFGPU__SET(is_planned, vmafgpu__gpu_speed_is_planned), VMAFGPU__SET(kernel, vmafgpu__gpu_speed_kernel),
-    VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_speed_scratch),
-    VMAFGPU__SET(tables, vmafgpu__gpu_speed_tables), VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_enqueue),
-    VMAFGPU__SET(differs, vmafgpu__gpu_speed_differs), VMAFGPU__SET(measure, NULL),
+    VMAFGPU__SET(stream, { 2, 2 }),
+    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, vmafgpu__gpu_speed_is_planned),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_speed_kernel),
+    VMAFGPU__SET(block, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_speed_scratch),
+    VMAFGPU__SET(tables, vmafgpu__gpu_speed_tables),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_enqueue),
+    VMAFGPU__SET(differs, vmafgpu__gpu_speed_differs),
+    VMAFGPU__SET(measure, NULL),
 };
 
 typedef char vmafgpu__speed_functions_fit[(int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
@@ -15365,12 +15715,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__SPEED_CHROMA_FEATURE \
-    { VMAFGPU__SET(name, "speed_chroma"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__speed_columns), VMAFGPU__SET(options, vmafgpu__speed_options), \
-      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 1), VMAFGPU__SET(plan, vmafgpu__speed_plan), \
-      VMAFGPU__SET(finish, vmafgpu__speed_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__speed_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_speed)), \
-      VMAFGPU__SET(measure, NULL), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "speed_chroma"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__speed_columns), \
+      VMAFGPU__SET(options, vmafgpu__speed_options), \
+      VMAFGPU__SET(debug_option, 0), \
+      VMAFGPU__SET(needs_chroma, 1), \
+      VMAFGPU__SET(plan, vmafgpu__speed_plan), \
+      VMAFGPU__SET(finish, vmafgpu__speed_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__speed_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_speed)), \
+      VMAFGPU__SET(measure, NULL), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__speed_level VMAFGPU__LEVEL_NAME(vmafgpu__speed_level)
 #define VMAFGPU__SPEED_LEVEL &vmafgpu__speed_level
 
@@ -15378,7 +15735,7 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_SPEED */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_SPEED)
 #define VMAFGPU__SPEED_CHROMA_FEATURE VMAFGPU__LEFT_OUT("speed_chroma", "VMAFGPU_NO_SPEED", vmafgpu__speed_columns)
-#define VMAFGPU__SPEED_LEVEL NULL
+#define VMAFGPU__SPEED_LEVEL          NULL
 #endif
 
 /* ================================================================================================
@@ -15403,15 +15760,11 @@ static const vmafgpu__column vmafgpu__speed_temporal_columns[] = {
 
 #define VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(X) \
     X(VMAFGPU__SPEED_REF_DIFF, "speed_use_ref_diff", "urd", VMAFGPU__FLAG, 0, 0, 1, NULL)
-enum {
-    VMAFGPU__SPEED_SHARED = (int)VMAFGPU__SPEED_NOISE,
-    VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ID)
-};
+enum { VMAFGPU__SPEED_SHARED = (int)VMAFGPU__SPEED_NOISE, VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ID) };
 static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__SPEED_SHARED_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__SPEED_TEMPORAL_LAST_OPTION(VMAFGPU__OPTION_ROW)
-    VMAFGPU__LAST_OPTION,
+        VMAFGPU__LAST_OPTION,
 };
-
 
 /* State of an extractor. It is followed by the luma of the previous frames: reference, then distorted. */
 typedef struct vmafgpu__speed_past {
@@ -15430,9 +15783,11 @@ static uint8_t *vmafgpu__speed_past_luma(const vmafgpu *v, const vmafgpu__extrac
 static vmafgpu_result vmafgpu__speed_temporal_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__speed_variant variant;
     if (e->option[VMAFGPU__SPEED_PRESCALE] > 1)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "speed_prescale %.6g is not defined for speed_temporal: libvmaf has no memory for it; 1 is "
-                             "the most", e->option[VMAFGPU__SPEED_PRESCALE]);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "speed_prescale %.6g is not defined for speed_temporal: libvmaf has no memory for it; 1 is "
+            "the most",
+            e->option[VMAFGPU__SPEED_PRESCALE]);
     vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
     return vmafgpu__speed_check(v, e, &variant, "frames");
 }
@@ -15462,7 +15817,8 @@ static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extra
 
 /* The score is 0 if there is no previous frame. */
 static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
-                                                           const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
+                                                           const vmafgpu__pair_view *pair, void *scratch,
+                                                           vmafgpu__value *out) {
     vmafgpu__speed *speed = (vmafgpu__speed *)scratch;
     float score = 0;
     int32_t singular;
@@ -15499,10 +15855,14 @@ static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extr
 }
 
 static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
-    VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
-    VMAFGPU__SET(state, vmafgpu__speed_temporal_state), VMAFGPU__SET(scratch, vmafgpu__speed_temporal_scratch),
+    VMAFGPU__SET(values, 1),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, vmafgpu__speed_temporal_state),
+    VMAFGPU__SET(scratch, vmafgpu__speed_temporal_scratch),
     VMAFGPU__SET(prepare, vmafgpu__speed_temporal_prepare),
-    VMAFGPU__SET(measure, vmafgpu__speed_temporal_measure_pair), VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(measure, vmafgpu__speed_temporal_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
     VMAFGPU__SET(keep, vmafgpu__speed_temporal_keep),
 };
 
@@ -15517,8 +15877,11 @@ static vmafgpu_result vmafgpu__speed_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 }
 
 static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
-    VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
-    VMAFGPU__SET(open, vmafgpu__speed_cpu_open), VMAFGPU__SET(score, vmafgpu__speed_cpu_score),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(space, NULL),
+    VMAFGPU__SET(add, NULL),
+    VMAFGPU__SET(open, vmafgpu__speed_cpu_open),
+    VMAFGPU__SET(score, vmafgpu__speed_cpu_score),
     VMAFGPU__SET(close, vmafgpu__speed_close),
 };
 
@@ -15536,7 +15899,8 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
 }
 
 /* The kernel always reads tables: without a prescale, they map each sample to itself. */
-static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
+static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c,
+                                                                  const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
     vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
     x.method = x.resampled ? x.method : (int)VMAFGPU__SPEED_NEAREST;
@@ -15577,8 +15941,9 @@ static void vmafgpu__gpu_speed_temporal_enqueue(const vmafgpu__work *work, const
     vmafgpu__speed_launch launch;
     uint32_t pairs = 0;
     memset(&low, 0, sizeof low);
-    vmafgpu__speed_fill_low(&low, c, &x, scratch,
-                            (const uint64_t *)(const void *)work->tables + vmafgpu__speed_temporal_tables(work->v, e, NULL), work->illegal);
+    vmafgpu__speed_fill_low(
+        &low, c, &x, scratch,
+        (const uint64_t *)(const void *)work->tables + vmafgpu__speed_temporal_tables(work->v, e, NULL), work->illegal);
     low.bytes = low.step = c->bit_depth == 8 ? 1 : 2;
     low.shift = 0;
     low.mask = 0;
@@ -15605,21 +15970,31 @@ static void vmafgpu__gpu_speed_temporal_enqueue(const vmafgpu__work *work, const
     }
 }
 
-static void vmafgpu__gpu_speed_temporal_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                                 vmafgpu__value *out) {
+static void vmafgpu__gpu_speed_temporal_finalise(const vmafgpu *v, const vmafgpu__extractor *e,
+                                                 const vmafgpu__value *words, vmafgpu__value *out) {
     (void)v, (void)e;
     *out = *words;
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_speed_temporal_measure = {
-    VMAFGPU__SET(words, 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_speed_temporal_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_temporal_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_speed_temporal_finalise),
-    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL),
+    VMAFGPU__SET(words, 1),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_speed_temporal_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_speed_temporal_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_speed_temporal_finalise),
+    VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed_temporal = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_speed_temporal_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, vmafgpu__gpu_speed_temporal_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(stream, { 2, 2 }),
+    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_speed_temporal_kernel),
+    VMAFGPU__SET(block, NULL),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_speed_temporal_tables),
+    VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),
     VMAFGPU__SET(measure, &vmafgpu__gpu_speed_temporal_measure),
 };
 
@@ -15630,17 +16005,25 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__SPEED_TEMPORAL_FEATURE \
-    { VMAFGPU__SET(name, "speed_temporal"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__speed_temporal_columns), VMAFGPU__SET(options, vmafgpu__speed_temporal_options), \
-      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__speed_temporal_plan), \
-      VMAFGPU__SET(finish, vmafgpu__speed_temporal_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_speed_temporal)), \
-      VMAFGPU__SET(measure, &vmafgpu__speed_temporal_measure), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "speed_temporal"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__speed_temporal_columns), \
+      VMAFGPU__SET(options, vmafgpu__speed_temporal_options), \
+      VMAFGPU__SET(debug_option, 0), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__speed_temporal_plan), \
+      VMAFGPU__SET(finish, vmafgpu__speed_temporal_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_speed_temporal)), \
+      VMAFGPU__SET(measure, &vmafgpu__speed_temporal_measure), \
+      VMAFGPU__SET(has_column, NULL) }
 
 #endif
 #endif /* !VMAFGPU_NO_SPEED */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_SPEED)
-#define VMAFGPU__SPEED_TEMPORAL_FEATURE VMAFGPU__LEFT_OUT("speed_temporal", "VMAFGPU_NO_SPEED", vmafgpu__speed_temporal_columns)
+#define VMAFGPU__SPEED_TEMPORAL_FEATURE \
+    VMAFGPU__LEFT_OUT("speed_temporal", "VMAFGPU_NO_SPEED", vmafgpu__speed_temporal_columns)
 #endif
 
 /* ================================================================================================
@@ -15667,21 +16050,21 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 
 /* Values that float_vif derives from its options. */
 typedef struct vmafgpu__float_vif_limits {
-    float noise, gain, from_noise;         /* minimum reference variance that carries information; maximum gain (egl);
+    float noise, gain, from_noise; /* minimum reference variance that carries information; maximum gain (egl);
                                               below `noise`, the loss per distorted variance */
     double noise_variance;
-    int   is_plain;                        /* noise_variance is 2 */
+    int is_plain; /* noise_variance is 2 */
 } vmafgpu__float_vif_limits;
 
 /* Kernels that smooth pictures down the columns, then along the rows. A thread processes a column of the block's
  * input. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
-    VMAFGPU__BLUR_ROWS = 8,                 /* of a block's output */
-    VMAFGPU__BLUR_REACH = 32,               /* taps on either side, at most */
+    VMAFGPU__BLUR_ROWS = 8,   /* of a block's output */
+    VMAFGPU__BLUR_REACH = 32, /* taps on either side, at most */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
-    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4    /* bytes of shared memory per quantity */
+    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per quantity */
 };
 
 VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
@@ -15690,37 +16073,40 @@ VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
 
 typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch;                 /* of the first pair */
+    unsigned char *scratch; /* of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];                      /* offsets of planes of floats in scratch, used if bytes is 4 */
+    uint64_t input[2]; /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t output[2];
-    int32_t  bytes;                         /* of a sample of the frame; 4: the pictures are planes of floats */
-    float    unit;                          /* factor of integer samples */
-    int32_t  width, height, input_pitch, output_pitch;   /* pitches in floats */
-    int32_t  reach;
-    float    taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1];   /* zeros before and behind */
+    int32_t bytes; /* of a sample of the frame; 4: the pictures are planes of floats */
+    float unit;    /* factor of integer samples */
+    int32_t width, height, input_pitch, output_pitch; /* pitches in floats */
+    int32_t reach;
+    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zeros before and behind */
     vmafgpu__float_vif_limits limits;
-    const uint64_t *columns, *rows;         /* of smaller pictures: two entries per column and row, see
+    const uint64_t *columns, *rows;    /* of smaller pictures: two entries per column and row, see
                                                vmafgpu__float_planes_launch */
-    int32_t  small_width, small_height;     /* of smaller pictures */
+    int32_t small_width, small_height; /* of smaller pictures */
 } vmafgpu__blur_launch;
 
 /* Converts pictures to planes of floats, resized or from chroma. Block y is a row, block z a picture of a pair. */
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
-    unsigned char  *scratch;                /* of the first pair */
-    uint64_t        scratch_size;
-    uint64_t        output[2];              /* offsets in scratch */
-    const uint64_t *columns, *rows;         /* `sources` entries per sample: an index in the low half, the bits of a
+    unsigned char *scratch; /* of the first pair */
+    uint64_t scratch_size;
+    uint64_t output[2];             /* offsets in scratch */
+    const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
-    uint32_t       *illegal;                /* [pairs] */
-    int32_t  sources, has_weights;          /* has_weights: divide by the sum of the weights, which is not 1 */
-    int32_t  width, height, pitch;          /* of the output; pitch in floats */
-    int32_t  bytes, step, shift;            /* bytes of a sample; bytes from one sample to the next */
-    uint32_t mask;                          /* bits that must be 0 in words of the second picture */
-    float    unit;
-    struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* data NULL: there is no picture */
+    uint32_t *illegal;              /* [pairs] */
+    int32_t sources, has_weights;   /* has_weights: divide by the sum of the weights, which is not 1 */
+    int32_t width, height, pitch;   /* of the output; pitch in floats */
+    int32_t bytes, step, shift;     /* bytes of a sample; bytes from one sample to the next */
+    uint32_t mask;                  /* bits that must be 0 in words of the second picture */
+    float unit;
+    struct {
+        const void *data;
+        int64_t pitch;
+    } source[VMAFGPU__MAX_BATCH][2]; /* data NULL: there is no picture */
 } vmafgpu__float_planes_launch;
 
 #endif
@@ -15729,9 +16115,9 @@ typedef struct vmafgpu__float_planes_launch {
 /* ---- on the CPU ---- */
 
 enum {
-    VMAFGPU__FLOAT_ROWS = 4,               /* rows that are processed together */
-    VMAFGPU__FLOAT_REACH = 32,             /* maximum number of taps on either side */
-    VMAFGPU__FLOAT_VIF_MEANS = 5                /* of r, d, r r, d d, r d */
+    VMAFGPU__FLOAT_ROWS = 4,     /* rows that are processed together */
+    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side */
+    VMAFGPU__FLOAT_VIF_MEANS = 5 /* of r, d, r r, d d, r d */
 };
 
 /* Functions for rows: in plain C here, with vectors in >>levels. They process rows of floats up to the padded width.
@@ -15751,7 +16137,8 @@ typedef struct vmafgpu__floats_functions {
 static void vmafgpu__float_add_up(const float *const *rows, int w, float *sums) {
     const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
     const float *r4 = rows[4], *r5 = rows[5], *r6 = rows[6], *r7 = rows[7];
-    float s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3], s4 = sums[4], s5 = sums[5], s6 = sums[6], s7 = sums[7];
+    float s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3], s4 = sums[4], s5 = sums[5], s6 = sums[6],
+          s7 = sums[7];
     for (int x = 0; x < w; x++) {
         s0 += r0[x];
         s1 += r1[x];
@@ -15787,8 +16174,8 @@ static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
     }
 }
 
-static void vmafgpu__float_weigh_line(const vmafgpu__floats_functions *f, float *line, const float *taps, int reach, int w,
-                                      float *out) {
+static void vmafgpu__float_weigh_line(const vmafgpu__floats_functions *f, float *line, const float *taps, int reach,
+                                      int w, float *out) {
     const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
     vmafgpu__float_reflect_line(line, reach, w);
     for (int k = 0; k <= 2 * reach; k++)
@@ -15798,7 +16185,8 @@ static void vmafgpu__float_weigh_line(const vmafgpu__floats_functions *f, float 
 
 /* ---- in plain C ---- */
 
-static void vmafgpu__float_convert_scalar(const void *samples, int wide, float unit, int w, float *VMAFGPU__RESTRICT row) {
+static void vmafgpu__float_convert_scalar(const void *samples, int wide, float unit, int w,
+                                          float *VMAFGPU__RESTRICT row) {
     if (wide)
         for (int x = 0; x < w; x++)
             row[x] = (float)(int)vmafgpu__word((const uint8_t *)samples, x) * unit - 128;
@@ -15820,7 +16208,8 @@ static void vmafgpu__float_weigh_scalar(const float *const *rows, const float *t
     }
 }
 
-static void vmafgpu__float_weigh_rows_scalar(const float *const *rows, const float *taps, int count, int w, float *const *out) {
+static void vmafgpu__float_weigh_rows_scalar(const float *const *rows, const float *taps, int count, int w,
+                                             float *const *out) {
     for (int r = 0; r < VMAFGPU__FLOAT_ROWS; r++)
         vmafgpu__float_weigh_scalar(rows + r, taps, count, w, out[r]);
 }
@@ -15831,7 +16220,9 @@ static void vmafgpu__float_differ_scalar(const float *a, const float *b, int w, 
 }
 
 static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
-    vmafgpu__float_convert_scalar, vmafgpu__float_weigh_scalar, vmafgpu__float_weigh_rows_scalar,
+    vmafgpu__float_convert_scalar,
+    vmafgpu__float_weigh_scalar,
+    vmafgpu__float_weigh_rows_scalar,
     vmafgpu__float_differ_scalar,
 };
 
@@ -15840,12 +16231,12 @@ static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
 
 /* ---- vectors ---- */
 
-#define vmafgpu__float_convert VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
-#define vmafgpu__float_along VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
-#define vmafgpu__float_weigh VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
-#define vmafgpu__float_down VMAFGPU__LEVEL_NAME(vmafgpu__float_down)
+#define vmafgpu__float_convert    VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
+#define vmafgpu__float_along      VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
+#define vmafgpu__float_weigh      VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
+#define vmafgpu__float_down       VMAFGPU__LEVEL_NAME(vmafgpu__float_down)
 #define vmafgpu__float_weigh_rows VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh_rows)
-#define vmafgpu__float_differ VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
+#define vmafgpu__float_differ     VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
 
 /* Each pixel undergoes the same operations in the same order as in plain C, except that some sums begin with their
  * first term instead of 0. Non-negative floats compare like their bits.
@@ -15862,7 +16253,8 @@ static void vmafgpu__float_convert(const void *samples, int wide, float unit, in
         }
     else
         for (int x = 0; x < whole; x += VMAFGPU__V_WORDS)
-            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(from + x)), centre));
+            vmafgpu__v_store(row + x,
+                             vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(from + x)), centre));
     vmafgpu__float_convert_scalar(from + (wide ? 2 * whole : whole), wide, unit, w - whole, row + whole);
 }
 
@@ -15876,7 +16268,8 @@ VMAFGPU__INLINE void vmafgpu__float_along(const float *line, const float *taps, 
         const vmafgpu__v tap = vmafgpu__v_set_f32(taps[k]);
         VMAFGPU__UNROLL
         for (int i = 0; i < SIDE; i++)
-            sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(tap, vmafgpu__v_load(line + k + i * VMAFGPU__V_WORDS)));
+            sum[i] =
+                vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(tap, vmafgpu__v_load(line + k + i * VMAFGPU__V_WORDS)));
     }
     VMAFGPU__UNROLL
     for (int i = 0; i < SIDE; i++)
@@ -15889,13 +16282,15 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
         vmafgpu__v sum[SIDE];
         VMAFGPU__UNROLL
         for (int i = 0; i < SIDE; i++)
-            sum[i] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(taps[0]), vmafgpu__v_load(rows[0] + x + i * VMAFGPU__V_WORDS));
+            sum[i] =
+                vmafgpu__v_mul_f32(vmafgpu__v_set_f32(taps[0]), vmafgpu__v_load(rows[0] + x + i * VMAFGPU__V_WORDS));
         for (int k = 1; k < count; k++) {
             const float *row = rows[k] + x;
             const vmafgpu__v tap = vmafgpu__v_set_f32(taps[k]);
             VMAFGPU__UNROLL
             for (int i = 0; i < SIDE; i++)
-                sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(tap, vmafgpu__v_load(row + i * VMAFGPU__V_WORDS)));
+                sum[i] =
+                    vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(tap, vmafgpu__v_load(row + i * VMAFGPU__V_WORDS)));
         }
         VMAFGPU__UNROLL
         for (int i = 0; i < SIDE; i++)
@@ -15905,8 +16300,8 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
 
 /* Computes FLOAT_ROWS sums of FLOAT_SIDE registers from column x on. Each row is loaded only once for all sums. */
 #define VMAFGPU__FLOAT_SIDE (VMAFGPU__V_REGISTERS / 8)
-VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps, int count,
-                                         int x, float *const *out, int multiplied) {
+VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps,
+                                         int count, int x, float *const *out, int multiplied) {
     enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
     /* Hides that these pointers are equal. Otherwise compilers keep the taps in registers and spill the sums. */
     const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
@@ -15929,8 +16324,8 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
     VMAFGPU__UNROLL
     for (int r = 0; r < ROWS; r++)
         VMAFGPU__UNROLL
-        for (int i = 0; i < SIDE; i++)
-            sum[r][i] = vmafgpu__v_zero();
+    for (int i = 0; i < SIDE; i++)
+        sum[r][i] = vmafgpu__v_zero();
     /* First the rows above the lower sums, then the rows that all share, then those below the upper sums. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
@@ -15962,11 +16357,12 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
     VMAFGPU__UNROLL
     for (int r = 0; r < ROWS; r++)
         VMAFGPU__UNROLL
-        for (int i = 0; i < SIDE; i++)
-            vmafgpu__v_store(out[r] + x + i * VMAFGPU__V_WORDS, sum[r][i]);
+    for (int i = 0; i < SIDE; i++)
+        vmafgpu__v_store(out[r] + x + i * VMAFGPU__V_WORDS, sum[r][i]);
 }
 
-static void vmafgpu__float_weigh_rows(const float *const *rows, const float *taps, int count, int w, float *const *out) {
+static void vmafgpu__float_weigh_rows(const float *const *rows, const float *taps, int count, int w,
+                                      float *const *out) {
     for (int x = 0; x < w; x += VMAFGPU__FLOAT_SIDE * VMAFGPU__V_WORDS)
         vmafgpu__float_down(rows, rows, taps, count, x, out, 0);
 }
@@ -15974,11 +16370,15 @@ static void vmafgpu__float_weigh_rows(const float *const *rows, const float *tap
 static void vmafgpu__float_differ(const float *a, const float *b, int w, float *out) {
     const vmafgpu__v size = vmafgpu__v_set32(0x7fffffff);
     for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
-        vmafgpu__v_store(out + x, vmafgpu__v_and(vmafgpu__v_sub_f32(vmafgpu__v_load(a + x), vmafgpu__v_load(b + x)), size));
+        vmafgpu__v_store(out + x,
+                         vmafgpu__v_and(vmafgpu__v_sub_f32(vmafgpu__v_load(a + x), vmafgpu__v_load(b + x)), size));
 }
 
 static const vmafgpu__floats_functions vmafgpu__floats_level = {
-    vmafgpu__float_convert, vmafgpu__float_weigh, vmafgpu__float_weigh_rows, vmafgpu__float_differ,
+    vmafgpu__float_convert,
+    vmafgpu__float_weigh,
+    vmafgpu__float_weigh_rows,
+    vmafgpu__float_differ,
 };
 
 #endif
@@ -15995,8 +16395,9 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
 
 /* Fills a launch that creates pictures of w x h from chroma or packed luma; the caller then sets out->source. `tables`
  * contains the entries of the columns, then those of the rows. */
-static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h, const uint64_t *tables,
-                                 uint64_t scratch_size, const uint64_t *output, vmafgpu__float_planes_launch *out) {
+static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h,
+                                 const uint64_t *tables, uint64_t scratch_size, const uint64_t *output,
+                                 vmafgpu__float_planes_launch *out) {
     const vmafgpu_config *c = work->context->config;
     memset(out, 0, sizeof *out);
     out->scratch = work->scratch;
@@ -16019,8 +16420,8 @@ static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int m
 
 static void vmafgpu__enqueue_planes(const vmafgpu__work *work, int kernel, vmafgpu__float_planes_launch *launch) {
     vmafgpu__shape shape;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, VMAFGPU__PLANES_THREADS), launch->height, 2 * work->batch->pairs,
-                       VMAFGPU__PLANES_THREADS, 0);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, VMAFGPU__PLANES_THREADS), launch->height,
+                       2 * work->batch->pairs, VMAFGPU__PLANES_THREADS, 0);
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
@@ -16048,9 +16449,12 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__psnr_columns[] = {
-    { "psnr_y", "VMAF_feature_psnr_y_score", 0, 0, 1 }, { "mse_y", NULL, 0, 0, 1 },
-    { "psnr_cb", NULL, 0, 0, 1 }, { "mse_cb", NULL, 0, 0, 1 },
-    { "psnr_cr", NULL, 0, 0, 1 }, { "mse_cr", NULL, 0, 0, 1 },
+    { "psnr_y", "VMAF_feature_psnr_y_score", 0, 0, 1 },
+    { "mse_y", NULL, 0, 0, 1 },
+    { "psnr_cb", NULL, 0, 0, 1 },
+    { "mse_cb", NULL, 0, 0, 1 },
+    { "psnr_cr", NULL, 0, 0, 1 },
+    { "mse_cr", NULL, 0, 0, 1 },
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -16093,7 +16497,7 @@ typedef struct vmafgpu__psnr_functions {
 
 static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide, int w) {
     uint64_t sum = 0;
-    uint32_t part = 0;   /* sum for bytes: no row is long enough to overflow it */
+    uint32_t part = 0; /* sum for bytes: no row is long enough to overflow it */
     if (wide)
         for (int x = 0; x < w; x++) {
             const int32_t d = (int32_t)((const uint16_t *)a)[x] - ((const uint16_t *)b)[x];
@@ -16110,17 +16514,18 @@ static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide,
 static const vmafgpu__psnr_functions vmafgpu__psnr_level_scalar = { vmafgpu__psnr_row_scalar };
 
 typedef struct vmafgpu__psnr_task {
-    const vmafgpu           *v;
-    const vmafgpu__pair_view    *pair;
-    int                      planes;
-    uint16_t                *lines;       /* two per thread */
-    size_t                   line;        /* words per line */
-    uint64_t                 sum[VMAFGPU__MAX_THREADS][3];
+    const vmafgpu *v;
+    const vmafgpu__pair_view *pair;
+    int planes;
+    uint16_t *lines; /* two per thread */
+    size_t line;     /* words per line */
+    uint64_t sum[VMAFGPU__MAX_THREADS][3];
 } vmafgpu__psnr_task;
 
 static uint64_t vmafgpu__psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
-    return sizeof(vmafgpu__psnr_task) + 2 * (uint64_t)v->config.threads * vmafgpu__padded(v->config.width) * sizeof(uint16_t);
+    return sizeof(vmafgpu__psnr_task) +
+           2 * (uint64_t)v->config.threads * vmafgpu__padded(v->config.width) * sizeof(uint16_t);
 }
 
 static void vmafgpu__psnr_part(void *arg, int index) {
@@ -16131,15 +16536,15 @@ static void vmafgpu__psnr_part(void *arg, int index) {
         int y, end;
         vmafgpu__part(vmafgpu__plane_height(c, plane), index, c->threads, &y, &end);
         for (t->sum[index][plane] = 0; y < end; y++)
-            t->sum[index][plane] += t->pair->functions->psnr->row(
-                vmafgpu__pair_view_row(c, t->pair, 0, plane, y, line),
-                vmafgpu__pair_view_row(c, t->pair, 1, plane, y, line + t->line), c->bit_depth > 8,
-                vmafgpu__plane_width(c, plane));
+            t->sum[index][plane] +=
+                t->pair->functions->psnr->row(vmafgpu__pair_view_row(c, t->pair, 0, plane, y, line),
+                                              vmafgpu__pair_view_row(c, t->pair, 1, plane, y, line + t->line),
+                                              c->bit_depth > 8, vmafgpu__plane_width(c, plane));
     }
 }
 
-static vmafgpu_result vmafgpu__psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                 void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                 const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     vmafgpu__psnr_task *t = (vmafgpu__psnr_task *)scratch;
     t->v = v;
     t->pair = pair;
@@ -16204,12 +16609,20 @@ static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor
 }
 
 static const vmafgpu__aggregates vmafgpu__psnr_aggregates = {
-    vmafgpu__psnr_aggregate_names, vmafgpu__psnr_wants_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate,
+    vmafgpu__psnr_aggregate_names,
+    vmafgpu__psnr_wants_aggregates,
+    vmafgpu__psnr_gather,
+    vmafgpu__psnr_aggregate,
 };
 static const vmafgpu__measure vmafgpu__psnr_measure = {
-    VMAFGPU__SET(values, 3), VMAFGPU__SET(every_pair, 1), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__psnr_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__psnr_measure_pair), VMAFGPU__SET(aggregates, &vmafgpu__psnr_aggregates),
+    VMAFGPU__SET(values, 3),
+    VMAFGPU__SET(every_pair, 1),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__psnr_scratch),
+    VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__psnr_measure_pair),
+    VMAFGPU__SET(aggregates, &vmafgpu__psnr_aggregates),
     VMAFGPU__SET(keep, NULL),
 };
 
@@ -16233,7 +16646,8 @@ static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w)
         const int stop = wide && w - x > STRETCH * LANES ? x + STRETCH * LANES : w;
         if (wide)
             for (; x + LANES <= stop; x += LANES) {
-                const vmafgpu__v p = vmafgpu__v_load((const uint16_t *)a + x), q = vmafgpu__v_load((const uint16_t *)b + x);
+                const vmafgpu__v p = vmafgpu__v_load((const uint16_t *)a + x),
+                                 q = vmafgpu__v_load((const uint16_t *)b + x);
                 const vmafgpu__v d = vmafgpu__v_or(vmafgpu__v_sub_to_0_u16(p, q), vmafgpu__v_sub_to_0_u16(q, p));
                 const vmafgpu__v l = vmafgpu__v_mullo16(d, d), h = vmafgpu__v_mulhi_u16(d, d);
                 low = vmafgpu__v_add32(low, vmafgpu__v_add32(vmafgpu__v_and(l, half), vmafgpu__v_srli32(l, 16)));
@@ -16251,8 +16665,8 @@ static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w)
         for (int i = 0; i < VMAFGPU__V_WORDS; i++)
             sum += (uint64_t)lanes[0][i] + lanes[1][i] + ((uint64_t)lanes[2][i] << 16);
     }
-    return sum + vmafgpu__psnr_row_scalar((const uint8_t *)a + (wide ? 2 * x : x), (const uint8_t *)b + (wide ? 2 * x : x), wide,
-                                          w - x);
+    return sum + vmafgpu__psnr_row_scalar((const uint8_t *)a + (wide ? 2 * x : x),
+                                          (const uint8_t *)b + (wide ? 2 * x : x), wide, w - x);
 }
 
 static const vmafgpu__psnr_functions vmafgpu__psnr_level = { vmafgpu__psnr_row };
@@ -16274,15 +16688,20 @@ static void vmafgpu__gpu_psnr_finalise(const vmafgpu *v, const vmafgpu__extracto
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = {
-    VMAFGPU__SET(words, 3), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_finalise),
-    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL),
+    VMAFGPU__SET(words, 3),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_finalise),
+    VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__squares_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_measure),
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL), VMAFGPU__SET(kernel, vmafgpu__squares_kernel),
+    VMAFGPU__SET(block, NULL),      VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL),     VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_measure),
 };
 
 VMAFGPU__COLD_END
@@ -16292,11 +16711,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__PSNR_FEATURE \
-    { VMAFGPU__SET(name, "psnr"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__psnr_columns), \
-      VMAFGPU__SET(options, vmafgpu__psnr_options), VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), \
-      VMAFGPU__SET(plan, vmafgpu__psnr_plan), VMAFGPU__SET(finish, vmafgpu__psnr_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr)), \
-      VMAFGPU__SET(measure, &vmafgpu__psnr_measure), VMAFGPU__SET(has_column, vmafgpu__psnr_has_column) }
+    { VMAFGPU__SET(name, "psnr"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__psnr_columns), \
+      VMAFGPU__SET(options, vmafgpu__psnr_options), \
+      VMAFGPU__SET(debug_option, 0), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__psnr_plan), \
+      VMAFGPU__SET(finish, vmafgpu__psnr_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr)), \
+      VMAFGPU__SET(measure, &vmafgpu__psnr_measure), \
+      VMAFGPU__SET(has_column, vmafgpu__psnr_has_column) }
 #define vmafgpu__psnr_level VMAFGPU__LEVEL_NAME(vmafgpu__psnr_level)
 #define VMAFGPU__PSNR_LEVEL &vmafgpu__psnr_level
 
@@ -16304,7 +16731,7 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_PSNR */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_PSNR)
 #define VMAFGPU__PSNR_FEATURE VMAFGPU__LEFT_OUT("psnr", "VMAFGPU_NO_PSNR", vmafgpu__psnr_columns)
-#define VMAFGPU__PSNR_LEVEL NULL
+#define VMAFGPU__PSNR_LEVEL   NULL
 #endif
 
 /* ================================================================================================
@@ -16318,11 +16745,14 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_psnr_columns[] = {
-    { "float_psnr", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 },
+    { "float_psnr", NULL, 0, 0, 1 },
+    { NULL, NULL, 0, 0, 0 },
 };
 static const vmafgpu__column vmafgpu__float_moment_columns[] = {
-    { "float_moment_ref1st", NULL, 0, 0, 1 }, { "float_moment_dis1st", NULL, 0, 0, 1 },
-    { "float_moment_ref2nd", NULL, 0, 0, 1 }, { "float_moment_dis2nd", NULL, 0, 0, 1 },
+    { "float_moment_ref1st", NULL, 0, 0, 1 },
+    { "float_moment_dis1st", NULL, 0, 0, 1 },
+    { "float_moment_ref2nd", NULL, 0, 0, 1 },
+    { "float_moment_dis2nd", NULL, 0, 0, 1 },
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -16334,12 +16764,12 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 
 /* Writes the squares of some rows as floats, in the groups of vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
-    unsigned char *scratch;                 /* of the first pair */
+    unsigned char *scratch; /* of the first pair */
     uint64_t scratch_size;
-    uint32_t pairs;                         /* bit set: process this pair */
-    int32_t  kind;                          /* squares of words: 0 differences, 1 reference, 2 distorted frame */
-    int32_t  width, first, end;             /* rows first .. end - 1 */
-    int32_t  pitch;                         /* floats from a term to the next one of the group */
+    uint32_t pairs;            /* bit set: process this pair */
+    int32_t kind;              /* squares of words: 0 differences, 1 reference, 2 distorted frame */
+    int32_t width, first, end; /* rows first .. end - 1 */
+    int32_t pitch;             /* floats from a term to the next one of the group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__square_terms_launch;
 
@@ -16355,10 +16785,10 @@ typedef struct vmafgpu__float_psnr_functions {
 } vmafgpu__float_psnr_functions;
 
 typedef struct vmafgpu__float_psnr_task {
-    const vmafgpu        *v;
+    const vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    int                   is_moment;
-    uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* [0..1]: of the reference, or of the difference; [2..3]: of
+    int is_moment;
+    uint64_t sum[VMAFGPU__MAX_THREADS][4]; /* [0..1]: of the reference, or of the difference; [2..3]: of
                                                              the distorted frame. See float_psnr_functions.row */
 } vmafgpu__float_psnr_task;
 
@@ -16396,8 +16826,9 @@ static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a
     return sum;
 }
 
-static vmafgpu_result vmafgpu__float_psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                       void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__float_psnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                       const vmafgpu__pair_view *pair, void *scratch,
+                                                       vmafgpu__value *out) {
     vmafgpu__float_psnr_task *t = (vmafgpu__float_psnr_task *)scratch;
     const double unit = (double)vmafgpu__float_unit(&v->config);
     t->v = v;
@@ -16435,14 +16866,26 @@ static void vmafgpu__float_moment_finish(const vmafgpu *v, const vmafgpu__extrac
 }
 
 static const vmafgpu__measure vmafgpu__float_psnr_measure = {
-    VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__float_psnr_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 1),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__float_psnr_scratch),
+    VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 static const vmafgpu__measure vmafgpu__float_moment_measure = {
-    VMAFGPU__SET(values, 4), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__float_psnr_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 4),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__float_psnr_scratch),
+    VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__float_psnr_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -16473,7 +16916,8 @@ static void vmafgpu__float_psnr_row(const void *a, const void *b, int wide, int 
         for (; x + VMAFGPU__LANES <= stop; x += VMAFGPU__LANES)
             if (wide && b)
                 for (int i = 0; i < VMAFGPU__LANES; i++) {
-                    const float d = (float)((int32_t)vmafgpu__word(p + 2 * x, i) - (int32_t)vmafgpu__word(q + 2 * x, i));
+                    const float d =
+                        (float)((int32_t)vmafgpu__word(p + 2 * x, i) - (int32_t)vmafgpu__word(q + 2 * x, i));
                     total[i] += (double)(d * d);
                 }
             else if (wide)
@@ -16526,10 +16970,10 @@ static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
 
 static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__launch_context *context, int kernel) {
     const int may_round = vmafgpu__gpu_float_psnr_may_round(context->config);
-    return kernel == VMAFGPU__GPU_SQUARES_ALL                ? "vmafgpu_squares"
+    return kernel == VMAFGPU__GPU_SQUARES_ALL                  ? "vmafgpu_squares"
            : kernel == VMAFGPU__GPU_SQUARES_TERMS && may_round ? "vmafgpu_square_terms"
            : kernel == VMAFGPU__GPU_SQUARES_SUMS && may_round  ? "vmafgpu_ordered_sums"
-                                                          : NULL;
+                                                               : NULL;
 }
 
 /* Returns the number of rows whose terms are stored at a time, and the number of their groups in *groups. */
@@ -16544,10 +16988,12 @@ static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu_
     (void)e;
     vmafgpu__gpu_float_psnr_strip(&v->config, &groups);
     return vmafgpu__gpu_float_psnr_may_round(&v->config)
-               ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
+               ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float)
+               : 0;
 }
 
-static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
+static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word,
+                                                  int kind) {
     const vmafgpu_config *c = work->context->config;
     vmafgpu__square_terms_launch terms;
     vmafgpu__sequence_launch sums;
@@ -16568,8 +17014,9 @@ static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, con
     for (; terms.first < c->height; terms.first = terms.end) {
         terms.end = terms.first + strip < c->height ? terms.first + strip : c->height;
         sums.plane[0].groups = vmafgpu__divide_up(c->width * (terms.end - terms.first), VMAFGPU__SEQUENCE_GROUP);
-        vmafgpu__set_shape(&shape, vmafgpu__divide_up(sums.plane[0].groups * (int)VMAFGPU__SEQUENCE_GROUP, VMAFGPU__SQUARES_THREADS), 1,
-                           work->batch->pairs, VMAFGPU__SQUARES_THREADS, 0);
+        vmafgpu__set_shape(
+            &shape, vmafgpu__divide_up(sums.plane[0].groups * (int)VMAFGPU__SEQUENCE_GROUP, VMAFGPU__SQUARES_THREADS),
+            1, work->batch->pairs, VMAFGPU__SQUARES_THREADS, 0);
         vmafgpu__enqueue(work, VMAFGPU__GPU_SQUARES_TERMS, &shape, &terms);
         vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
         vmafgpu__enqueue(work, VMAFGPU__GPU_SQUARES_SUMS, &shape, &sums);
@@ -16589,7 +17036,8 @@ static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vma
 }
 
 /* Requests that sums which libvmaf may have rounded are recomputed. */
-static int vmafgpu__gpu_float_psnr_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
+static int vmafgpu__gpu_float_psnr_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
+                                             vmafgpu__value *words) {
     const int count = e->feature->measure->values;
     if (words[count].whole || !vmafgpu__gpu_float_psnr_may_round(context->config))
         return 0;
@@ -16608,26 +17056,36 @@ static void vmafgpu__gpu_float_psnr_finalise(const vmafgpu *v, const vmafgpu__ex
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
-    VMAFGPU__SET(words, 1 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute), VMAFGPU__SET(failure, NULL),
+    VMAFGPU__SET(words, 1 + 1),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
+    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute),
+    VMAFGPU__SET(failure, NULL),
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
-    VMAFGPU__SET(words, 4 + 1), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute), VMAFGPU__SET(failure, NULL),
+    VMAFGPU__SET(words, 4 + 1),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_psnr_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_psnr_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_psnr_finalise),
+    VMAFGPU__SET(recompute, vmafgpu__gpu_float_psnr_recompute),
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_float_psnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_psnr_measure),
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL), VMAFGPU__SET(kernel, vmafgpu__gpu_float_psnr_kernel),
+    VMAFGPU__SET(block, NULL),      VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL),     VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),    VMAFGPU__SET(measure, &vmafgpu__gpu_float_psnr_measure),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_float_psnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_moment_measure),
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL), VMAFGPU__SET(kernel, vmafgpu__gpu_float_psnr_kernel),
+    VMAFGPU__SET(block, NULL),      VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL),     VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),    VMAFGPU__SET(measure, &vmafgpu__gpu_float_moment_measure),
 };
 
 VMAFGPU__COLD_END
@@ -16637,26 +17095,36 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_PSNR_FEATURES \
-    { VMAFGPU__SET(name, "float_psnr"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__float_psnr_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
-      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__plan_depth), \
-      VMAFGPU__SET(finish, vmafgpu__float_psnr_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_psnr)), \
-      VMAFGPU__SET(measure, &vmafgpu__float_psnr_measure), VMAFGPU__SET(has_column, NULL) }, \
-    { VMAFGPU__SET(name, "float_moment"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__float_moment_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
-      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__plan_depth), \
-      VMAFGPU__SET(finish, vmafgpu__float_moment_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_moment)), \
-      VMAFGPU__SET(measure, &vmafgpu__float_moment_measure), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "float_psnr"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__float_psnr_columns), \
+      VMAFGPU__SET(options, vmafgpu__no_options), \
+      VMAFGPU__SET(debug_option, 0), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__plan_depth), \
+      VMAFGPU__SET(finish, vmafgpu__float_psnr_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_psnr)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_psnr_measure), \
+      VMAFGPU__SET(has_column, NULL) }, \
+    { \
+        VMAFGPU__SET(name, "float_moment"), VMAFGPU__SET(left_out_by, NULL), \
+            VMAFGPU__SET(columns, vmafgpu__float_moment_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
+            VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__plan_depth), \
+            VMAFGPU__SET(finish, vmafgpu__float_moment_finish), VMAFGPU__SET(temporal, NULL), \
+            VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_moment)), \
+            VMAFGPU__SET(measure, &vmafgpu__float_moment_measure), VMAFGPU__SET(has_column, NULL) \
+    }
 #define vmafgpu__float_psnr_lanes VMAFGPU__LANES_NAME(vmafgpu__float_psnr_lanes)
 #define VMAFGPU__FLOAT_PSNR_LEVEL &vmafgpu__float_psnr_lanes
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
-#define VMAFGPU__FLOAT_PSNR_FEATURES VMAFGPU__LEFT_OUT("float_psnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_psnr_columns), \
-    VMAFGPU__LEFT_OUT("float_moment", "VMAFGPU_NO_FLOAT", vmafgpu__float_moment_columns)
+#define VMAFGPU__FLOAT_PSNR_FEATURES \
+    VMAFGPU__LEFT_OUT("float_psnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_psnr_columns), \
+        VMAFGPU__LEFT_OUT("float_moment", "VMAFGPU_NO_FLOAT", vmafgpu__float_moment_columns)
 #define VMAFGPU__FLOAT_PSNR_LEVEL NULL
 #endif
 
@@ -16678,19 +17146,27 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__ssim_columns[] = {
-    { "float_ssim", NULL, 0, 0, 1 }, { "float_ssim_l", NULL, 1, 0, 1 }, { "float_ssim_c", NULL, 1, 0, 1 },
+    { "float_ssim", NULL, 0, 0, 1 },   { "float_ssim_l", NULL, 1, 0, 1 }, { "float_ssim_c", NULL, 1, 0, 1 },
     { "float_ssim_s", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 },
 };
 static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
     { "float_ms_ssim", NULL, 0, 0, 1 },
-    { "float_ms_ssim_l_scale0", NULL, 1, 0, 1 }, { "float_ms_ssim_l_scale1", NULL, 1, 0, 1 },
-    { "float_ms_ssim_l_scale2", NULL, 1, 0, 1 }, { "float_ms_ssim_l_scale3", NULL, 1, 0, 1 },
-    { "float_ms_ssim_l_scale4", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale0", NULL, 1, 0, 1 },
-    { "float_ms_ssim_c_scale1", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale2", NULL, 1, 0, 1 },
-    { "float_ms_ssim_c_scale3", NULL, 1, 0, 1 }, { "float_ms_ssim_c_scale4", NULL, 1, 0, 1 },
-    { "float_ms_ssim_s_scale0", NULL, 1, 0, 1 }, { "float_ms_ssim_s_scale1", NULL, 1, 0, 1 },
-    { "float_ms_ssim_s_scale2", NULL, 1, 0, 1 }, { "float_ms_ssim_s_scale3", NULL, 1, 0, 1 },
-    { "float_ms_ssim_s_scale4", NULL, 1, 0, 1 }, { NULL, NULL, 0, 0, 0 },
+    { "float_ms_ssim_l_scale0", NULL, 1, 0, 1 },
+    { "float_ms_ssim_l_scale1", NULL, 1, 0, 1 },
+    { "float_ms_ssim_l_scale2", NULL, 1, 0, 1 },
+    { "float_ms_ssim_l_scale3", NULL, 1, 0, 1 },
+    { "float_ms_ssim_l_scale4", NULL, 1, 0, 1 },
+    { "float_ms_ssim_c_scale0", NULL, 1, 0, 1 },
+    { "float_ms_ssim_c_scale1", NULL, 1, 0, 1 },
+    { "float_ms_ssim_c_scale2", NULL, 1, 0, 1 },
+    { "float_ms_ssim_c_scale3", NULL, 1, 0, 1 },
+    { "float_ms_ssim_c_scale4", NULL, 1, 0, 1 },
+    { "float_ms_ssim_s_scale0", NULL, 1, 0, 1 },
+    { "float_ms_ssim_s_scale1", NULL, 1, 0, 1 },
+    { "float_ms_ssim_s_scale2", NULL, 1, 0, 1 },
+    { "float_ms_ssim_s_scale3", NULL, 1, 0, 1 },
+    { "float_ms_ssim_s_scale4", NULL, 1, 0, 1 },
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -16700,15 +17176,19 @@ static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
 /* ---- shared with kernels ---- */
 
 enum {
-    VMAFGPU__SSIM_SCALES = 5,          /* of float_ms_ssim */
+    VMAFGPU__SSIM_SCALES = 5, /* of float_ms_ssim */
     VMAFGPU__SSIM_TAPS = 11,
-    VMAFGPU__SSIM_PLANES = 5           /* both pictures, their squares, and their product */
+    VMAFGPU__SSIM_PLANES = 5 /* both pictures, their squares, and their product */
 };
 
 /* Sums over a picture. */
 enum {
-    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* l c s; l(uminance), c(ontrast), s */
-    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; l, c are positive */
+    VMAFGPU__SSIM_ALL,
+    VMAFGPU__SSIM_L,
+    VMAFGPU__SSIM_C,
+    VMAFGPU__SSIM_S, /* l c s; l(uminance), c(ontrast), s */
+    VMAFGPU__SSIM_ALL_SIZE,
+    VMAFGPU__SSIM_S_SIZE, /* absolute values; l, c are positive */
     VMAFGPU__SSIM_SUMS
 };
 
@@ -16721,15 +17201,18 @@ enum {
 #define VMAFGPU__SSIM_TAP5 0.266012f
 
 VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
-    VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
-    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
+    VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3,
+    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3,
+    VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
 };
 
 /* Top left quarter of the 9x9 low-pass filter between the scales of float_ms_ssim, which is symmetric in rows and
  * columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
-    { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f }, { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
-    { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f }, { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
+    { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
+    { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
+    { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f },
+    { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
     { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f },
 };
 
@@ -16737,15 +17220,17 @@ VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
  * picture. */
 enum {
     VMAFGPU__SSIM_THREADS = 256,
-    VMAFGPU__SSIM_BLOCK_COLUMNS = 32, VMAFGPU__SSIM_BLOCK_LINES = 64,
+    VMAFGPU__SSIM_BLOCK_COLUMNS = 32,
+    VMAFGPU__SSIM_BLOCK_LINES = 64,
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
-    VMAFGPU__SSIM_KEPT = 1 << 18,           /* approximate number of windows whose terms are stored at a time */
-    VMAFGPU__SSIM_BANDS = 64,               /* maximum number of bands (whole rows of blocks) with separate sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* blocks of windows that a block of rounded processes in turn */
+    VMAFGPU__SSIM_KEPT = 1 << 18,     /* approximate number of windows whose terms are stored at a time */
+    VMAFGPU__SSIM_BANDS = 64,         /* maximum number of bands (whole rows of blocks) with separate sums */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows that a block of rounded processes in turn */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
-    VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
-    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats per row of its input */
+    VMAFGPU__SSIM_HALVE_COLUMNS = 32,
+    VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* of a block of halve */
+    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8, /* floats per row of its input */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
@@ -16754,34 +17239,38 @@ enum {
  * that. ties: how many terms were halfway between two multiples; VMAFGPU__SSIM_UNKNOWN is set if a term is too
  * large. */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
-typedef struct vmafgpu__ssim_row { int64_t sum; uint32_t ties; int32_t exponent; } vmafgpu__ssim_row;
+typedef struct vmafgpu__ssim_row {
+    int64_t sum;
+    uint32_t ties;
+    int32_t exponent;
+} vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];                    /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
-    uint64_t partial;                       /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                          /* offset in scratch of a ssim_row per row of windows: all, then l, c, s */
-    int32_t  bytes;                         /* of a luma sample; 4: the pictures are planes of floats */
-    int32_t  width, height, pitch;          /* pitch in floats */
-    int32_t  across, blocks;                /* blocks per row; total */
-    uint32_t wanted;                        /* bit set: this mean is needed */
+    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
+    uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
+    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows: all, then l, c, s */
+    int32_t bytes;                /* of a luma sample; 4: the pictures are planes of floats */
+    int32_t width, height, pitch; /* pitch in floats */
+    int32_t across, blocks;       /* blocks per row; total */
+    uint32_t wanted;              /* bit set: this mean is needed */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch;                 /* of the first pair */
+    unsigned char *scratch; /* of the first pair */
     uint64_t scratch_size;
-    double  *words;                         /* of the first pair: sums of all, l, c, s per scale, then uncertain bits */
-    int32_t  word_stride;
-    int32_t  uncertain_word;                        /* index of the word with a bit for each uncertain sum */
-    uint32_t uncertain, still_uncertain;            /* for tests: bits of sums to treat as uncertain, and to leave so */
-    uint32_t again;                         /* bit set: write the terms of this pair; see the following members */
-    int32_t  kind;                          /* of the sum: all, l, c, s */
-    int32_t  strip, strip_end;              /* rows of windows */
-    uint64_t terms;                         /* offset in scratch of doubles, see vmafgpu__sequence_launch */
-    int32_t  terms_pitch;
-    int32_t  at;                            /* the current scale of windows and halve */
-    int32_t  factor;                        /* by which reduce shrinks luma to scale 0 */
-    float    unit;
+    double *words; /* of the first pair: sums of all, l, c, s per scale, then uncertain bits */
+    int32_t word_stride;
+    int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
+    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to leave so */
+    uint32_t again;                      /* bit set: write the terms of this pair; see the following members */
+    int32_t kind;                        /* of the sum: all, l, c, s */
+    int32_t strip, strip_end;            /* rows of windows */
+    uint64_t terms;                      /* offset in scratch of doubles, see vmafgpu__sequence_launch */
+    int32_t terms_pitch;
+    int32_t at;     /* the current scale of windows and halve */
+    int32_t factor; /* by which reduce shrinks luma to scale 0 */
+    float unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
 
@@ -16807,18 +17296,18 @@ static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] 
 
 enum {
     VMAFGPU__SSIM_LANES = 32,
-    VMAFGPU__SSIM_TILE = 128,          /* columns that are processed together */
+    VMAFGPU__SSIM_TILE = 128, /* columns that are processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK,   /* a tile and columns beyond it that windows cover */
-    VMAFGPU__SSIM_STRIP = 32,          /* rows whose terms are stored at a time to be added in order */
-    VMAFGPU__SSIM_MIN_SIZE = 176,      /* of float_ms_ssim: 11 pixels at the last scale */
-    VMAFGPU__SSIM_HALVING = 16,        /* rows in the ring buffer of the low-pass filter, which needs nine */
-    VMAFGPU__SSIM_HALVES = 8           /* rows in the ring buffer of its sums; five are in progress at a time */
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile and columns beyond it that windows cover */
+    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time to be added in order */
+    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim: 11 pixels at the last scale */
+    VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
+    VMAFGPU__SSIM_HALVES = 8      /* rows in the ring buffer of its sums; five are in progress at a time */
 };
 
 typedef struct vmafgpu__ssim_terms {
     double *l, *c;
-    float  *s;
+    float *s;
 } vmafgpu__ssim_terms;
 
 /* Functions for rows of a tile of `lanes` * LANES columns. Input rows have the additional columns that the window or
@@ -16850,35 +17339,35 @@ typedef struct vmafgpu__ssim_functions {
 
 /* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
-    int    w, h;
-    float *plane[2];                   /* NULL: luma */
+    int w, h;
+    float *plane[2]; /* NULL: luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
 typedef struct vmafgpu__ssim_thread_state {
-    float  rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
+    float rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
     double begun[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
-    float  halving[VMAFGPU__SSIM_HALVING][2 * VMAFGPU__SSIM_LINE];
+    float halving[VMAFGPU__SSIM_HALVING][2 * VMAFGPU__SSIM_LINE];
     double halves[VMAFGPU__SSIM_HALVES][VMAFGPU__SSIM_TILE];
-    float  line[2][2 * VMAFGPU__SSIM_LINE];
+    float line[2][2 * VMAFGPU__SSIM_LINE];
     double sums[(int)VMAFGPU__SSIM_SUMS * (int)VMAFGPU__SSIM_LANES];
-    vmafgpu__ssim_terms terms;   /* destination of the terms of the current row */
+    vmafgpu__ssim_terms terms; /* destination of the terms of the current row */
 } vmafgpu__ssim_thread_state;
 
 typedef struct vmafgpu__ssim_task {
-    vmafgpu                 *v;
-    const vmafgpu__pair_view    *pair;
-    int                      factor;             /* by which luma is reduced for float_ssim */
-    int                      scales;
-    vmafgpu__ssim_pictures   scale[VMAFGPU__SSIM_SCALES];
-    int                      at;                 /* the current scale */
-    unsigned                 wanted;             /* its sums to compute, as bits */
-    int                      is_strip, first;    /* is_strip: only store the terms of the strip from row `first` on */
-    vmafgpu__ssim_terms      terms;              /* of STRIP rows of terms_pitch columns */
-    size_t                   terms_pitch;
-    vmafgpu__ssim_thread_state      *states;              /* one per thread */
-    double                  *columns;            /* column sums, columns_count per thread */
-    size_t                   columns_count;
+    vmafgpu *v;
+    const vmafgpu__pair_view *pair;
+    int factor; /* by which luma is reduced for float_ssim */
+    int scales;
+    vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
+    int at;                    /* the current scale */
+    unsigned wanted;           /* its sums to compute, as bits */
+    int is_strip, first;       /* is_strip: only store the terms of the strip from row `first` on */
+    vmafgpu__ssim_terms terms; /* of STRIP rows of terms_pitch columns */
+    size_t terms_pitch;
+    vmafgpu__ssim_thread_state *states; /* one per thread */
+    double *columns;                    /* column sums, columns_count per thread */
+    size_t columns_count;
 } vmafgpu__ssim_task;
 
 /* ---- plan ---- */
@@ -16899,17 +17388,19 @@ static vmafgpu_result vmafgpu__ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int factor = vmafgpu__ssim_factor(v, e), taps = VMAFGPU__SSIM_TAPS;
     const int w = vmafgpu__ssim_reduced(v->config.width, factor), h = vmafgpu__ssim_reduced(v->config.height, factor);
     if (w < taps || h < taps)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "float_ssim needs %dx%d pixels or more after it has reduced pictures by its scale; %dx%d by %d "
-                             "are %dx%d", taps, taps, v->config.width, v->config.height, factor, w, h);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "float_ssim needs %dx%d pixels or more after it has reduced pictures by its scale; %dx%d by %d "
+            "are %dx%d",
+            taps, taps, v->config.width, v->config.height, factor, w, h);
     return vmafgpu__plan_depth(v, e);
 }
 
 static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int least = VMAFGPU__SSIM_MIN_SIZE;
     if (v->config.width < least || v->config.height < least)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_ms_ssim needs frames of %dx%d or more, not %dx%d", least, least,
-                             v->config.width, v->config.height);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_ms_ssim needs frames of %dx%d or more, not %dx%d", least,
+                             least, v->config.width, v->config.height);
     return vmafgpu__plan_depth(v, e);
 }
 
@@ -16918,13 +17409,14 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
 static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
     p->w = w;
     p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* rows are read and written up to the end of a tile */
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written up to the end of a tile */
     for (int i = 0; i < 2; i++)
         p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
 
 static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__carver *c) {
-    vmafgpu__ssim_task unused, *place = (vmafgpu__ssim_task *)vmafgpu__carve(c, sizeof unused), *t = c->base ? place : &unused;
+    vmafgpu__ssim_task unused, *place = (vmafgpu__ssim_task *)vmafgpu__carve(c, sizeof unused),
+                               *t = c->base ? place : &unused;
     const int is_single = e->feature->measure->values == 4, w = v->config.width, h = v->config.height;
     memset(t, 0, sizeof *t);
     t->factor = is_single ? vmafgpu__ssim_factor(v, e) : 1;
@@ -16932,7 +17424,8 @@ static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu_
     t->scale[0].w = w;
     t->scale[0].h = h;
     if (t->factor > 1)
-        vmafgpu__ssim_carve_scale(c, &t->scale[0], vmafgpu__ssim_reduced(w, t->factor), vmafgpu__ssim_reduced(h, t->factor));
+        vmafgpu__ssim_carve_scale(c, &t->scale[0], vmafgpu__ssim_reduced(w, t->factor),
+                                  vmafgpu__ssim_reduced(h, t->factor));
     for (int k = 1; k < t->scales; k++)
         vmafgpu__ssim_carve_scale(c, &t->scale[k], (t->scale[k - 1].w + 1) / 2, (t->scale[k - 1].h + 1) / 2);
     t->states = (vmafgpu__ssim_thread_state *)vmafgpu__carve(c, sizeof *t->states * (size_t)v->config.threads);
@@ -16975,8 +17468,8 @@ static void vmafgpu__ssim_reduce_part(void *arg, int index) {
             memset(sums, 0, sizeof *sums * (size_t)w);
             for (int j = 0; j < f; j++)
                 t->pair->functions->ssim->add_row(
-                    vmafgpu__view_row(&t->pair->luma[i], vmafgpu__ssim_mirror(y * f - half + j, c->height)), c->bit_depth > 8,
-                    w, vmafgpu__float_unit(&t->v->config), weight, sums);
+                    vmafgpu__view_row(&t->pair->luma[i], vmafgpu__ssim_mirror(y * f - half + j, c->height)),
+                    c->bit_depth > 8, w, vmafgpu__float_unit(&t->v->config), weight, sums);
             for (int x = 0; x < half; x++)
                 sums[-1 - x] = sums[x];
             for (int x = 0; x < f; x++)
@@ -17016,8 +17509,8 @@ static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, i
     if (p->plane[i])
         memcpy(row, p->plane[i] + (size_t)y * p->pitch + start, sizeof *row * (size_t)here);
     else
-        t->pair->functions->ssim->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, start, p->w,
-                                         vmafgpu__float_unit(&t->v->config),
+        t->pair->functions->ssim->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, start,
+                                         p->w, vmafgpu__float_unit(&t->v->config),
                                          (here + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, row);
     for (int x = 0; x < before; x++)
         line[before - 1 - x] = row[x];
@@ -17119,14 +17612,16 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, dou
 }
 
 /* Sums the windows along row y, from column x on. */
-static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_thread_state *state, int y, int x, int count, float *out) {
+static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_thread_state *state, int y, int x,
+                                    int count, float *out) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const float *line[2];
     for (int i = 0; i < 2; i++) {
         line[i] = p->plane[i] ? p->plane[i] + (size_t)y * p->pitch + x : state->line[i];
         if (!p->plane[i])
-            f->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, x, p->w, vmafgpu__float_unit(&t->v->config),
+            f->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, x, p->w,
+                      vmafgpu__float_unit(&t->v->config),
                       (count + VMAFGPU__SSIM_TAPS - 1 + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, state->line[i]);
         vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count + VMAFGPU__SSIM_TAPS - 1);
     }
@@ -17153,7 +17648,8 @@ static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, i
                     state->terms.c = at->c + place;
                     state->terms.s = at->s + place;
                 }
-                f->compare(state->rows + k * VMAFGPU__SSIM_ROW, count, t->wanted, state->sums, at ? &state->terms : NULL);
+                f->compare(state->rows + k * VMAFGPU__SSIM_ROW, count, t->wanted, state->sums,
+                           at ? &state->terms : NULL);
             }
         }
     }
@@ -17228,7 +17724,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
      * bound. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
-    const double error = 1.01 * steps / 9007199254740992.0;   /* 2^53 */
+    const double error = 1.01 * steps / 9007199254740992.0; /* 2^53 */
     double sums[VMAFGPU__SSIM_SUMS], sizes[4];
     unsigned uncertainty = 0;
     t->wanted = wanted;
@@ -17259,9 +17755,10 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
 }
 
 /* Computes the means of all, l, c and s for float_ssim, and of l, c and s at each scale for float_ms_ssim. */
-static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                 void *scratch, vmafgpu__value *out) {
-    const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L, cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S;
+static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                 const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
+    const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L,
+                   cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S;
     const int has_lcs = e->option[VMAFGPU__SSIM_LCS] != 0;
     const uintptr_t misplaced = (uintptr_t)scratch % VMAFGPU__ALIGNMENT;
     vmafgpu__carver carver;
@@ -17288,13 +17785,15 @@ static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extr
 /* ---- from means to columns ---- */
 
 static double vmafgpu__ssim_in_db(const vmafgpu *v, const vmafgpu__extractor *e, double score) {
-    const uint32_t peak = (1u << v->config.bit_depth) - 1, count = (uint32_t)v->config.width * (uint32_t)v->config.height;
+    const uint32_t peak = (1u << v->config.bit_depth) - 1,
+                   count = (uint32_t)v->config.width * (uint32_t)v->config.height;
     const double clip = ceil(10. * log10((double)(peak * peak) / (0.5 / (double)count)));
     const double value = e->option[VMAFGPU__SSIM_DB] != 0 ? -10. * log10(1 - score) : score;
     if (e->option[VMAFGPU__SSIM_DB] == 0)
         return score;
-    return value < (e->option[VMAFGPU__SSIM_CLIP_DB] != 0 ? clip : (double)INFINITY)
-               ? value : e->option[VMAFGPU__SSIM_CLIP_DB] != 0 ? clip : (double)INFINITY;
+    return value < (e->option[VMAFGPU__SSIM_CLIP_DB] != 0 ? clip : (double)INFINITY) ? value
+           : e->option[VMAFGPU__SSIM_CLIP_DB] != 0                                   ? clip
+                                                                                     : (double)INFINITY;
 }
 
 static void vmafgpu__ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
@@ -17322,14 +17821,26 @@ static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *
 }
 
 static const vmafgpu__measure vmafgpu__ssim_measure = {
-    VMAFGPU__SET(values, 4), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__ssim_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 4),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__ssim_scratch),
+    VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
-    VMAFGPU__SET(values, 3 * VMAFGPU__SSIM_SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
-    VMAFGPU__SET(state, NULL), VMAFGPU__SET(scratch, vmafgpu__ssim_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 3 * VMAFGPU__SSIM_SCALES),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__ssim_scratch),
+    VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__ssim_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -17337,18 +17848,18 @@ static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
 
 /* ---- lanes ---- */
 
-#define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
-#define vmafgpu__ssim_import VMAFGPU__LANES_NAME(vmafgpu__ssim_import)
-#define vmafgpu__lanes_sqrt VMAFGPU__LANES_NAME(vmafgpu__lanes_sqrt)
-#define vmafgpu__ssim_compare VMAFGPU__LANES_NAME(vmafgpu__ssim_compare)
-#define vmafgpu__ssim_split VMAFGPU__LANES_NAME(vmafgpu__ssim_split)
-#define vmafgpu__ssim_nine VMAFGPU__LANES_NAME(vmafgpu__ssim_nine)
-#define vmafgpu__ssim_halve VMAFGPU__LANES_NAME(vmafgpu__ssim_halve)
-#define vmafgpu__ssim_nine_alike VMAFGPU__LANES_NAME(vmafgpu__ssim_nine_alike)
-#define vmafgpu__ssim_add VMAFGPU__LANES_NAME(vmafgpu__ssim_add)
+#define vmafgpu__lanes_floats        VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
+#define vmafgpu__ssim_import         VMAFGPU__LANES_NAME(vmafgpu__ssim_import)
+#define vmafgpu__lanes_sqrt          VMAFGPU__LANES_NAME(vmafgpu__lanes_sqrt)
+#define vmafgpu__ssim_compare        VMAFGPU__LANES_NAME(vmafgpu__ssim_compare)
+#define vmafgpu__ssim_split          VMAFGPU__LANES_NAME(vmafgpu__ssim_split)
+#define vmafgpu__ssim_nine           VMAFGPU__LANES_NAME(vmafgpu__ssim_nine)
+#define vmafgpu__ssim_halve          VMAFGPU__LANES_NAME(vmafgpu__ssim_halve)
+#define vmafgpu__ssim_nine_alike     VMAFGPU__LANES_NAME(vmafgpu__ssim_nine_alike)
+#define vmafgpu__ssim_add            VMAFGPU__LANES_NAME(vmafgpu__ssim_add)
 #define vmafgpu__ssim_halve_luma_row VMAFGPU__LANES_NAME(vmafgpu__ssim_halve_luma_row)
-#define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
-#define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
+#define vmafgpu__ssim_round          VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
+#define vmafgpu__ssim_add_row        VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 
 static inline void vmafgpu__lanes_floats(const uint8_t *row, int wide, float unit, float *VMAFGPU__RESTRICT out) {
     if (wide)
@@ -17376,7 +17887,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root;   /* no header functions: clang's require all target features of the command line */
+        __m256 root; /* no header functions: clang's require all target features of the command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -17409,7 +17920,7 @@ static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, dou
 
 static void vmafgpu__ssim_compare(const float *windows, int count, unsigned wanted, double *sums,
                                   const vmafgpu__ssim_terms *terms) {
-    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;   /* (0.01 255)^2, (0.03 255)^2 */
+    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2; /* (0.01 255)^2, (0.03 255)^2 */
     const unsigned product = 1u << VMAFGPU__SSIM_ALL, is_l = 1u << VMAFGPU__SSIM_L, is_c = 1u << VMAFGPU__SSIM_C;
     for (int x = 0; x < count; x += VMAFGPU__LANES) {
         enum { N = VMAFGPU__LANES };
@@ -17443,7 +17954,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
         for (int i = 0; i < N; i++)
             c[i] = 2.0 * (double)sg[i] + (double)c2;
-        if (wanted == product) {   /* one division suffices; vmafgpu__ssim_means() accounts for the rounding */
+        if (wanted == product) { /* one division suffices; vmafgpu__ssim_means() accounts for the rounding */
             for (int i = 0; i < N; i++)
                 all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
         } else {
@@ -17547,8 +18058,8 @@ static void vmafgpu__ssim_nine_alike(const float *row, const float *k, int lanes
     }
     for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
         for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = p[0][i] + p[0][i + 4] + (p[1][i] + p[1][i + 3]) + (p[2][i + 1] + p[2][i + 3]) + (p[3][i + 1] + p[3][i + 2]) +
-                     p[4][i + 2];
+            out[i] = p[0][i] + p[0][i + 4] + (p[1][i] + p[1][i + 3]) + (p[2][i + 1] + p[2][i + 3]) +
+                     (p[3][i + 1] + p[3][i + 2]) + p[4][i + 2];
 }
 
 static void vmafgpu__ssim_halve_luma_row(const float *row, int odd, int lanes, double *const *sums) {
@@ -17590,8 +18101,9 @@ static void vmafgpu__ssim_add_row(const void *row, int wide, int w, float unit, 
 
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
-    vmafgpu__ssim_import, vmafgpu__ssim_along_plain, vmafgpu__ssim_down_plain, vmafgpu__ssim_compare, vmafgpu__ssim_split,
-    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row,
+    vmafgpu__ssim_import,         vmafgpu__ssim_along_plain, vmafgpu__ssim_down_plain,
+    vmafgpu__ssim_compare,        vmafgpu__ssim_split,       vmafgpu__ssim_halve,
+    vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round,       vmafgpu__ssim_add_row,
 };
 #endif
 
@@ -17601,8 +18113,8 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 /* ---- vectors ---- */
 
 #define vmafgpu__ssim_eleven VMAFGPU__LEVEL_NAME(vmafgpu__ssim_eleven)
-#define vmafgpu__ssim_along VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
-#define vmafgpu__ssim_down VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
+#define vmafgpu__ssim_along  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
+#define vmafgpu__ssim_down   VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
 
 /* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added with a fused
  * multiplication by 1. The result is the same, but processors with separate units for additions use both.
@@ -17629,9 +18141,10 @@ static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
                 const int k = q * N + i, same = (LAST - k) / N;
                 if (k > LAST)
                     continue;
-                product[q] = 2 * k > LAST && (LAST - k) % N == i
-                                 ? product[same]
-                                 : vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, vmafgpu__v_set_f32(vmafgpu__ssim_taps[k])));
+                product[q] =
+                    2 * k > LAST && (LAST - k) % N == i
+                        ? product[same]
+                        : vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, vmafgpu__v_set_f32(vmafgpu__ssim_taps[k])));
                 sum[q] = k == 0  ? product[q]
                          : k & 1 ? vmafgpu__v_add_f64(sum[q], product[q])
                                  : vmafgpu__v_fma_f64(one, product[q], sum[q]);
@@ -17694,8 +18207,10 @@ static void vmafgpu__ssim_down(float *rows, int lanes, double *sums) {
             float *at = rows + x;
             double *sum = sums + x * VMAFGPU__SSIM_TAPS;
             vmafgpu__v a = vmafgpu__v_load(sum), b = vmafgpu__v_load(sum + N), c = vmafgpu__v_load(sum + 2 * N);
-            vmafgpu__v d = vmafgpu__v_load(sum + 3 * N), e = vmafgpu__v_load(sum + 4 * N), f = vmafgpu__v_load(sum + 5 * N);
-            vmafgpu__v g = vmafgpu__v_load(sum + 6 * N), h = vmafgpu__v_load(sum + 7 * N), i = vmafgpu__v_load(sum + 8 * N);
+            vmafgpu__v d = vmafgpu__v_load(sum + 3 * N), e = vmafgpu__v_load(sum + 4 * N),
+                       f = vmafgpu__v_load(sum + 5 * N);
+            vmafgpu__v g = vmafgpu__v_load(sum + 6 * N), h = vmafgpu__v_load(sum + 7 * N),
+                       i = vmafgpu__v_load(sum + 8 * N);
             vmafgpu__v j = vmafgpu__v_load(sum + 9 * N), k = vmafgpu__v_load(sum + 10 * N);
             VMAFGPU__SSIM_DOWN(0, a, k, j, i, h, g, f, e, d, c, b);
             VMAFGPU__SSIM_DOWN(1, b, a, k, j, i, h, g, f, e, d, c);
@@ -17723,8 +18238,8 @@ static void vmafgpu__ssim_down(float *rows, int lanes, double *sums) {
 }
 
 static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
-    vmafgpu__ssim_import, vmafgpu__ssim_along, vmafgpu__ssim_down, vmafgpu__ssim_compare, vmafgpu__ssim_split,
-    vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row,
+    vmafgpu__ssim_import, vmafgpu__ssim_along,          vmafgpu__ssim_down,  vmafgpu__ssim_compare, vmafgpu__ssim_split,
+    vmafgpu__ssim_halve,  vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row,
 };
 
 #endif
@@ -17734,13 +18249,21 @@ VMAFGPU__COLD
 /* ---- on a GPU: pictures and windows of each scale, then all means ---- */
 
 enum {
-    VMAFGPU__GPU_SSIM_REDUCE, VMAFGPU__GPU_SSIM_HALVE, VMAFGPU__GPU_SSIM_WINDOWS, VMAFGPU__GPU_SSIM_TERMS, VMAFGPU__GPU_SSIM_ROUNDED,
-    VMAFGPU__GPU_SSIM_MEANS, VMAFGPU__GPU_SSIM_FINALISE, VMAFGPU__GPU_SSIM_SUMS, VMAFGPU__GPU_SSIM_KERNELS
+    VMAFGPU__GPU_SSIM_REDUCE,
+    VMAFGPU__GPU_SSIM_HALVE,
+    VMAFGPU__GPU_SSIM_WINDOWS,
+    VMAFGPU__GPU_SSIM_TERMS,
+    VMAFGPU__GPU_SSIM_ROUNDED,
+    VMAFGPU__GPU_SSIM_MEANS,
+    VMAFGPU__GPU_SSIM_FINALISE,
+    VMAFGPU__GPU_SSIM_SUMS,
+    VMAFGPU__GPU_SSIM_KERNELS
 };
 
 static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__launch_context *context, int kernel) {
-    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_terms",
-                                         "vmafgpu_ssim_rounded", "vmafgpu_ssim_means", "vmafgpu_ssim_finalise", "vmafgpu_ssim_sums" };
+    static const char *const names[] = { "vmafgpu_ssim_reduce",   "vmafgpu_ssim_halve",   "vmafgpu_ssim_windows",
+                                         "vmafgpu_ssim_terms",    "vmafgpu_ssim_rounded", "vmafgpu_ssim_means",
+                                         "vmafgpu_ssim_finalise", "vmafgpu_ssim_sums" };
     int is_used = kernel >= VMAFGPU__GPU_SSIM_WINDOWS;
     for (int i = 0; i < context->v->extractor_count; i++) {
         const vmafgpu__extractor *e = &context->v->extractors[i];
@@ -17761,7 +18284,8 @@ static int vmafgpu__gpu_ssim_strip(int width) {
 /* Fills what all launches of an extractor share. Returns the size of the scratch of a pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
-    const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L, all = 1u << VMAFGPU__SSIM_ALL;
+    const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L,
+                   all = 1u << VMAFGPU__SSIM_ALL;
     const int is_single = e->feature->measure == &vmafgpu__ssim_measure, has_lcs = e->option[VMAFGPU__SSIM_LCS] != 0;
     const int scales = is_single ? 1 : VMAFGPU__SSIM_SCALES;
     uint64_t size = 0;
@@ -17776,7 +18300,8 @@ static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extracto
         scale->pitch = (int32_t)vmafgpu__round_up((uint64_t)scale->width, 32);
         for (int i = 0; i < 2; i++) {
             scale->picture[i] = size;
-            size += is_luma ? 0 : vmafgpu__round_up((uint64_t)scale->pitch * (uint64_t)scale->height * sizeof(float), 256);
+            size +=
+                is_luma ? 0 : vmafgpu__round_up((uint64_t)scale->pitch * (uint64_t)scale->height * sizeof(float), 256);
         }
         const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
         scale->across = vmafgpu__divide_up(w, VMAFGPU__SSIM_BLOCK_COLUMNS);
@@ -17803,17 +18328,22 @@ static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extra
 }
 
 /* Enqueues a kernel whose blocks cover w x h pixels or windows of a scale. */
-static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h) {
-    static const struct { int columns, rows, pictures, shared; } blocks[] = {
-        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* in order: reduce, halve, windows, terms, rounded */
+static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w,
+                                             int h) {
+    static const struct {
+        int columns, rows, pictures, shared;
+    } blocks[] = {
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 }, /* in order: reduce, halve, windows, terms, rounded */
         { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
-        { VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS, VMAFGPU__SSIM_BLOCK_ROWS, 1,
+          VMAFGPU__SSIM_WINDOWS_SHARED },
     };
     vmafgpu__shape shape;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, blocks[kernel].columns), vmafgpu__divide_up(h, blocks[kernel].rows),
-                       blocks[kernel].pictures * work->batch->pairs, VMAFGPU__SSIM_THREADS, blocks[kernel].shared);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, blocks[kernel].columns),
+                       vmafgpu__divide_up(h, blocks[kernel].rows), blocks[kernel].pictures * work->batch->pairs,
+                       VMAFGPU__SSIM_THREADS, blocks[kernel].shared);
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
@@ -17883,13 +18413,15 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.uncertain = work->context->uncertain;
     launch.still_uncertain = work->context->still_uncertain;
     if (launch.factor > 1)
-        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GPU_SSIM_REDUCE, launch.scale[0].width, launch.scale[0].height);
+        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GPU_SSIM_REDUCE, launch.scale[0].width,
+                                         launch.scale[0].height);
     for (launch.at = 0; launch.at < scales; launch.at++) {
         const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
         if (work->again)
             vmafgpu__gpu_ssim_enqueue_again(work, &launch);
         else
-            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GPU_SSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GPU_SSIM_WINDOWS,
+                                             scale->width - VMAFGPU__SSIM_TAPS + 1,
                                              scale->height - VMAFGPU__SSIM_TAPS + 1);
         if (launch.at + 1 < scales && (!work->again || work->found[launch.uncertain_word].whole >> 4 * (launch.at + 1)))
             vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GPU_SSIM_HALVE, scale[1].width, scale[1].height);
@@ -17899,7 +18431,8 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
 }
 
 /* Requests that uncertain sums are recomputed, once. */
-static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
+static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
+                                       vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
     const int is_uncertain = uncertain_word[0].whole != uncertain_word[1].whole;
     (void)context;
@@ -17913,34 +18446,44 @@ static void vmafgpu__gpu_ssim_finalise(const vmafgpu *v, const vmafgpu__extracto
     vmafgpu__ssim_launch launch;
     (void)vmafgpu__gpu_ssim_fill(v, e, &launch);
     for (int s = 0; s < (is_single ? 1 : VMAFGPU__SSIM_SCALES); s++) {
-        const int w = launch.scale[s].width - VMAFGPU__SSIM_TAPS + 1, h = launch.scale[s].height - VMAFGPU__SSIM_TAPS + 1;
+        const int w = launch.scale[s].width - VMAFGPU__SSIM_TAPS + 1,
+                  h = launch.scale[s].height - VMAFGPU__SSIM_TAPS + 1;
         for (int k = !is_single; k < 4; k++)
             (out++)->real = (double)(float)(words[4 * s + k].real / (double)((int64_t)w * h));
     }
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
-    VMAFGPU__SET(words, 4 + 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise),
-    VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute), VMAFGPU__SET(failure, NULL),
+    VMAFGPU__SET(words, 4 + 2),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise),
+    VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute),
+    VMAFGPU__SET(failure, NULL),
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
-    VMAFGPU__SET(words, 4 * VMAFGPU__SSIM_SCALES + 2), VMAFGPU__SET(lacks, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute),
+    VMAFGPU__SET(words, 4 * VMAFGPU__SSIM_SCALES + 2),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_ssim_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_ssim_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_ssim_finalise),
+    VMAFGPU__SET(recompute, vmafgpu__gpu_ssim_recompute),
     VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
-    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_ssim_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_ssim_measure),
+    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL), VMAFGPU__SET(kernel, vmafgpu__gpu_ssim_kernel),
+    VMAFGPU__SET(block, NULL),      VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL),     VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),    VMAFGPU__SET(measure, &vmafgpu__gpu_ssim_measure),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ms_ssim = {
-    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_ssim_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_ms_ssim_measure),
+    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL), VMAFGPU__SET(kernel, vmafgpu__gpu_ssim_kernel),
+    VMAFGPU__SET(block, NULL),      VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL),     VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),    VMAFGPU__SET(measure, &vmafgpu__gpu_ms_ssim_measure),
 };
 
 VMAFGPU__COLD_END
@@ -17950,33 +18493,43 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__SSIM_FEATURES \
-    { VMAFGPU__SET(name, "float_ssim"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__ssim_columns), \
-      VMAFGPU__SET(options, vmafgpu__ssim_options), VMAFGPU__SET(debug_option, VMAFGPU__SSIM_LCS), \
-      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__ssim_plan), \
-      VMAFGPU__SET(finish, vmafgpu__ssim_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ssim)), \
-      VMAFGPU__SET(measure, &vmafgpu__ssim_measure), VMAFGPU__SET(has_column, NULL) }, \
-    { VMAFGPU__SET(name, "float_ms_ssim"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__ms_ssim_columns), VMAFGPU__SET(options, vmafgpu__ms_ssim_options), \
-      VMAFGPU__SET(debug_option, VMAFGPU__SSIM_LCS), VMAFGPU__SET(needs_chroma, 0), \
-      VMAFGPU__SET(plan, vmafgpu__ms_ssim_plan), VMAFGPU__SET(finish, vmafgpu__ms_ssim_finish), \
-      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
-      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ms_ssim)), VMAFGPU__SET(measure, &vmafgpu__ms_ssim_measure), \
-      VMAFGPU__SET(has_column, NULL) }
-#define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
+    { VMAFGPU__SET(name, "float_ssim"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__ssim_columns), \
+      VMAFGPU__SET(options, vmafgpu__ssim_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__SSIM_LCS), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__ssim_plan), \
+      VMAFGPU__SET(finish, vmafgpu__ssim_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ssim)), \
+      VMAFGPU__SET(measure, &vmafgpu__ssim_measure), \
+      VMAFGPU__SET(has_column, NULL) }, \
+    { \
+        VMAFGPU__SET(name, "float_ms_ssim"), VMAFGPU__SET(left_out_by, NULL), \
+            VMAFGPU__SET(columns, vmafgpu__ms_ssim_columns), VMAFGPU__SET(options, vmafgpu__ms_ssim_options), \
+            VMAFGPU__SET(debug_option, VMAFGPU__SSIM_LCS), VMAFGPU__SET(needs_chroma, 0), \
+            VMAFGPU__SET(plan, vmafgpu__ms_ssim_plan), VMAFGPU__SET(finish, vmafgpu__ms_ssim_finish), \
+            VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+            VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ms_ssim)), \
+            VMAFGPU__SET(measure, &vmafgpu__ms_ssim_measure), VMAFGPU__SET(has_column, NULL) \
+    }
+#define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
 /* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those that it leaves
  * uncertain. */
-#define VMAFGPU__SSIM_TESTED_UNCERTAIN (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
+#define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
 #endif
 #endif /* !VMAFGPU_NO_SSIM */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_SSIM)
-#define VMAFGPU__SSIM_FEATURES VMAFGPU__LEFT_OUT("float_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ssim_columns), \
-    VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns)
-#define VMAFGPU__SSIM_LEVEL NULL
-#define VMAFGPU__SSIM_TESTED_UNCERTAIN 0
+#define VMAFGPU__SSIM_FEATURES \
+    VMAFGPU__LEFT_OUT("float_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ssim_columns), \
+        VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns)
+#define VMAFGPU__SSIM_LEVEL                  NULL
+#define VMAFGPU__SSIM_TESTED_UNCERTAIN       0
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN 0
 #endif
 
@@ -17993,7 +18546,7 @@ VMAFGPU__COLD_END
 
 static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
     { "psnr_hvs_y", NULL, 0, 0, 1 }, { "psnr_hvs_cb", NULL, 0, 0, 1 }, { "psnr_hvs_cr", NULL, 0, 0, 1 },
-    { "psnr_hvs", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 },
+    { "psnr_hvs", NULL, 0, 0, 1 },   { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -18011,14 +18564,17 @@ enum {
 
 /* Parameters for one plane. */
 typedef struct vmafgpu__psnr_hvs_launch {
-    unsigned char *scratch;                 /* of the first pair */
+    unsigned char *scratch; /* of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;                         /* offset in scratch of 64 floats per block */
-    int32_t  bytes, step, shift;            /* bytes of a sample; bytes from one sample to the next */
-    int32_t  along, blocks;                 /* blocks per row; total */
-    int32_t  pitch;                         /* floats from a term to the next one of the block */
-    float    csf[64], mask[64];
-    struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
+    uint64_t terms;             /* offset in scratch of 64 floats per block */
+    int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
+    int32_t along, blocks;      /* blocks per row; total */
+    int32_t pitch;              /* floats from a term to the next one of the block */
+    float csf[64], mask[64];
+    struct {
+        const void *plane[2];
+        int64_t pitch[2];
+    } pair[VMAFGPU__MAX_BATCH]; /* NULL: there is no distorted frame */
 } vmafgpu__psnr_hvs_launch;
 
 #endif
@@ -18026,28 +18582,28 @@ typedef struct vmafgpu__psnr_hvs_launch {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__PSNR_HVS_LANES = 16 };    /* blocks that are processed together */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks that are processed together */
 
 /* Contrast sensitivity of y, cb, cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
 static const float vmafgpu__psnr_hvs_csf[3][36] = {
-    { 1.6193873005f, 2.2901594831f, 2.08509755623f, 1.48366094411f, 1.00227514334f, 0.678296995242f, 0.466224900598f,
-      0.3265091542f, 1.94321815382f, 2.04793073064f, 1.68731108984f, 1.2305666963f, 0.868920337363f, 0.61280991668f,
-      0.436405793551f, 1.34329019223f, 1.09205635862f, 0.875748795257f, 0.670882927016f, 0.501731932449f, 0.372504254596f,
-      0.772819797575f, 0.605636379554f, 0.48309405692f, 0.380429446972f, 0.295774038565f, 0.448996256676f, 0.352889268808f,
-      0.283006984131f, 0.226951348204f, 0.27032073436f, 0.215017739696f, 0.17408067321f, 0.168869545842f, 0.136153931001f,
-      0.109083846276f },
-    { 1.91113096927f, 2.46074210438f, 1.18284184739f, 1.14982565193f, 1.05017074788f, 0.898018824055f, 0.74725392039f,
-      0.615105596242f, 1.58529308355f, 1.21363250036f, 1.38190029285f, 1.33100189972f, 1.17428548929f, 0.996404342439f,
-      0.830890433625f, 0.978712413627f, 1.02624506078f, 1.03145147362f, 0.960060382087f, 0.849823426169f, 0.731221236837f,
-      0.861317501629f, 0.801821139099f, 0.751437590932f, 0.685398513368f, 0.608694761374f, 0.676555426187f, 0.605503172737f,
-      0.55002013668f, 0.495804539034f, 0.514674450957f, 0.454353482512f, 0.407050308965f, 0.389234902883f, 0.342353999733f,
-      0.295530605237f },
-    { 2.03871978502f, 2.62502345193f, 1.26180942886f, 1.11019789803f, 1.01397751469f, 0.867069376285f, 0.721500455585f,
-      0.593906509971f, 1.69112867013f, 1.17180569821f, 1.3342742857f, 1.28513006198f, 1.13381474809f, 0.962064122248f,
-      0.802254508198f, 0.944981930573f, 0.990876405848f, 0.995903384143f, 0.926972725286f, 0.820534991409f, 0.706020324706f,
-      0.831632933426f, 0.77418706195f, 0.725539939514f, 0.661776842059f, 0.587716619023f, 0.653238524286f, 0.584635025748f,
-      0.531064164893f, 0.478717061273f, 0.496936637883f, 0.438694579826f, 0.393021669543f, 0.375820256136f, 0.330555063063f,
-      0.285345396658f },
+    { 1.6193873005f,   2.2901594831f,   2.08509755623f,  1.48366094411f,  1.00227514334f,  0.678296995242f,
+      0.466224900598f, 0.3265091542f,   1.94321815382f,  2.04793073064f,  1.68731108984f,  1.2305666963f,
+      0.868920337363f, 0.61280991668f,  0.436405793551f, 1.34329019223f,  1.09205635862f,  0.875748795257f,
+      0.670882927016f, 0.501731932449f, 0.372504254596f, 0.772819797575f, 0.605636379554f, 0.48309405692f,
+      0.380429446972f, 0.295774038565f, 0.448996256676f, 0.352889268808f, 0.283006984131f, 0.226951348204f,
+      0.27032073436f,  0.215017739696f, 0.17408067321f,  0.168869545842f, 0.136153931001f, 0.109083846276f },
+    { 1.91113096927f,  2.46074210438f,  1.18284184739f,  1.14982565193f,  1.05017074788f,  0.898018824055f,
+      0.74725392039f,  0.615105596242f, 1.58529308355f,  1.21363250036f,  1.38190029285f,  1.33100189972f,
+      1.17428548929f,  0.996404342439f, 0.830890433625f, 0.978712413627f, 1.02624506078f,  1.03145147362f,
+      0.960060382087f, 0.849823426169f, 0.731221236837f, 0.861317501629f, 0.801821139099f, 0.751437590932f,
+      0.685398513368f, 0.608694761374f, 0.676555426187f, 0.605503172737f, 0.55002013668f,  0.495804539034f,
+      0.514674450957f, 0.454353482512f, 0.407050308965f, 0.389234902883f, 0.342353999733f, 0.295530605237f },
+    { 2.03871978502f,  2.62502345193f,  1.26180942886f,  1.11019789803f,  1.01397751469f,  0.867069376285f,
+      0.721500455585f, 0.593906509971f, 1.69112867013f,  1.17180569821f,  1.3342742857f,   1.28513006198f,
+      1.13381474809f,  0.962064122248f, 0.802254508198f, 0.944981930573f, 0.990876405848f, 0.995903384143f,
+      0.926972725286f, 0.820534991409f, 0.706020324706f, 0.831632933426f, 0.77418706195f,  0.725539939514f,
+      0.661776842059f, 0.587716619023f, 0.653238524286f, 0.584635025748f, 0.531064164893f, 0.478717061273f,
+      0.496936637883f, 0.438694579826f, 0.393021669543f, 0.375820256136f, 0.330555063063f, 0.285345396658f },
 };
 
 static vmafgpu_result vmafgpu__psnr_hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
@@ -18071,49 +18627,50 @@ static int vmafgpu__psnr_hvs_groups(int blocks) {
 enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 
 typedef struct vmafgpu__psnr_hvs_work {
-    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP];          /* of the reference, of the distorted picture */
+    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference, of the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
-    int32_t column[VMAFGPU__PSNR_HVS_GROUP];             /* after the vertical transform */
-    uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES];         /* adjacent samples, packed */
+    int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* after the vertical transform */
+    uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
     int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
-    float   mean[5][VMAFGPU__PSNR_HVS_LANES], variance[5][VMAFGPU__PSNR_HVS_LANES];   /* of the quadrants and of the block */
-    float   activity[2][VMAFGPU__PSNR_HVS_LANES];
+    float mean[5][VMAFGPU__PSNR_HVS_LANES],
+        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* of the quadrants and of the block */
+    float activity[2][VMAFGPU__PSNR_HVS_LANES];
 } vmafgpu__psnr_hvs_work;
 
 /* A row of blocks. */
 typedef struct vmafgpu__psnr_hvs_job {
-    const void        *row[2][8];
-    int                wide, blocks;
-    const float       *csf, *mask;        /* 64 each; mask[0] is 0 */
-    float             *terms;             /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
-    uint8_t           *is_equal;          /* out: whether the pictures are equal in a group; then it has no terms */
+    const void *row[2][8];
+    int wide, blocks;
+    const float *csf, *mask; /* 64 each; mask[0] is 0 */
+    float *terms;            /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
+    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then it has no terms */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
 typedef struct vmafgpu__psnr_hvs_functions {
-    void  (*row)(const vmafgpu__psnr_hvs_job *job);
+    void (*row)(const vmafgpu__psnr_hvs_job *job);
     /* Adds the terms of a row of blocks to a sum, in order. */
     float (*fold)(const vmafgpu__psnr_hvs_job *job, float sum);
 } vmafgpu__psnr_hvs_functions;
 
 typedef struct vmafgpu__psnr_hvs_task {
-    const vmafgpu            *v;
-    const vmafgpu__pair_view     *pair;
-    unsigned char            *memory;     /* of each thread */
-    size_t                    size;
-    int                       rows[4];    /* first row of blocks of each plane, and the end */
-    int                       next;       /* atomic: first row that no thread has taken */
-    int                       added;      /* atomic: number of rows whose terms are in the sums */
-    float                     sum[3];
-    float                     csf[3][64], mask[3][64];
+    const vmafgpu *v;
+    const vmafgpu__pair_view *pair;
+    unsigned char *memory; /* of each thread */
+    size_t size;
+    int rows[4]; /* first row of blocks of each plane, and the end */
+    int next;    /* atomic: first row that no thread has taken */
+    int added;   /* atomic: number of rows whose terms are in the sums */
+    float sum[3];
+    float csf[3][64], mask[3][64];
 } vmafgpu__psnr_hvs_task;
 
 /* Memory of a thread. vmafgpu__psnr_hvs_layout() returns its size. */
 typedef struct vmafgpu__psnr_hvs_memory {
     vmafgpu__psnr_hvs_work *work;
-    float             *terms;
-    uint8_t           *is_equal;
-    uint16_t          *lines;
+    float *terms;
+    uint8_t *is_equal;
+    uint16_t *lines;
 } vmafgpu__psnr_hvs_memory;
 
 static uint64_t vmafgpu__psnr_hvs_layout(const vmafgpu *v, void *base, vmafgpu__psnr_hvs_memory *m) {
@@ -18153,9 +18710,9 @@ static void vmafgpu__psnr_hvs_part(void *arg, int index) {
         while (taken >= t->rows[plane + 1])
             plane++;
         for (int i = 0; i < 16; i++)
-            job.row[i / 8][i % 8] = vmafgpu__pair_view_row(
-                c, t->pair, i / 8, plane, (taken - t->rows[plane]) * VMAFGPU__PSNR_HVS_STEP + i % 8,
-                memory.lines + (size_t)i * vmafgpu__padded(c->width));
+            job.row[i / 8][i % 8] = vmafgpu__pair_view_row(c, t->pair, i / 8, plane,
+                                                           (taken - t->rows[plane]) * VMAFGPU__PSNR_HVS_STEP + i % 8,
+                                                           memory.lines + (size_t)i * vmafgpu__padded(c->width));
         job.wide = c->bit_depth > 8;
         job.blocks = vmafgpu__psnr_hvs_blocks(vmafgpu__plane_width(c, plane));
         job.csf = t->csf[plane];
@@ -18195,8 +18752,9 @@ static double vmafgpu__psnr_hvs_value(const vmafgpu_config *c, int plane, float 
     return (double)(mean / (peak * peak));
 }
 
-static vmafgpu_result vmafgpu__psnr_hvs_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                     void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__psnr_hvs_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                     const vmafgpu__pair_view *pair, void *scratch,
+                                                     vmafgpu__value *out) {
     vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)scratch;
     vmafgpu__psnr_hvs_memory memory;
     (void)e;
@@ -18219,8 +18777,8 @@ static vmafgpu_result vmafgpu__psnr_hvs_measure_pair(vmafgpu *v, const vmafgpu__
 
 /* ---- from sums to doubles ---- */
 
-static void vmafgpu__psnr_hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                     double *out) {
+static void vmafgpu__psnr_hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                     int64_t position, double *out) {
     const vmafgpu__value *plane = vmafgpu__values(v, e);
     (void)v;
     (void)sums, (void)position;
@@ -18230,9 +18788,15 @@ static void vmafgpu__psnr_hvs_finish(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
-    VMAFGPU__SET(values, 3), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__psnr_hvs_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__psnr_hvs_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 3),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__psnr_hvs_scratch),
+    VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__psnr_hvs_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -18240,24 +18804,24 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 
 /* ---- lanes: a group of blocks at once, one in each lane ---- */
 
-#define vmafgpu__psnr_hvs_add_terms VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_terms)
-#define vmafgpu__psnr_hvs_activity VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_activity)
-#define vmafgpu__psnr_hvs_add_four VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_four)
-#define vmafgpu__psnr_hvs_add_masks VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_masks)
+#define vmafgpu__psnr_hvs_add_terms   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_terms)
+#define vmafgpu__psnr_hvs_activity    VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_activity)
+#define vmafgpu__psnr_hvs_add_four    VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_four)
+#define vmafgpu__psnr_hvs_add_masks   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_masks)
 #define vmafgpu__psnr_hvs_add_squares VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_squares)
-#define vmafgpu__psnr_hvs_along VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_along)
-#define vmafgpu__psnr_hvs_columns_of VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_columns_of)
-#define vmafgpu__psnr_hvs_eight VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_eight)
-#define vmafgpu__psnr_hvs_error VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_error)
-#define vmafgpu__psnr_hvs_fold VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_fold)
-#define vmafgpu__psnr_hvs_load VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_load)
-#define vmafgpu__psnr_hvs_row VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_row)
-#define vmafgpu__psnr_hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
-#define vmafgpu__psnr_hvs_variances VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
+#define vmafgpu__psnr_hvs_along       VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_along)
+#define vmafgpu__psnr_hvs_columns_of  VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_columns_of)
+#define vmafgpu__psnr_hvs_eight       VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_eight)
+#define vmafgpu__psnr_hvs_error       VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_error)
+#define vmafgpu__psnr_hvs_fold        VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_fold)
+#define vmafgpu__psnr_hvs_load        VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_load)
+#define vmafgpu__psnr_hvs_row         VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_row)
+#define vmafgpu__psnr_hvs_rows_of     VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
+#define vmafgpu__psnr_hvs_variances   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
 /* Loads the samples of a group as words of several samples and unpacks them. Beyond the last block, it is repeated. */
-static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks, uint32_t *VMAFGPU__RESTRICT word,
-                                   int32_t *VMAFGPU__RESTRICT sample) {
+static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks,
+                                   uint32_t *VMAFGPU__RESTRICT word, int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     const int words = wide ? 4 : 2, each = wide ? 2 : 4, bits = wide ? 16 : 8;
     const uint32_t mask = wide ? 0xffff : 0xff;
@@ -18284,12 +18848,12 @@ static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first,
 }
 
 /* HALF: x / 2, rounded towards 0. LIFT: x * factor / 2^shift, rounded to nearest. */
-#define VMAFGPU__PSNR_HVS_HALF(x) ((x) / 2)
+#define VMAFGPU__PSNR_HVS_HALF(x)                ((x) / 2)
 #define VMAFGPU__PSNR_HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
 
 /* Daala's transform of eight values, in place. */
-VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4, int32_t *x5,
-                                             int32_t *x6, int32_t *x7) {
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4,
+                                             int32_t *x5, int32_t *x6, int32_t *x7) {
     const int32_t d07 = *x0 - *x7, h07 = VMAFGPU__PSNR_HVS_HALF(d07), e0 = *x0 - h07;
     const int32_t e1 = *x1 + *x6, h16 = VMAFGPU__PSNR_HVS_HALF(e1), d16 = *x6 - h16;
     const int32_t d25 = *x2 - *x5, e2 = *x2 - VMAFGPU__PSNR_HVS_HALF(d25);
@@ -18326,7 +18890,8 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *
 }
 
 /* Transforms eight values that are `step` apart, in each lane. */
-VMAFGPU__INLINE void vmafgpu__psnr_hvs_along(const int32_t *VMAFGPU__RESTRICT in, int step, int32_t *VMAFGPU__RESTRICT out) {
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_along(const int32_t *VMAFGPU__RESTRICT in, int step,
+                                             int32_t *VMAFGPU__RESTRICT out) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         int32_t x0 = in[l], x1 = in[l + step], x2 = in[l + 2 * step], x3 = in[l + 3 * step];
         int32_t x4 = in[l + 4 * step], x5 = in[l + 5 * step], x6 = in[l + 6 * step], x7 = in[l + 7 * step];
@@ -18344,12 +18909,14 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_along(const int32_t *VMAFGPU__RESTRICT in
 
 static void vmafgpu__psnr_hvs_columns_of(const int32_t *VMAFGPU__RESTRICT sample, int32_t *VMAFGPU__RESTRICT out) {
     for (int j = 0; j < 8; j++)
-        vmafgpu__psnr_hvs_along(sample + j * VMAFGPU__PSNR_HVS_LANES, 8 * VMAFGPU__PSNR_HVS_LANES, out + j * VMAFGPU__PSNR_HVS_LANES);
+        vmafgpu__psnr_hvs_along(sample + j * VMAFGPU__PSNR_HVS_LANES, 8 * VMAFGPU__PSNR_HVS_LANES,
+                                out + j * VMAFGPU__PSNR_HVS_LANES);
 }
 
 static void vmafgpu__psnr_hvs_rows_of(const int32_t *VMAFGPU__RESTRICT column, int32_t *VMAFGPU__RESTRICT out) {
     for (int i = 0; i < 8; i++)
-        vmafgpu__psnr_hvs_along(column + 8 * i * VMAFGPU__PSNR_HVS_LANES, VMAFGPU__PSNR_HVS_LANES, out + 8 * i * VMAFGPU__PSNR_HVS_LANES);
+        vmafgpu__psnr_hvs_along(column + 8 * i * VMAFGPU__PSNR_HVS_LANES, VMAFGPU__PSNR_HVS_LANES,
+                                out + 8 * i * VMAFGPU__PSNR_HVS_LANES);
 }
 
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT s, int32_t *VMAFGPU__RESTRICT sum) {
@@ -18359,12 +18926,13 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT
 }
 
 /* Adds the squared differences of half a row of samples from a mean, in order. */
-VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s, const float *VMAFGPU__RESTRICT mean,
-                                                   float *VMAFGPU__RESTRICT sum) {
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s,
+                                                   const float *VMAFGPU__RESTRICT mean, float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int l = 0; l < N; l++) {
         const float m = mean[l];
-        const float a = (float)s[l] - m, b = (float)s[l + N] - m, c = (float)s[l + 2 * N] - m, d = (float)s[l + 3 * N] - m;
+        const float a = (float)s[l] - m, b = (float)s[l + N] - m, c = (float)s[l + 2 * N] - m,
+                    d = (float)s[l + 3 * N] - m;
         sum[l] = (((sum[l] + a * a) + b * b) + c * c) + d * d;
     }
 }
@@ -18383,7 +18951,7 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
     for (int l = 0; l < N; l++)
         work->mean[4][l] = (float)(work->sum[0][l] + work->sum[1][l] + work->sum[2][l] + work->sum[3][l]) / 64;
     for (int i = 0; i < 16; i++) {
-        const int q = i / 8 + i % 2 * 2;   /* left quadrants first */
+        const int q = i / 8 + i % 2 * 2; /* left quadrants first */
         vmafgpu__psnr_hvs_add_squares(sample + 4 * i * N, work->mean[4], whole);
         vmafgpu__psnr_hvs_add_squares(sample + 4 * i * N, work->mean[q], work->variance[q]);
     }
@@ -18391,13 +18959,13 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
         const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
         const float a = work->variance[0][l] * part, b = work->variance[1][l] * part;
         const float c = work->variance[2][l] * part, d = work->variance[3][l] * part;
-        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0));   /* if block is 0, all samples are equal */
+        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0)); /* if block is 0, all samples are equal */
     }
 }
 
 /* Adds the weighted squares of half a row of coefficients, in order. */
-VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x, const float *VMAFGPU__RESTRICT mask,
-                                                 float *VMAFGPU__RESTRICT sum) {
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRICT x,
+                                                 const float *VMAFGPU__RESTRICT mask, float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     const float m0 = mask[0], m1 = mask[1], m2 = mask[2], m3 = mask[3];
     for (int l = 0; l < N; l++) {
@@ -18408,7 +18976,8 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRIC
 }
 
 /* Computes the masking by the content of a block. The DC coefficient has weight 0. */
-static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *mask, const float *variance, float *activity) {
+static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *mask, const float *variance,
+                                       float *activity) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     memset(activity, 0, N * sizeof *activity);
     for (int k = 0; k < 64; k += 4)
@@ -18422,7 +18991,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_error(const int32_t *VMAFGPU__RESTRICT a,
                                              float *VMAFGPU__RESTRICT term) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         const float difference = fabsf((float)(a[l] - b[l])), hidden = threshold[l] / mask, rest = difference - hidden;
-        const float seen = (rest + fabsf(rest)) * .5f * csf;   /* 0 if rest is negative */
+        const float seen = (rest + fabsf(rest)) * .5f * csf; /* 0 if rest is negative */
         term[l] = seen * seen;
     }
 }
@@ -18450,16 +19019,16 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
             terms[l] = seen * seen;
         }
         for (int k = 1; k < 64; k++)
-            vmafgpu__psnr_hvs_error(w->coefficient[0] + k * N, w->coefficient[1] + k * N, w->activity[0], job->mask[k], job->csf[k],
-                                    terms + k * N);
+            vmafgpu__psnr_hvs_error(w->coefficient[0] + k * N, w->coefficient[1] + k * N, w->activity[0], job->mask[k],
+                                    job->csf[k], terms + k * N);
     }
 }
 
 /* Adds to `added` how much the terms of a coefficient increase sums in [floor, 2 floor), floor a power of two. `off`
  * becomes the maximum difference between a term and its increment; at half a unit in the last place, the increment
  * depends on the sum. */
-VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor, float *VMAFGPU__RESTRICT added,
-                                                 float *VMAFGPU__RESTRICT off) {
+VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
+                                                 float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
         const float step = (floor + term[l]) - floor, rest = fabsf(term[l] - step);
         added[l] += step;
@@ -18538,7 +19107,8 @@ static uint64_t vmafgpu__gpu_psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__e
     return vmafgpu__gpu_psnr_hvs_place(&v->config).scratch_size;
 }
 
-static void vmafgpu__gpu_psnr_hvs_enqueue_plane(const vmafgpu__work *work, const vmafgpu__sequence_launch *sums, int plane) {
+static void vmafgpu__gpu_psnr_hvs_enqueue_plane(const vmafgpu__work *work, const vmafgpu__sequence_launch *sums,
+                                                int plane) {
     const vmafgpu_config *c = work->context->config;
     vmafgpu__psnr_hvs_launch launch;
     vmafgpu__shape shape;
@@ -18600,15 +19170,20 @@ static void vmafgpu__gpu_psnr_hvs_finalise(const vmafgpu *v, const vmafgpu__extr
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_hvs_measure = {
-    VMAFGPU__SET(words, 6), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_psnr_hvs_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_hvs_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_hvs_finalise),
-    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL),
+    VMAFGPU__SET(words, 6),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_psnr_hvs_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_psnr_hvs_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_psnr_hvs_finalise),
+    VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr_hvs = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_psnr_hvs_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_hvs_measure),
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL), VMAFGPU__SET(kernel, vmafgpu__gpu_psnr_hvs_kernel),
+    VMAFGPU__SET(block, NULL),      VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL),     VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),    VMAFGPU__SET(measure, &vmafgpu__gpu_psnr_hvs_measure),
 };
 
 VMAFGPU__COLD_END
@@ -18618,11 +19193,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__PSNR_HVS_FEATURE \
-    { VMAFGPU__SET(name, "psnr_hvs"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__psnr_hvs_columns), \
-      VMAFGPU__SET(options, vmafgpu__no_options), VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 1), \
-      VMAFGPU__SET(plan, vmafgpu__psnr_hvs_plan), VMAFGPU__SET(finish, vmafgpu__psnr_hvs_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr_hvs)), \
-      VMAFGPU__SET(measure, &vmafgpu__psnr_hvs_measure), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "psnr_hvs"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__psnr_hvs_columns), \
+      VMAFGPU__SET(options, vmafgpu__no_options), \
+      VMAFGPU__SET(debug_option, 0), \
+      VMAFGPU__SET(needs_chroma, 1), \
+      VMAFGPU__SET(plan, vmafgpu__psnr_hvs_plan), \
+      VMAFGPU__SET(finish, vmafgpu__psnr_hvs_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr_hvs)), \
+      VMAFGPU__SET(measure, &vmafgpu__psnr_hvs_measure), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__psnr_hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_lanes)
 #define VMAFGPU__PSNR_HVS_LEVEL &vmafgpu__psnr_hvs_lanes
 
@@ -18630,7 +19213,7 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_HVS */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_HVS)
 #define VMAFGPU__PSNR_HVS_FEATURE VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__psnr_hvs_columns)
-#define VMAFGPU__PSNR_HVS_LEVEL NULL
+#define VMAFGPU__PSNR_HVS_LEVEL   NULL
 #endif
 
 /* ================================================================================================
@@ -18643,15 +19226,24 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_adm_columns[] = {
-    { "adm2", "VMAF_feature_adm2_score", 0, 0, 0 }, { "aim", "VMAF_feature_aim_score", 0, 0, 0 },
+    { "adm2", "VMAF_feature_adm2_score", 0, 0, 0 },
+    { "aim", "VMAF_feature_aim_score", 0, 0, 0 },
     { "adm3", "VMAF_feature_adm3_score", 0, 0, 0 },
-    { "adm_scale0", "VMAF_feature_adm_scale0_score", 0, 0, 0 }, { "adm_scale1", "VMAF_feature_adm_scale1_score", 0, 0, 0 },
-    { "adm_scale2", "VMAF_feature_adm_scale2_score", 0, 0, 0 }, { "adm_scale3", "VMAF_feature_adm_scale3_score", 0, 0, 0 },
-    { "adm", NULL, 1, 0, 1 }, { "adm_num", NULL, 1, 0, 0 }, { "adm_den", NULL, 1, 0, 0 },
-    { "adm_num_scale0", NULL, 1, 0, 0 }, { "adm_den_scale0", NULL, 1, 0, 0 },
-    { "adm_num_scale1", NULL, 1, 0, 0 }, { "adm_den_scale1", NULL, 1, 0, 0 },
-    { "adm_num_scale2", NULL, 1, 0, 0 }, { "adm_den_scale2", NULL, 1, 0, 0 },
-    { "adm_num_scale3", NULL, 1, 0, 0 }, { "adm_den_scale3", NULL, 1, 0, 0 },
+    { "adm_scale0", "VMAF_feature_adm_scale0_score", 0, 0, 0 },
+    { "adm_scale1", "VMAF_feature_adm_scale1_score", 0, 0, 0 },
+    { "adm_scale2", "VMAF_feature_adm_scale2_score", 0, 0, 0 },
+    { "adm_scale3", "VMAF_feature_adm_scale3_score", 0, 0, 0 },
+    { "adm", NULL, 1, 0, 1 },
+    { "adm_num", NULL, 1, 0, 0 },
+    { "adm_den", NULL, 1, 0, 0 },
+    { "adm_num_scale0", NULL, 1, 0, 0 },
+    { "adm_den_scale0", NULL, 1, 0, 0 },
+    { "adm_num_scale1", NULL, 1, 0, 0 },
+    { "adm_den_scale1", NULL, 1, 0, 0 },
+    { "adm_num_scale2", NULL, 1, 0, 0 },
+    { "adm_den_scale2", NULL, 1, 0, 0 },
+    { "adm_num_scale3", NULL, 1, 0, 0 },
+    { "adm_den_scale3", NULL, 1, 0, 0 },
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -18678,25 +19270,27 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
 }
 
 enum {
-    VMAFGPU__FLOAT_ADM_THREADS = 256, VMAFGPU__FLOAT_ADM_COLUMNS = 32, VMAFGPU__FLOAT_ADM_ROWS = 16,   /* a tile and a pixel around it */
+    VMAFGPU__FLOAT_ADM_THREADS = 256,
+    VMAFGPU__FLOAT_ADM_COLUMNS = 32,
+    VMAFGPU__FLOAT_ADM_ROWS = 16, /* a tile and a pixel around it */
     VMAFGPU__FLOAT_ADM_SHARED = (3 + 2) * 3 * VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS * 4
 };
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch;                 /* of the first pair */
+    unsigned char *scratch; /* of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];                      /* offsets of planes of floats in scratch, used if bytes is 4 */
-    uint64_t low[2];                        /* offsets of the input of the next scale */
-    uint64_t terms, terms_size;             /* nine planes: three bands each of denominator, numerator, impairment */
-    int32_t  bytes;                         /* of a sample of the frame; 4: the input is planes of floats */
-    float    unit;
-    int32_t  from_width, from_height, input_pitch;
-    int32_t  width, height, low_pitch, terms_pitch, left, top;
-    int32_t  has_bands, has_low, bypass;
-    float    p, csf[2];
-    double   gain_limit;
-    const uint16_t *reciprocals;            /* table; NULL: divide instead */
+    uint64_t input[2];          /* offsets of planes of floats in scratch, used if bytes is 4 */
+    uint64_t low[2];            /* offsets of the input of the next scale */
+    uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator, impairment */
+    int32_t bytes;              /* of a sample of the frame; 4: the input is planes of floats */
+    float unit;
+    int32_t from_width, from_height, input_pitch;
+    int32_t width, height, low_pitch, terms_pitch, left, top;
+    int32_t has_bands, has_low, bypass;
+    float p, csf[2];
+    double gain_limit;
+    const uint16_t *reciprocals; /* table; NULL: divide instead */
 } vmafgpu__float_adm_launch;
 
 #endif
@@ -18753,7 +19347,8 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
     const int display_height = (int)e->option[VMAFGPU__FLOAT_ADM_DISPLAY_HEIGHT];
     const double view_dist = e->option[VMAFGPU__FLOAT_ADM_VIEW_DIST];
     if (c->width < 17 || c->height < 17)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined from 17x17 on, not for %dx%d", c->width, c->height);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined from 17x17 on, not for %dx%d", c->width,
+                             c->height);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         for (int d = 0; d < 2; d++) {
             const double weight = e->option[d ? VMAFGPU__FLOAT_ADM_CSF_DIAG_SCALE : VMAFGPU__FLOAT_ADM_CSF_SCALE];
@@ -18768,27 +19363,29 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
 
 /* ---- reciprocals, as processors estimate them ---- */
 
-enum { VMAFGPU__RECIPROCALS = 4096 };   /* an entry per value of the twelve leading bits of the significand */
+enum { VMAFGPU__RECIPROCALS = 4096 }; /* an entry per value of the twelve leading bits of the significand */
 
 /* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. They are the same for other
  * exponents. */
-static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* as on Zen 3 */
+static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
     static const uint16_t base[256] = {
-        4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584, 3556,
-        3529, 3501, 3474, 3447, 3420, 3393, 3366, 3340, 3314, 3288, 3262, 3236, 3211, 3184, 3159, 3134, 3109, 3085, 3060,
-        3036, 3012, 2988, 2964, 2941, 2917, 2894, 2871, 2848, 2825, 2801, 2779, 2756, 2734, 2712, 2690, 2668, 2646, 2625,
-        2603, 2582, 2561, 2540, 2519, 2498, 2478, 2456, 2436, 2416, 2396, 2376, 2356, 2336, 2317, 2297, 2278, 2258, 2239,
-        2220, 2201, 2182, 2164, 2145, 2127, 2108, 2090, 2072, 2054, 2036, 2018, 2000, 1983, 1965, 1948, 1930, 1913, 1896,
-        1879, 1861, 1844, 1828, 1811, 1794, 1778, 1762, 1745, 1729, 1713, 1697, 1681, 1665, 1650, 1634, 1618, 1602, 1587,
-        1571, 1556, 1541, 1526, 1511, 1496, 1481, 1466, 1452, 1437, 1423, 1408, 1394, 1379, 1365, 1351, 1336, 1322, 1309,
-        1295, 1281, 1267, 1254, 1240, 1226, 1213, 1200, 1186, 1173, 1160, 1146, 1133, 1120, 1107, 1095, 1082, 1069, 1056,
-        1044, 1031, 1019, 1006, 994, 982, 969, 957, 945, 933, 921, 909, 897, 885, 873, 862, 850, 838, 827, 815, 804, 792,
-        781, 770, 758, 747, 736, 725, 714, 703, 692, 681, 670, 659, 648, 638, 627, 617, 606, 595, 584, 574, 564, 553, 543,
-        533, 523, 513, 502, 492, 482, 472, 463, 453, 443, 433, 423, 414, 404, 394, 385, 375, 366, 356, 347, 337, 328, 319,
-        310, 300, 291, 282, 272, 263, 254, 245, 236, 227, 219, 210, 201, 192, 183, 175, 166, 157, 149, 140, 132, 123, 115,
-        106, 98, 90, 81, 73, 65, 57, 48, 40, 32, 24, 16, 8,
+        4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584,
+        3556, 3529, 3501, 3474, 3447, 3420, 3393, 3366, 3340, 3314, 3288, 3262, 3236, 3211, 3184, 3159, 3134, 3109,
+        3085, 3060, 3036, 3012, 2988, 2964, 2941, 2917, 2894, 2871, 2848, 2825, 2801, 2779, 2756, 2734, 2712, 2690,
+        2668, 2646, 2625, 2603, 2582, 2561, 2540, 2519, 2498, 2478, 2456, 2436, 2416, 2396, 2376, 2356, 2336, 2317,
+        2297, 2278, 2258, 2239, 2220, 2201, 2182, 2164, 2145, 2127, 2108, 2090, 2072, 2054, 2036, 2018, 2000, 1983,
+        1965, 1948, 1930, 1913, 1896, 1879, 1861, 1844, 1828, 1811, 1794, 1778, 1762, 1745, 1729, 1713, 1697, 1681,
+        1665, 1650, 1634, 1618, 1602, 1587, 1571, 1556, 1541, 1526, 1511, 1496, 1481, 1466, 1452, 1437, 1423, 1408,
+        1394, 1379, 1365, 1351, 1336, 1322, 1309, 1295, 1281, 1267, 1254, 1240, 1226, 1213, 1200, 1186, 1173, 1160,
+        1146, 1133, 1120, 1107, 1095, 1082, 1069, 1056, 1044, 1031, 1019, 1006, 994,  982,  969,  957,  945,  933,
+        921,  909,  897,  885,  873,  862,  850,  838,  827,  815,  804,  792,  781,  770,  758,  747,  736,  725,
+        714,  703,  692,  681,  670,  659,  648,  638,  627,  617,  606,  595,  584,  574,  564,  553,  543,  533,
+        523,  513,  502,  492,  482,  472,  463,  453,  443,  433,  423,  414,  404,  394,  385,  375,  366,  356,
+        347,  337,  328,  319,  310,  300,  291,  282,  272,  263,  254,  245,  236,  227,  219,  210,  201,  192,
+        183,  175,  166,  157,  149,  140,  132,  123,  115,  106,  98,   90,   81,   73,   65,   57,   48,   40,
+        32,   24,   16,   8,
     };
-    static const char less[] =   /* subtracted from base; 'a' is 0 */
+    static const char less[] = /* subtracted from base; 'a' is 0 */
         "acdfhjlnprsuwy{}abdfgiklnpqsuvxzabdefhiklnoqrtuwabcefgijkmnoqrsu"
         "abcdeghijlmnoprsabcefghijklmopqrabcdefghijklmnopabcdeffghijklmno"
         "abccdefghiijklmnabbcdeffghijjklmabccdeefghhijkklabbcddeffghhijjk"
@@ -18796,15 +19393,15 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) {   /* as on Zen 3 */
     return base[i >> 4] - (uint32_t)(less[i >> 8 << 4 | (i & 15)] - 'a');
 }
 
-static uint32_t vmafgpu__reciprocal_intel(uint32_t i) {   /* as on Sapphire Rapids */
-    const uint32_t middle = 4097 + (i & ~1u);   /* of the interval with the same eleven leading bits, times 4096 */
+static uint32_t vmafgpu__reciprocal_intel(uint32_t i) { /* as on Sapphire Rapids */
+    const uint32_t middle = 4097 + (i & ~1u); /* of the interval with the same eleven leading bits, times 4096 */
     return ((1u << 26) + middle) / (2 * middle) - 4096;
 }
 
 enum { VMAFGPU__BY_TABLE, VMAFGPU__BY_RCPSS, VMAFGPU__BY_DIVISION };
 
 typedef struct vmafgpu__float_adm_state {
-    int      reciprocal;
+    int reciprocal;
     uint16_t table[VMAFGPU__RECIPROCALS];
 } vmafgpu__float_adm_state;
 
@@ -18835,13 +19432,14 @@ static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     static const uint32_t exponents[] = { 1, 2, 30, 126, 128, 200, 251, 252 };
     for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS; i++) {
         const uint32_t first = vmafgpu__float_adm_estimate(0x3f800000 + (i << 11));
-        is_known = is_known && first == vmafgpu__float_adm_estimate(0x3f800000 + (i << 11 | 0x7ff)) && (first & 0x7ff) == 0;
+        is_known =
+            is_known && first == vmafgpu__float_adm_estimate(0x3f800000 + (i << 11 | 0x7ff)) && (first & 0x7ff) == 0;
         for (size_t k = 0; k < sizeof exponents / sizeof *exponents && i % 512 == 5; k++)
-            is_known = is_known &&
-                       vmafgpu__float_adm_estimate((exponents[k] << 23) + (i << 11)) == first + ((127 - exponents[k]) << 23);
+            is_known = is_known && vmafgpu__float_adm_estimate((exponents[k] << 23) + (i << 11)) ==
+                                       first + ((127 - exponents[k]) << 23);
     }
-    is_known = is_known && vmafgpu__float_adm_estimate(1) == 0x7f800000 && vmafgpu__float_adm_estimate(254u << 23 | 5) == 0 &&
-               vmafgpu__float_adm_estimate(253u << 23 | 5) == 0;
+    is_known = is_known && vmafgpu__float_adm_estimate(1) == 0x7f800000 &&
+               vmafgpu__float_adm_estimate(254u << 23 | 5) == 0 && vmafgpu__float_adm_estimate(253u << 23 | 5) == 0;
 #endif
     return is_known;
 }
@@ -18879,7 +19477,7 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-enum { VMAFGPU__LOST, VMAFGPU__ADDED };   /* reference detail left in the distorted picture; the rest of its detail */
+enum { VMAFGPU__LOST, VMAFGPU__ADDED }; /* reference detail left in the distorted picture; the rest of its detail */
 
 /* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring
  * pixels. */
@@ -18891,34 +19489,34 @@ typedef struct vmafgpu__float_adm_row {
 
 /* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
 typedef struct vmafgpu__float_adm_lines {
-    float *in[2][4];                              /* the latest four rows of the reference and the distorted picture */
-    float *low, *high;                            /* filtered down the columns */
+    float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
+    float *low, *high; /* filtered down the columns */
     float *band[2][VMAFGPU__BANDS];
-    vmafgpu__float_adm_row row[3];                /* the latest three */
-    float *term[3][VMAFGPU__BANDS];               /* of the denominator and the two numerators */
+    vmafgpu__float_adm_row row[3];  /* the latest three */
+    float *term[3][VMAFGPU__BANDS]; /* of the denominator and the two numerators */
 } vmafgpu__float_adm_lines;
 
 typedef struct vmafgpu__float_adm_task {
     const vmafgpu *v;
     const struct vmafgpu__float_adm_functions *functions;
     const vmafgpu__float_adm_state *state;
-    const void    *source[2];                     /* input planes of the scale */
-    ptrdiff_t      pitch[2];                      /* in bytes */
-    int            form;                          /* of their samples: BYTES, WORDS, FLOATS */
-    float          unit;                          /* of integer samples */
-    int            from_w, from_h, w, h, left, top;
-    int            has_bands, has_low;            /* whether to compute the bands; the low-pass band */
-    float         *low[2];                        /* input planes of the next scale */
-    ptrdiff_t      low_stride;
-    const float   *csf;
-    double         gain_limit;
-    float          p;
-    int            is_cubic, bypass;
-    float         *sums;                          /* of rows: nine lists, `most` apart */
-    size_t         most;
-    float         *planes[2][2];                  /* low-pass bands of even and of odd scales */
-    unsigned char *lines;                         /* memory of threads, `line_bytes` each */
-    size_t         line_bytes, odd;
+    const void *source[2]; /* input planes of the scale */
+    ptrdiff_t pitch[2];    /* in bytes */
+    int form;              /* of their samples: BYTES, WORDS, FLOATS */
+    float unit;            /* of integer samples */
+    int from_w, from_h, w, h, left, top;
+    int has_bands, has_low; /* whether to compute the bands; the low-pass band */
+    float *low[2];          /* input planes of the next scale */
+    ptrdiff_t low_stride;
+    const float *csf;
+    double gain_limit;
+    float p;
+    int is_cubic, bypass;
+    float *sums; /* of rows: nine lists, `most` apart */
+    size_t most;
+    float *planes[2][2];  /* low-pass bands of even and of odd scales */
+    unsigned char *lines; /* memory of threads, `line_bytes` each */
+    size_t line_bytes, odd;
 } vmafgpu__float_adm_task;
 
 enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
@@ -18930,10 +19528,11 @@ typedef struct vmafgpu__float_adm_functions {
     /* Applies both wavelet filters to four rows of n floats, n a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
     void (*horizontal)(const float *even, const float *odd, float *low, float *high, int first, int end);
-    void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *row,
-                     int first, int end);
+    void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
+                     const vmafgpu__float_adm_row *row, int first, int end);
     /* Computes the terms of a row, columns left..w - left - 1, from three rows. */
-    void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, const vmafgpu__float_adm_row *const *rows);
+    void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
+                 const vmafgpu__float_adm_row *const *rows);
     /* Sums the terms, each list from left to right. */
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
@@ -18994,9 +19593,11 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
 
 /* Reads row k of the reference (0) or the distorted picture (1). Extends it by one column on the left, mirrored, and by
  * two columns on the right, mirrored with the last column repeated. */
-static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which, int k) {
+static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which,
+                                    int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
-    t->functions->split((const uint8_t *)t->source[which] + k * t->pitch[which], t->form, t->from_w, t->unit, even, odd);
+    t->functions->split((const uint8_t *)t->source[which] + k * t->pitch[which], t->form, t->from_w, t->unit, even,
+                        odd);
     odd[-1] = odd[0];
     if (t->from_w & 1) {
         odd[t->w - 1] = even[t->w - 1];
@@ -19006,8 +19607,8 @@ static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmaf
 }
 
 /* Computes row y of the bands, columns first..end - 1, if has_bands, and of the low-pass band if has_low. */
-static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y, int has_bands,
-                                      int has_low, int first, int end) {
+static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y,
+                                      int has_bands, int has_low, int first, int end) {
     const vmafgpu__float_adm_functions *f = t->functions;
     const int all = (int)(2 * t->odd);
     for (int i = 0; i < 2; i++) {
@@ -19049,7 +19650,8 @@ static void vmafgpu__float_adm_part(void *arg, int index) {
     const int sum_first = first > t->top ? first : t->top, sum_end = end < t->h - t->top ? end : t->h - t->top;
     const int has_sums = t->has_bands && sum_first < sum_end;
     const int band_first = sum_first > 0 ? sum_first - 1 : 0, band_end = sum_end + 1 < t->h ? sum_end + 1 : t->h;
-    const int y_first = has_sums && band_first < first ? band_first : first, y_end = has_sums && band_end > end ? band_end : end;
+    const int y_first = has_sums && band_first < first ? band_first : first,
+              y_end = has_sums && band_end > end ? band_end : end;
     for (int y = y_first; y < y_end; y++) {
         const int is_band = has_sums && y >= band_first && y < band_end, is_low = t->has_low && y >= first && y < end;
         vmafgpu__float_adm_row *row = &l.row[y % 3];
@@ -19110,8 +19712,9 @@ static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *s
     }
 }
 
-static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                      void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                      const vmafgpu__pair_view *pair, void *scratch,
+                                                      vmafgpu__value *out) {
     const vmafgpu_config *c = &v->config;
     vmafgpu__carver carver = { (unsigned char *)scratch, 0 };
     vmafgpu__float_adm_task *t;
@@ -19185,7 +19788,8 @@ static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor
         adm2 = num / den;
         aim = added / among < 1 ? added / among : 1;
     }
-    adm3 = e->option[VMAFGPU__FLOAT_ADM_APPLY_HM] != 0 ? 2 * adm2 * aim / (adm2 + aim) : adm2 * weight + (1 - aim) * (1 - weight);
+    adm3 = e->option[VMAFGPU__FLOAT_ADM_APPLY_HM] != 0 ? 2 * adm2 * aim / (adm2 + aim)
+                                                       : adm2 * weight + (1 - aim) * (1 - weight);
     *out++ = adm2;
     *out++ = aim;
     *out++ = adm3 > least ? adm3 : least;
@@ -19203,10 +19807,15 @@ static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor
 }
 
 static const vmafgpu__measure vmafgpu__float_adm_measure = {
-    VMAFGPU__SET(values, 3 * VMAFGPU__SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
-    VMAFGPU__SET(state, vmafgpu__float_adm_state_size), VMAFGPU__SET(scratch, vmafgpu__float_adm_scratch),
-    VMAFGPU__SET(prepare, vmafgpu__float_adm_prepare), VMAFGPU__SET(measure, vmafgpu__float_adm_measure_pair),
-    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 3 * VMAFGPU__SCALES),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, vmafgpu__float_adm_state_size),
+    VMAFGPU__SET(scratch, vmafgpu__float_adm_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__float_adm_prepare),
+    VMAFGPU__SET(measure, vmafgpu__float_adm_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -19214,25 +19823,25 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 
 /* ---- lanes ---- */
 
-#define vmafgpu__float_adm_split VMAFGPU__LANES_NAME(vmafgpu__float_adm_split)
-#define vmafgpu__float_adm_vertical VMAFGPU__LANES_NAME(vmafgpu__float_adm_vertical)
-#define vmafgpu__float_adm_horizontal VMAFGPU__LANES_NAME(vmafgpu__float_adm_horizontal)
+#define vmafgpu__float_adm_split       VMAFGPU__LANES_NAME(vmafgpu__float_adm_split)
+#define vmafgpu__float_adm_vertical    VMAFGPU__LANES_NAME(vmafgpu__float_adm_vertical)
+#define vmafgpu__float_adm_horizontal  VMAFGPU__LANES_NAME(vmafgpu__float_adm_horizontal)
 #define vmafgpu__float_adm_reciprocals VMAFGPU__LANES_NAME(vmafgpu__float_adm_reciprocals)
-#define vmafgpu__float_adm_restore VMAFGPU__LANES_NAME(vmafgpu__float_adm_restore)
-#define vmafgpu__float_adm_decouple VMAFGPU__LANES_NAME(vmafgpu__float_adm_decouple)
-#define vmafgpu__float_adm_band VMAFGPU__LANES_NAME(vmafgpu__float_adm_band)
-#define vmafgpu__float_adm_threshold VMAFGPU__LANES_NAME(vmafgpu__float_adm_threshold)
-#define vmafgpu__float_adm_term VMAFGPU__LANES_NAME(vmafgpu__float_adm_term)
-#define vmafgpu__float_adm_mask VMAFGPU__LANES_NAME(vmafgpu__float_adm_mask)
-#define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
-#define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
+#define vmafgpu__float_adm_restore     VMAFGPU__LANES_NAME(vmafgpu__float_adm_restore)
+#define vmafgpu__float_adm_decouple    VMAFGPU__LANES_NAME(vmafgpu__float_adm_decouple)
+#define vmafgpu__float_adm_band        VMAFGPU__LANES_NAME(vmafgpu__float_adm_band)
+#define vmafgpu__float_adm_threshold   VMAFGPU__LANES_NAME(vmafgpu__float_adm_threshold)
+#define vmafgpu__float_adm_term        VMAFGPU__LANES_NAME(vmafgpu__float_adm_term)
+#define vmafgpu__float_adm_mask        VMAFGPU__LANES_NAME(vmafgpu__float_adm_mask)
+#define vmafgpu__float_adm_powers      VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
+#define vmafgpu__float_adm_add         VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
 /* Loads two neighbours as one word; compilers split it in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
         uint32_t word;
-        uint8_t  byte[4];
+        uint8_t byte[4];
     } one = { 1 };
     const int is_little = one.byte[0], up = is_little ? 0 : 16, up_wide = is_little ? 0 : 32;
     for (int x = 0; x < w; x += 2 * VMAFGPU__LANES) {
@@ -19259,15 +19868,15 @@ static void vmafgpu__float_adm_split(const void *row, int form, int w, float uni
     }
 }
 
-static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high,
-                                        int n) {
+static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU__RESTRICT low,
+                                        float *VMAFGPU__RESTRICT high, int n) {
     const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
                 t3 = vmafgpu__float_dwt[0][3];
     const float u0 = vmafgpu__float_dwt[1][0], u1 = vmafgpu__float_dwt[1][1], u2 = vmafgpu__float_dwt[1][2],
                 u3 = vmafgpu__float_dwt[1][3];
     for (int x = 0; x < n; x += VMAFGPU__LANES) {
-        const float *VMAFGPU__RESTRICT a = rows[0] + x, *VMAFGPU__RESTRICT b = rows[1] + x, *VMAFGPU__RESTRICT c = rows[2] + x,
-                    *VMAFGPU__RESTRICT d = rows[3] + x;
+        const float *VMAFGPU__RESTRICT a = rows[0] + x, *VMAFGPU__RESTRICT b = rows[1] + x,
+                                       *VMAFGPU__RESTRICT c = rows[2] + x, *VMAFGPU__RESTRICT d = rows[3] + x;
         for (int i = 0; i < VMAFGPU__LANES; i++) {
             low[x + i] = t0 * a[i] + t1 * b[i] + t2 * c[i] + t3 * d[i];
             high[x + i] = u0 * a[i] + u1 * b[i] + u2 * c[i] + u3 * d[i];
@@ -19276,7 +19885,8 @@ static void vmafgpu__float_adm_vertical(const float *const *rows, float *VMAFGPU
 }
 
 static void vmafgpu__float_adm_horizontal(const float *VMAFGPU__RESTRICT even, const float *VMAFGPU__RESTRICT odd,
-                                          float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high, int first, int end) {
+                                          float *VMAFGPU__RESTRICT low, float *VMAFGPU__RESTRICT high, int first,
+                                          int end) {
     const float t0 = vmafgpu__float_dwt[0][0], t1 = vmafgpu__float_dwt[0][1], t2 = vmafgpu__float_dwt[0][2],
                 t3 = vmafgpu__float_dwt[0][3];
     const float u0 = vmafgpu__float_dwt[1][0], u1 = vmafgpu__float_dwt[1][1], u2 = vmafgpu__float_dwt[1][2],
@@ -19292,18 +19902,18 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
                                            float *VMAFGPU__RESTRICT y) {
 #ifdef VMAFGPU__HAS_RCPSS
     if (state->reciprocal == VMAFGPU__BY_RCPSS) {
-#  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
         __m128 some;
-#  else
+#else
         __m256 some;
-#  endif
+#endif
         for (int i = 0; i < VMAFGPU__LANES; i += (int)(sizeof some / sizeof *x)) {
             memcpy(&some, x + i, sizeof some);
-#  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
             some = VMAFGPU__RCPPS(some);
-#  else
+#else
             some = VMAFGPU__RCPPS_256(some);
-#  endif
+#endif
             memcpy(y + i, &some, sizeof some);
         }
         return;
@@ -19313,7 +19923,7 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(bits, x, sizeof bits);
     for (int i = 0; i < VMAFGPU__LANES; i++)
         entry[i] = state->table[bits[i] >> 11 & 4095];
-    for (int i = 0; i < VMAFGPU__LANES; i++) {   /* scale the estimate of the table to the exponent */
+    for (int i = 0; i < VMAFGPU__LANES; i++) { /* scale the estimate of the table to the exponent */
         const int32_t exponent = (int32_t)(bits[i] >> 23 & 255);
         const uint32_t usual = (entry[i] << 11) + ((uint32_t)(253 - exponent) << 23);
         const uint32_t large = exponent > 252 ? 0 : usual, size = exponent == 0 ? 0x7f800000u : large;
@@ -19377,7 +19987,7 @@ static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, flo
 
 static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                         const vmafgpu__float_adm_row *row, int first, int end) {
-    const float cos2 = 0.99969542f;   /* squared cosine of one degree */
+    const float cos2 = 0.99969542f; /* squared cosine of one degree */
     for (int x = first; x < end; x += VMAFGPU__LANES) {
         const float *VMAFGPU__RESTRICT oh = l->band[0][0] + x, *VMAFGPU__RESTRICT ov = l->band[0][1] + x;
         const float *VMAFGPU__RESTRICT th = l->band[1][0] + x, *VMAFGPU__RESTRICT tv = l->band[1][1] + x;
@@ -19388,15 +19998,17 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
             parallel[i] = (dot >= 0) & (dot * dot >= cos2 * o2 * t2);
         }
         for (int b = 0; b < VMAFGPU__BANDS; b++)
-            vmafgpu__float_adm_band(t, t->csf[b == 2], parallel, l->band[0][b] + x, l->band[1][b] + x, row->original[b] + x,
-                                    row->size[0][b] + x, row->size[1][b] + x, row->side[0][b] + x, row->side[1][b] + x);
+            vmafgpu__float_adm_band(t, t->csf[b == 2], parallel, l->band[0][b] + x, l->band[1][b] + x,
+                                    row->original[b] + x, row->size[0][b] + x, row->size[1][b] + x, row->side[0][b] + x,
+                                    row->side[1][b] + x);
     }
 }
 
 /* Computes x^p in the steps of vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied by
  * 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
-    const double shift = 211106232532992.0, exponent = (double)p, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
+    const double shift = 211106232532992.0, exponent = (double)p,
+                 infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     float scaled[VMAFGPU__LANES], z[VMAFGPU__LANES];
     int32_t bits[VMAFGPU__LANES], whole[VMAFGPU__LANES], place[VMAFGPU__LANES];
     uint64_t bits_of[VMAFGPU__LANES];
@@ -19423,7 +20035,8 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         base[i] += (double)whole[i];
     for (int i = 0; i < VMAFGPU__LANES; i++) {
         const double r = (double)z[i] * factor[i] - 1, r2 = r * r;
-        const double high = 0.288457581109214 * r - 0.36092606229713164, middle = 0.480898481472577 * r - 0.7213474675006291;
+        const double high = 0.288457581109214 * r - 0.36092606229713164,
+                     middle = 0.480898481472577 * r - 0.7213474675006291;
         const double low = 1.4426950408774342 * r + base[i];
         power[i] = exponent * (high * (r2 * r2) + (middle * r2 + low));
     }
@@ -19451,8 +20064,10 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
 }
 
 /* Adds the masking by a pixel and its neighbours in one band to the threshold. */
-static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above, const float *VMAFGPU__RESTRICT beside,
-                                                const float *VMAFGPU__RESTRICT below, const float *VMAFGPU__RESTRICT centre,
+static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above,
+                                                const float *VMAFGPU__RESTRICT beside,
+                                                const float *VMAFGPU__RESTRICT below,
+                                                const float *VMAFGPU__RESTRICT centre,
                                                 float *VMAFGPU__RESTRICT threshold) {
     float sum[VMAFGPU__LANES];
     for (int i = 0; i < VMAFGPU__LANES; i++)
@@ -19469,7 +20084,7 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         const float over = size[i] - threshold[i];
         term[i] = over < 0 ? 0 : over;
     }
-    if (t->is_cubic)   /* a separate loop: otherwise GCC generates a branch for each zero */
+    if (t->is_cubic) /* a separate loop: otherwise GCC generates a branch for each zero */
         for (int i = 0; i < VMAFGPU__LANES; i++)
             term[i] = term[i] * term[i] * term[i];
     else
@@ -19524,8 +20139,8 @@ static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first,
 }
 
 static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
-    vmafgpu__float_adm_split, vmafgpu__float_adm_vertical, vmafgpu__float_adm_horizontal, vmafgpu__float_adm_decouple,
-    vmafgpu__float_adm_mask, vmafgpu__float_adm_add,
+    vmafgpu__float_adm_split,    vmafgpu__float_adm_vertical, vmafgpu__float_adm_horizontal,
+    vmafgpu__float_adm_decouple, vmafgpu__float_adm_mask,     vmafgpu__float_adm_add,
 };
 
 #endif
@@ -19539,9 +20154,9 @@ enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_C
 /* Layout of the scratch of a pair in device memory. */
 typedef struct vmafgpu__float_adm_places {
     uint64_t size;
-    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];   /* nine planes; nine lists */
-    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one plane; of one list */
-    int      w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
+    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES]; /* nine planes; nine lists */
+    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                /* of one plane; of one list */
+    int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
 } vmafgpu__float_adm_places;
 
 static vmafgpu__float_adm_places vmafgpu__float_adm_places_of(const vmafgpu_config *c) {
@@ -19597,7 +20212,8 @@ static uint64_t vmafgpu__gpu_float_adm_scratch(const vmafgpu *v, const vmafgpu__
 
 static size_t vmafgpu__gpu_float_adm_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     return vmafgpu__float_adm_table(context->config->float_reciprocal, (uint16_t *)(void *)out)
-               ? VMAFGPU__RECIPROCALS * sizeof(uint16_t) : 0;
+               ? VMAFGPU__RECIPROCALS * sizeof(uint16_t)
+               : 0;
 }
 
 static void vmafgpu__gpu_float_adm_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
@@ -19619,7 +20235,8 @@ static void vmafgpu__gpu_float_adm_enqueue(const vmafgpu__work *work, const vmaf
     launch.bypass = e->option[VMAFGPU__FLOAT_ADM_BYPASS_CM] != 0;
     launch.p = (float)e->option[VMAFGPU__FLOAT_ADM_P_NORM];
     launch.gain_limit = e->option[VMAFGPU__FLOAT_ADM_GAIN_LIMIT];
-    launch.reciprocals = vmafgpu__float_adm_table(c->float_reciprocal, NULL) ? (const uint16_t *)(const void *)work->tables : NULL;
+    launch.reciprocals =
+        vmafgpu__float_adm_table(c->float_reciprocal, NULL) ? (const uint16_t *)(const void *)work->tables : NULL;
     for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
         launch.width = layout.w[s];
         launch.height = layout.h[s];
@@ -19637,8 +20254,8 @@ static void vmafgpu__gpu_float_adm_enqueue(const vmafgpu__work *work, const vmaf
             launch.csf[i] = e->csf[s][i];
         }
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__FLOAT_ADM_COLUMNS - 2),
-                           vmafgpu__divide_up(launch.height, VMAFGPU__FLOAT_ADM_ROWS - 2), work->batch->pairs, VMAFGPU__FLOAT_ADM_THREADS,
-                           VMAFGPU__FLOAT_ADM_SHARED);
+                           vmafgpu__divide_up(launch.height, VMAFGPU__FLOAT_ADM_ROWS - 2), work->batch->pairs,
+                           VMAFGPU__FLOAT_ADM_THREADS, VMAFGPU__FLOAT_ADM_SHARED);
         vmafgpu__enqueue(work, vmafgpu__float_adm_kernel_of(e), &shape, &launch);
         for (uint64_t i = 0; i < VMAFGPU__FLOAT_ADM_SUMS && launch.has_bands; i++)
             vmafgpu__add_chain(&chains, &blocks, work->context->lanes, layout.terms[s] + i * layout.terms_size[s],
@@ -19662,7 +20279,8 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
         float sums[VMAFGPU__FLOAT_ADM_SUMS];
         for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++)
             sums[i] = (float)(words++)->real;
-        vmafgpu__float_adm_values(e, sums, (layout.w[s] - 2 * layout.left[s]) * (layout.h[s] - 2 * layout.top[s]), out + 3 * s);
+        vmafgpu__float_adm_values(e, sums, (layout.w[s] - 2 * layout.left[s]) * (layout.h[s] - 2 * layout.top[s]),
+                                  out + 3 * s);
     }
 }
 
@@ -19670,22 +20288,33 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
-               ? "this processor's own reciprocals (config.float_reciprocal)" : NULL;
+               ? "this processor's own reciprocals (config.float_reciprocal)"
+               : NULL;
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_adm_measure = {
-    VMAFGPU__SET(words, (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS), VMAFGPU__SET(lacks, vmafgpu__gpu_float_adm_lacks),
-    VMAFGPU__SET(scratch, vmafgpu__gpu_float_adm_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_adm_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_float_adm_finalise), VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(words, (int)VMAFGPU__SCALES *VMAFGPU__FLOAT_ADM_SUMS),
+    VMAFGPU__SET(lacks, vmafgpu__gpu_float_adm_lacks),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_adm_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_adm_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_adm_finalise),
+    VMAFGPU__SET(recompute, NULL),
     VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_adm = {
-    VMAFGPU__SET(stream, { 1, 1 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_float_adm_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, vmafgpu__gpu_float_adm_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(stream, { 1, 1 }),
+    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_adm_kernel),
+    VMAFGPU__SET(block, NULL),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_float_adm_tables),
+    VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),
     VMAFGPU__SET(measure, &vmafgpu__gpu_float_adm_measure),
 };
-typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
+typedef char
+    vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
 
 VMAFGPU__COLD_END
 #endif
@@ -19694,12 +20323,18 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_ADM_FEATURE \
-    { VMAFGPU__SET(name, "float_adm"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__float_adm_columns), VMAFGPU__SET(options, vmafgpu__float_adm_options), \
-      VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_ADM_DEBUG), VMAFGPU__SET(needs_chroma, 0), \
-      VMAFGPU__SET(plan, vmafgpu__float_adm_plan), VMAFGPU__SET(finish, vmafgpu__float_adm_finish), \
-      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
-      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_adm)), VMAFGPU__SET(measure, &vmafgpu__float_adm_measure), \
+    { VMAFGPU__SET(name, "float_adm"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__float_adm_columns), \
+      VMAFGPU__SET(options, vmafgpu__float_adm_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_ADM_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__float_adm_plan), \
+      VMAFGPU__SET(finish, vmafgpu__float_adm_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_adm)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_adm_measure), \
       VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
 #define VMAFGPU__FLOAT_ADM_LEVEL &vmafgpu__float_adm_lanes
@@ -19708,7 +20343,7 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
 #define VMAFGPU__FLOAT_ADM_FEATURE VMAFGPU__LEFT_OUT("float_adm", "VMAFGPU_NO_FLOAT", vmafgpu__float_adm_columns)
-#define VMAFGPU__FLOAT_ADM_LEVEL NULL
+#define VMAFGPU__FLOAT_ADM_LEVEL   NULL
 #endif
 
 /* ================================================================================================
@@ -19728,7 +20363,8 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__ciede_columns[] = {
-    { "ciede2000", NULL, 0, 0, 1 }, { NULL, NULL, 0, 0, 0 },
+    { "ciede2000", NULL, 0, 0, 1 },
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -19749,8 +20385,8 @@ typedef struct vmafgpu__ciede_scale {
 } vmafgpu__ciede_scale;
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
-#  pragma GCC push_options
-#  pragma GCC optimize("no-trapping-math")   /* allows vectorised conditionals; values do not change */
+#pragma GCC push_options
+#pragma GCC optimize("no-trapping-math") /* allows vectorised conditionals; values do not change */
 #endif
 
 /* Rounds x to float. Increases *uncertainty if the float depends on the last bits of x. */
@@ -19772,9 +20408,10 @@ VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
 
-VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale, int32_t luma, int32_t cb, int32_t cr, double *r,
-                                             double *g, double *b) {
-    const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
+VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale, int32_t luma, int32_t cb, int32_t cr,
+                                               double *r, double *g, double *b) {
+    const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c,
+                 v = (cr - scale->grey) * scale->c;
     *r = y + 1.28033 * v;
     *g = (y - 0.21482 * u) - 0.38059 * v;
     *b = y + 2.12798 * u;
@@ -19897,7 +20534,9 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
 
 /* e: mean lightness less 50. ciede_under() returns the radicand of the weight; ciede_lightness() the weighted
  * difference. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) { return 20 + (double)e * (double)e; }
+VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) {
+    return 20 + (double)e * (double)e;
+}
 
 VMAFGPU__STEP_FN float vmafgpu__ciede_lightness(float light, float e, double root) {
     const double e2 = (double)e * (double)e;
@@ -19925,7 +20564,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
 /* Returns the hue weight T of mean hue h, from sine and cosine of a quarter of the angle, which is doubled twice. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
-    double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
+    double p = -7.539476624149146e-13 * u + 1.60573606231046e-10,
+           q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
     p = p * u - 2.5052094670223004e-08;
     q = q * u - 2.755729593541405e-07;
     p = p * u + 2.755731916204773e-06;
@@ -19938,8 +20578,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     q = q * u - 0.49999999999999983;
     const double s0 = x * (p * u + 1), c0 = q * u + 1;
     const double s1 = 2 * s0 * c0, c1 = 1 - 2 * s0 * s0;
-    const double sine = 2 * s1 * c1, cosine = 1 - 2 * s1 * s1;                               /* of h - 5 pi/4 */
-    const double s = -0.7071067811865476 * (sine + cosine), c = 0.7071067811865476 * (sine - cosine);   /* of h */
+    const double sine = 2 * s1 * c1, cosine = 1 - 2 * s1 * s1; /* of h - 5 pi/4 */
+    const double s = -0.7071067811865476 * (sine + cosine), c = 0.7071067811865476 * (sine - cosine); /* of h */
     const double s2 = 2 * s * c, c2 = 1 - 2 * s * s, s3 = s2 * c + c2 * s, c3 = c2 * c - s2 * s;
     const double s4 = 2 * s2 * c2, c4 = 1 - 2 * s2 * s2;
     const double t = 1.0 - 0.17 * (c * 0.8660254037844386 + s * .5) + 0.24 * c2 +
@@ -19956,7 +20596,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
 }
 
 VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
-    const float degrees = (float)((double)h * (180.0 / VMAFGPU__CIEDE_PI)), z = (float)(((double)degrees - 275.0) * (1.0 / 25.0));
+    const float degrees = (float)((double)h * (180.0 / VMAFGPU__CIEDE_PI)),
+                z = (float)(((double)degrees - 275.0) * (1.0 / 25.0));
     return z * z;
 }
 
@@ -19992,7 +20633,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
 }
 
 /* Returns the squared colour difference. `root`: of the ratio of powers of 7. */
-VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root, float *uncertainty) {
+VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root,
+                                             float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
     const float rt = vmafgpu__ciede_finalise((-2.0 * root) * vmafgpu__ciede_sine((double)angle), uncertainty);
     const float mixed = rt * cq * hq;
@@ -20001,7 +20643,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 }
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
-#  pragma GCC pop_options
+#pragma GCC pop_options
 #endif
 
 /* Kernel for colour differences. A block processes GROUPS groups of pixels. The words of a pair contain:
@@ -20013,26 +20655,29 @@ enum {
     VMAFGPU__CIEDE_THREADS = 256,
     VMAFGPU__CIEDE_GROUPS = 4,
     VMAFGPU__CIEDE_SHARED = VMAFGPU__SEQUENCE_GROUP * (VMAFGPU__CIEDE_GROUPS + 1) * 4,
-    VMAFGPU__CIEDE_SUM = 0, VMAFGPU__CIEDE_COUNT, VMAFGPU__CIEDE_KNOWN, VMAFGPU__CIEDE_LIST,
+    VMAFGPU__CIEDE_SUM = 0,
+    VMAFGPU__CIEDE_COUNT,
+    VMAFGPU__CIEDE_KNOWN,
+    VMAFGPU__CIEDE_LIST,
     VMAFGPU__CIEDE_UNCERTAIN_ENTRIES = 4096,
     VMAFGPU__CIEDE_WORDS = VMAFGPU__CIEDE_LIST + 2 * VMAFGPU__CIEDE_UNCERTAIN_ENTRIES
 };
 
 typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch;                 /* of the first pair: the differences */
+    unsigned char *scratch; /* of the first pair: the differences */
     uint64_t scratch_size;
-    double  *words;                         /* of the first pair */
-    int32_t  word_stride;
-    uint32_t pairs;                         /* bit set: process this pair */
-    int32_t  width, height, bytes;          /* of luma; bytes of its samples */
-    int32_t  chroma_width, chroma_height;
-    int32_t  chroma_stride;                 /* samples after which the next row follows in libvmaf */
-    int32_t  column_shift, row_shift, last_row;   /* from a pixel to its chroma sample */
-    int32_t  chroma_bytes, step, shift;     /* bytes of a sample; bytes from one sample to the next */
-    int32_t  pitch;                         /* of terms */
+    double *words; /* of the first pair */
+    int32_t word_stride;
+    uint32_t pairs;               /* bit set: process this pair */
+    int32_t width, height, bytes; /* of luma; bytes of its samples */
+    int32_t chroma_width, chroma_height;
+    int32_t chroma_stride;                     /* samples after which the next row follows in libvmaf */
+    int32_t column_shift, row_shift, last_row; /* from a pixel to its chroma sample */
+    int32_t chroma_bytes, step, shift;         /* bytes of a sample; bytes from one sample to the next */
+    int32_t pitch;                             /* of terms */
     vmafgpu__ciede_scale scale;
-    vmafgpu__gpu_pair    pair[VMAFGPU__MAX_BATCH];
-    vmafgpu__gpu_chroma  chroma[VMAFGPU__MAX_BATCH];
+    vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
+    vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__ciede_launch;
 
 #endif
@@ -20066,12 +20711,13 @@ static float vmafgpu__ciede_root(double c) {
 }
 
 static void vmafgpu__ciede_lab(const vmafgpu__ciede_scale *scale, int luma, int cb, int cr, float lab[3]) {
-    const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
+    const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c,
+                 v = (cr - scale->grey) * scale->c;
     const double r = vmafgpu__ciede_linear(y + 1.28033 * v);
     const double g = vmafgpu__ciede_linear((y - 0.21482 * u) - 0.38059 * v);
     const double b = vmafgpu__ciede_linear(y + 2.12798 * u);
-    const double fx = vmafgpu__ciede_root(
-        ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047));
+    const double fx = vmafgpu__ciede_root(((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) *
+                                          (1.0 / 0.95047));
     const double fy = vmafgpu__ciede_root((r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958);
     const double fz = vmafgpu__ciede_root(
         ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883));
@@ -20097,7 +20743,8 @@ static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
     const float c1 = vmafgpu__ciede_length(p[1], p[2]), c2 = vmafgpu__ciede_length(q[1], q[2]), c = (c1 + c2) / 2;
     const double c7 = pow((double)c, 7.0), g = 1 - sqrt(c7 / (c7 + 6103515625.0));
     const float a1 = (float)(p[1] + p[1] / 2 * g), a2 = (float)(q[1] + q[1] / 2 * g);
-    const float k1 = vmafgpu__ciede_length(a1, p[2]), k2 = vmafgpu__ciede_length(a2, q[2]), k = (k1 + k2) / 2, chroma = k2 - k1;
+    const float k1 = vmafgpu__ciede_length(a1, p[2]), k2 = vmafgpu__ciede_length(a2, q[2]), k = (k1 + k2) / 2,
+                chroma = k2 - k1;
     const float e = mean - 50;
     const double e2 = (double)e * e;
     const float sl = (float)(1. + (0.015 * e2) / sqrt(20 + e2)), sc = (float)(1. + 0.045 * k);
@@ -20123,7 +20770,7 @@ static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
 /* Samples of a row. Arrays are padded to a multiple of CHUNK. */
 typedef struct vmafgpu__ciede_row {
     const uint16_t *sample[2][3];
-    int             width;
+    int width;
     vmafgpu__ciede_scale scale;
 } vmafgpu__ciede_row;
 
@@ -20140,19 +20787,19 @@ static float vmafgpu__ciede_pixel(const vmafgpu__ciede_scale *scale, const uint1
 }
 
 typedef struct vmafgpu__ciede_task {
-    const vmafgpu        *v;
+    const vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    unsigned char        *memory;         /* `size` bytes per thread */
-    size_t                size;
-    int                   next;           /* atomic: first row that no thread has taken */
-    int                   added;          /* atomic: number of rows whose differences are in the sum */
-    double                sum;
+    unsigned char *memory; /* `size` bytes per thread */
+    size_t size;
+    int next;  /* atomic: first row that no thread has taken */
+    int added; /* atomic: number of rows whose differences are in the sum */
+    double sum;
 } vmafgpu__ciede_task;
 
 /* Memory of a thread. vmafgpu__ciede_layout() returns its size. */
 typedef struct vmafgpu__ciede_memory {
     uint16_t *line, *sample[2][3];
-    float    *difference;
+    float *difference;
 } vmafgpu__ciede_memory;
 
 static uint64_t vmafgpu__ciede_layout(const vmafgpu *v, void *base, vmafgpu__ciede_memory *m) {
@@ -20175,8 +20822,9 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
 
 /* Reads samples 0..count - 1 of row y of a plane, each `times` times. Beyond the end of the row it continues as in
  * libvmaf: with zeros up to a multiple of 32, then with the next row. `out` is padded to a multiple of CHUNK. */
-static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y, int count,
-                                int times, uint16_t *VMAFGPU__RESTRICT line, uint16_t *VMAFGPU__RESTRICT out) {
+static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y,
+                                int count, int times, uint16_t *VMAFGPU__RESTRICT line,
+                                uint16_t *VMAFGPU__RESTRICT out) {
     const int w = vmafgpu__plane_width(c, plane), h = vmafgpu__plane_height(c, plane);
     const int stride = (int)vmafgpu__round_up((uint64_t)w, 32);
     for (int first = 0; first < count; first += stride ? stride : count, y++) {
@@ -20233,8 +20881,8 @@ static void vmafgpu__ciede_part(void *arg, int index) {
     }
 }
 
-static vmafgpu_result vmafgpu__ciede_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                  void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__ciede_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                  const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)scratch;
     vmafgpu__ciede_memory memory;
     (void)e;
@@ -20248,43 +20896,49 @@ static vmafgpu_result vmafgpu__ciede_measure_pair(vmafgpu *v, const vmafgpu__ext
     return result;
 }
 
-static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                  double *out) {
+static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                  int64_t position, double *out) {
     const double pixels = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
     (void)sums, (void)position;
     *out = 45. - 20. * log10(vmafgpu__values(v, e)[0].real / pixels);
 }
 
 static const vmafgpu__measure vmafgpu__ciede_measure = {
-    VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__ciede_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__ciede_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 1),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__ciede_scratch),
+    VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__ciede_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
 #define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
-#define vmafgpu__ciede_at_once VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
-#define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
-#define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
-#define vmafgpu__ciede_chunk VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
-#define vmafgpu__ciede_guesses VMAFGPU__LANES_NAME(vmafgpu__ciede_guesses)
-#define vmafgpu__ciede_hues VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
-#define vmafgpu__ciede_labs VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
-#define vmafgpu__ciede_lengths VMAFGPU__LANES_NAME(vmafgpu__ciede_lengths)
-#define vmafgpu__ciede_powers7 VMAFGPU__LANES_NAME(vmafgpu__ciede_powers7)
-#define vmafgpu__ciede_roots VMAFGPU__LANES_NAME(vmafgpu__ciede_roots)
-#define vmafgpu__ciede_sqrt VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
-#define vmafgpu__ciede_straighten VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
-#define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
+#define vmafgpu__ciede_at_once     VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
+#define vmafgpu__ciede_count       VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
+#define vmafgpu__ciede_bells       VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
+#define vmafgpu__ciede_chunk       VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
+#define vmafgpu__ciede_guesses     VMAFGPU__LANES_NAME(vmafgpu__ciede_guesses)
+#define vmafgpu__ciede_hues        VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
+#define vmafgpu__ciede_labs        VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
+#define vmafgpu__ciede_lengths     VMAFGPU__LANES_NAME(vmafgpu__ciede_lengths)
+#define vmafgpu__ciede_powers7     VMAFGPU__LANES_NAME(vmafgpu__ciede_powers7)
+#define vmafgpu__ciede_roots       VMAFGPU__LANES_NAME(vmafgpu__ciede_roots)
+#define vmafgpu__ciede_sqrt        VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
+#define vmafgpu__ciede_straighten  VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
+#define vmafgpu__ciede_weights     VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
 /* ---- lanes: a chunk of pixels at once, one in each ----
  *
  * Uses the steps above, so the floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
-#define VMAFGPU__CIEDE_LANES 64   /* enough to overlap long chains of dependent operations */
+#define VMAFGPU__CIEDE_LANES 64 /* enough to overlap long chains of dependent operations */
 #if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC push_options
-#  pragma GCC optimize("no-trapping-math")   /* allows vectorised conditionals; values do not change */
+#pragma GCC push_options
+#pragma GCC optimize("no-trapping-math") /* allows vectorised conditionals; values do not change */
 #endif
 
 static VMAFGPU__NOINLINE void vmafgpu__ciede_sqrt(double *x) {
@@ -20310,7 +20964,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_sqrt(double *x) {
 #endif
 }
 
-VMAFGPU__INLINE void vmafgpu__ciede_guesses(const double *VMAFGPU__RESTRICT x, float times, float *VMAFGPU__RESTRICT out) {
+VMAFGPU__INLINE void vmafgpu__ciede_guesses(const double *VMAFGPU__RESTRICT x, float times,
+                                            float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float value[N];
     int32_t bits[N];
@@ -20322,7 +20977,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_guesses(const double *VMAFGPU__RESTRICT x, f
     memcpy(out, bits, sizeof bits);
 }
 
-static VMAFGPU__NOINLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
+static VMAFGPU__NOINLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c,
+                                                        double *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double s[N], s2[N];
     float r[N];
@@ -20575,7 +21231,7 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC pop_options
+#pragma GCC pop_options
 #endif
 #undef VMAFGPU__CIEDE_LANES
 
@@ -20594,7 +21250,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
     return kernel == VMAFGPU__GPU_CIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
            : kernel == VMAFGPU__GPU_CIEDE_DIFFERENCES ? "vmafgpu_ciede"
            : kernel == VMAFGPU__GPU_CIEDE_SUMS        ? "vmafgpu_ordered_sums"
-                                                   : NULL;
+                                                      : NULL;
 }
 
 /* About one pixel in 10,000 is uncertain, and the list has a fixed size. */
@@ -20609,7 +21265,8 @@ static int vmafgpu__gpu_ciede_blocks(const vmafgpu_config *c) {
 
 static uint64_t vmafgpu__gpu_ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
-    return (uint64_t)vmafgpu__gpu_ciede_blocks(&v->config) * VMAFGPU__CIEDE_GROUPS * VMAFGPU__SEQUENCE_GROUP * sizeof(float);
+    return (uint64_t)vmafgpu__gpu_ciede_blocks(&v->config) * VMAFGPU__CIEDE_GROUPS * VMAFGPU__SEQUENCE_GROUP *
+           sizeof(float);
 }
 
 static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
@@ -20666,7 +21323,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
                                  { (uint16_t)(first >> 16), (uint16_t)(first >> 48), (uint16_t)(second >> 16) } };
-    const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] }, { &own[1][0], &own[1][1], &own[1][2] } };
+    const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] },
+                                           { &own[1][0], &own[1][1], &own[1][2] } };
     const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(scale, sample, 0));
     entry[1].whole = (uint64_t)bits << 32 | (uint32_t)second;
     return bits != (uint32_t)(second >> 32);
@@ -20674,9 +21332,11 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
 
 /* Recomputes the uncertain pixels; nearly all turn out to be right. If one does not, or if the list was too short, the
  * pair is processed again with the list of known differences, without duplicates. */
-static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words) {
+static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
+                                        vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
-    const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
+    const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole,
+                  before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
                   places = VMAFGPU__CIEDE_UNCERTAIN_ENTRIES - before, listed = count < places ? count : places;
     vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
     int64_t known = before;
@@ -20702,16 +21362,20 @@ static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, 
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
-    VMAFGPU__SET(words, VMAFGPU__CIEDE_WORDS + 3), VMAFGPU__SET(lacks, vmafgpu__gpu_ciede_lacks),
-    VMAFGPU__SET(scratch, vmafgpu__gpu_ciede_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_ciede_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_ciede_finalise), VMAFGPU__SET(recompute, vmafgpu__gpu_ciede_recompute),
+    VMAFGPU__SET(words, VMAFGPU__CIEDE_WORDS + 3),
+    VMAFGPU__SET(lacks, vmafgpu__gpu_ciede_lacks),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_ciede_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_ciede_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_ciede_finalise),
+    VMAFGPU__SET(recompute, vmafgpu__gpu_ciede_recompute),
     VMAFGPU__SET(failure, "too many pixels of ciede are in doubt"),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_ciede_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_ciede_measure),
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL), VMAFGPU__SET(kernel, vmafgpu__gpu_ciede_kernel),
+    VMAFGPU__SET(block, NULL),      VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL),     VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),    VMAFGPU__SET(measure, &vmafgpu__gpu_ciede_measure),
 };
 
 VMAFGPU__COLD_END
@@ -20723,18 +21387,25 @@ VMAFGPU__COLD_END
 #define vmafgpu__ciede_lanes VMAFGPU__LANES_NAME(vmafgpu__ciede_lanes)
 #define VMAFGPU__CIEDE_LEVEL &vmafgpu__ciede_lanes
 #define VMAFGPU__CIEDE_FEATURE \
-    { VMAFGPU__SET(name, "ciede"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__ciede_columns), \
-      VMAFGPU__SET(options, vmafgpu__no_options), VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 1), \
-      VMAFGPU__SET(plan, vmafgpu__ciede_plan), VMAFGPU__SET(finish, vmafgpu__ciede_finish), \
-      VMAFGPU__SET(temporal, NULL), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
-      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede)), VMAFGPU__SET(measure, &vmafgpu__ciede_measure), \
+    { VMAFGPU__SET(name, "ciede"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__ciede_columns), \
+      VMAFGPU__SET(options, vmafgpu__no_options), \
+      VMAFGPU__SET(debug_option, 0), \
+      VMAFGPU__SET(needs_chroma, 1), \
+      VMAFGPU__SET(plan, vmafgpu__ciede_plan), \
+      VMAFGPU__SET(finish, vmafgpu__ciede_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede)), \
+      VMAFGPU__SET(measure, &vmafgpu__ciede_measure), \
       VMAFGPU__SET(has_column, NULL) }
 
 #endif
 #endif /* !VMAFGPU_NO_CIEDE */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_CIEDE)
 #define VMAFGPU__CIEDE_FEATURE VMAFGPU__LEFT_OUT("ciede", "VMAFGPU_NO_CIEDE", vmafgpu__ciede_columns)
-#define VMAFGPU__CIEDE_LEVEL NULL
+#define VMAFGPU__CIEDE_LEVEL   NULL
 #endif
 
 /* ================================================================================================
@@ -20747,7 +21418,9 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
-    { "float_ansnr", NULL, 0, 0, 0 }, { "float_anpsnr", NULL, 0, 0, 0 }, { NULL, NULL, 0, 0, 0 },
+    { "float_ansnr", NULL, 0, 0, 0 },
+    { "float_anpsnr", NULL, 0, 0, 0 },
+    { NULL, NULL, 0, 0, 0 },
 };
 
 #endif
@@ -20764,7 +21437,8 @@ VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
 };
 
 enum {
-    VMAFGPU__FLOAT_ANSNR_THREADS = 128, VMAFGPU__FLOAT_ANSNR_ROWS = 8    /* pixels per thread, in a column */
+    VMAFGPU__FLOAT_ANSNR_THREADS = 128,
+    VMAFGPU__FLOAT_ANSNR_ROWS = 8 /* pixels per thread, in a column */
 };
 
 #endif
@@ -20772,7 +21446,10 @@ enum {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__FLOAT_ANSNR_REACH = 2, VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH };
+enum {
+    VMAFGPU__FLOAT_ANSNR_REACH = 2,
+    VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH
+};
 
 /* Functions for rows, which have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
@@ -20791,8 +21468,8 @@ static void vmafgpu__float_ansnr_along_scalar(const float *line, int w, float *c
     }
 }
 
-static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, const float *const *distorted, int w, float *signal,
-                                              float *noise) {
+static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, const float *const *distorted, int w,
+                                              float *signal, float *noise) {
     for (int x = 0; x < w; x++) {
         const float a = (reference[0][x] + 2 * reference[1][x] + reference[2][x]) * 0.0625f;
         const float b = distorted[0][x] + distorted[1][x] + distorted[2][x] + distorted[3][x] + distorted[4][x];
@@ -20801,7 +21478,8 @@ static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, con
     }
 }
 
-static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar, vmafgpu__float_ansnr_terms_scalar };
+static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar,
+                                                                                  vmafgpu__float_ansnr_terms_scalar };
 
 /* Memory of a thread: horizontally filtered rows, indexed by row modulo ANSNR_RING. */
 typedef struct vmafgpu__float_ansnr_strip {
@@ -20810,14 +21488,15 @@ typedef struct vmafgpu__float_ansnr_strip {
 } vmafgpu__float_ansnr_strip;
 
 typedef struct vmafgpu__float_ansnr_task {
-    const vmafgpu        *v;
+    const vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    vmafgpu__float_ansnr_strip *strips;          /* one per thread */
-    float                *sums[2];         /* row sums: signal, noise */
+    vmafgpu__float_ansnr_strip *strips; /* one per thread */
+    float *sums[2];                     /* row sums: signal, noise */
 } vmafgpu__float_ansnr_task;
 
 static vmafgpu__float_ansnr_task *vmafgpu__float_ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
-    vmafgpu__float_ansnr_task unused, *t = (vmafgpu__float_ansnr_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
+    vmafgpu__float_ansnr_task unused, *t = (vmafgpu__float_ansnr_task *)vmafgpu__carve(c, sizeof *t),
+                                      *task = t ? t : &unused;
     const size_t row = vmafgpu__padded(v->config.width) * sizeof(float);
     task->strips = (vmafgpu__float_ansnr_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < 2; i++)
@@ -20844,7 +21523,8 @@ static uint64_t vmafgpu__float_ansnr_scratch(const vmafgpu *v, const vmafgpu__ex
 }
 
 /* Loads row y of both pictures and filters it horizontally. */
-static void vmafgpu__float_ansnr_load(const vmafgpu__float_ansnr_task *t, const vmafgpu__float_ansnr_strip *strip, int y) {
+static void vmafgpu__float_ansnr_load(const vmafgpu__float_ansnr_task *t, const vmafgpu__float_ansnr_strip *strip,
+                                      int y) {
     static const float taps[3] = { 1, 2, 1 };
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
     const vmafgpu_config *c = &t->v->config;
@@ -20872,7 +21552,8 @@ static void vmafgpu__float_ansnr_part(void *arg, int index) {
     const int w = t->v->config.width, h = t->v->config.height;
     int y, end, loaded;
     vmafgpu__part(h, index, t->v->config.threads, &y, &end);
-    for (loaded = y > VMAFGPU__FLOAT_ANSNR_REACH ? y - VMAFGPU__FLOAT_ANSNR_REACH : 0; y < end; y += VMAFGPU__FLOAT_ROWS) {
+    for (loaded = y > VMAFGPU__FLOAT_ANSNR_REACH ? y - VMAFGPU__FLOAT_ANSNR_REACH : 0; y < end;
+         y += VMAFGPU__FLOAT_ROWS) {
         const int rows = end - y < VMAFGPU__FLOAT_ROWS ? end - y : (int)VMAFGPU__FLOAT_ROWS;
         float sums[2 * VMAFGPU__FLOAT_ROWS] = { 0 };
         for (; loaded < h && loaded < y + rows + VMAFGPU__FLOAT_ANSNR_REACH; loaded++)
@@ -20895,8 +21576,9 @@ static void vmafgpu__float_ansnr_part(void *arg, int index) {
     }
 }
 
-static vmafgpu_result vmafgpu__float_ansnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                        void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__float_ansnr_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                        const vmafgpu__pair_view *pair, void *scratch,
+                                                        vmafgpu__value *out) {
     vmafgpu__carver c = { (unsigned char *)scratch, 0 };
     vmafgpu__float_ansnr_task *t = vmafgpu__float_ansnr_layout(v, &c);
     (void)e;
@@ -20908,8 +21590,8 @@ static vmafgpu_result vmafgpu__float_ansnr_measure_pair(vmafgpu *v, const vmafgp
     return result;
 }
 
-static void vmafgpu__float_ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                        double *out) {
+static void vmafgpu__float_ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                        int64_t position, double *out) {
     const int b = v->config.bit_depth;
     const float signal = (float)vmafgpu__values(v, e)[0].real, noise = (float)vmafgpu__values(v, e)[1].real;
     const double max = 6 * b + 12, peak = 256 - 1.0 / (1 << (b - 8));
@@ -20921,9 +21603,15 @@ static void vmafgpu__float_ansnr_finish(const vmafgpu *v, const vmafgpu__extract
 }
 
 static const vmafgpu__measure vmafgpu__float_ansnr_measure = {
-    VMAFGPU__SET(values, 2), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0), VMAFGPU__SET(state, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__float_ansnr_scratch), VMAFGPU__SET(prepare, NULL),
-    VMAFGPU__SET(measure, vmafgpu__float_ansnr_measure_pair), VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 2),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__float_ansnr_scratch),
+    VMAFGPU__SET(prepare, NULL),
+    VMAFGPU__SET(measure, vmafgpu__float_ansnr_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -20950,8 +21638,8 @@ static void vmafgpu__float_ansnr_along(const float *line, int w, float *const *o
     }
 }
 
-static void vmafgpu__float_ansnr_terms(const float *const *reference, const float *const *distorted, int w, float *signal,
-                                       float *noise) {
+static void vmafgpu__float_ansnr_terms(const float *const *reference, const float *const *distorted, int w,
+                                       float *signal, float *noise) {
     const vmafgpu__v sixteenth = vmafgpu__v_set_f32(0.0625f);
     for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
         const vmafgpu__v middle = vmafgpu__v_load(reference[1] + x);
@@ -20966,7 +21654,8 @@ static void vmafgpu__float_ansnr_terms(const float *const *reference, const floa
     }
 }
 
-static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level = { vmafgpu__float_ansnr_along, vmafgpu__float_ansnr_terms };
+static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level = { vmafgpu__float_ansnr_along,
+                                                                           vmafgpu__float_ansnr_terms };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -20978,7 +21667,8 @@ enum { VMAFGPU__FLOAT_ANSNR_TERMS, VMAFGPU__FLOAT_ANSNR_CHAINS };
 
 static const char *vmafgpu__gpu_float_ansnr_kernel(const vmafgpu__launch_context *context, int kernel) {
     (void)context;
-    return kernel == VMAFGPU__FLOAT_ANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ANSNR_CHAINS);
+    return kernel == VMAFGPU__FLOAT_ANSNR_TERMS ? "vmafgpu_float_ansnr"
+                                                : vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ANSNR_CHAINS);
 }
 
 /* Lays out the scratch of a pair: terms of signal and noise, and their row sums. Returns its size. */
@@ -21018,7 +21708,8 @@ static void vmafgpu__gpu_float_ansnr_enqueue(const vmafgpu__work *work, const vm
     launch.height = c->height;
     launch.output_pitch = vmafgpu__chain_pitch(c->width);
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->width, VMAFGPU__FLOAT_ANSNR_THREADS),
-                       vmafgpu__divide_up(c->height, VMAFGPU__FLOAT_ANSNR_ROWS), work->batch->pairs, VMAFGPU__FLOAT_ANSNR_THREADS, 0);
+                       vmafgpu__divide_up(c->height, VMAFGPU__FLOAT_ANSNR_ROWS), work->batch->pairs,
+                       VMAFGPU__FLOAT_ANSNR_THREADS, 0);
     vmafgpu__enqueue(work, VMAFGPU__FLOAT_ANSNR_TERMS, &shape, &launch);
     vmafgpu__begin_chains(&chains, work, launch.scratch_size, pairs);
     for (int i = 0; i < 2; i++)
@@ -21026,22 +21717,27 @@ static void vmafgpu__gpu_float_ansnr_enqueue(const vmafgpu__work *work, const vm
     vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FLOAT_ANSNR_CHAINS, blocks);
 }
 
-static void vmafgpu__gpu_float_ansnr_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                              vmafgpu__value *out) {
+static void vmafgpu__gpu_float_ansnr_finalise(const vmafgpu *v, const vmafgpu__extractor *e,
+                                              const vmafgpu__value *words, vmafgpu__value *out) {
     (void)v, (void)e;
     memcpy(out, words, 2 * sizeof *out);
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_ansnr_measure = {
-    VMAFGPU__SET(words, 2), VMAFGPU__SET(lacks, NULL), VMAFGPU__SET(scratch, vmafgpu__gpu_float_ansnr_scratch),
-    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_ansnr_enqueue), VMAFGPU__SET(finalise, vmafgpu__gpu_float_ansnr_finalise),
-    VMAFGPU__SET(recompute, NULL), VMAFGPU__SET(failure, NULL),
+    VMAFGPU__SET(words, 2),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_ansnr_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_ansnr_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_ansnr_finalise),
+    VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_ansnr = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_float_ansnr_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, NULL), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
-    VMAFGPU__SET(measure, &vmafgpu__gpu_float_ansnr_measure),
+    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL), VMAFGPU__SET(kernel, vmafgpu__gpu_float_ansnr_kernel),
+    VMAFGPU__SET(block, NULL),      VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, NULL),     VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),    VMAFGPU__SET(measure, &vmafgpu__gpu_float_ansnr_measure),
 };
 
 VMAFGPU__COLD_END
@@ -21051,12 +21747,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_ANSNR_FEATURE \
-    { VMAFGPU__SET(name, "float_ansnr"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__float_ansnr_columns), VMAFGPU__SET(options, vmafgpu__no_options), \
-      VMAFGPU__SET(debug_option, 0), VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__plan_depth), \
-      VMAFGPU__SET(finish, vmafgpu__float_ansnr_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_ansnr)), \
-      VMAFGPU__SET(measure, &vmafgpu__float_ansnr_measure), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "float_ansnr"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__float_ansnr_columns), \
+      VMAFGPU__SET(options, vmafgpu__no_options), \
+      VMAFGPU__SET(debug_option, 0), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__plan_depth), \
+      VMAFGPU__SET(finish, vmafgpu__float_ansnr_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_ansnr)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_ansnr_measure), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_ansnr_level VMAFGPU__LEVEL_NAME(vmafgpu__float_ansnr_level)
 #define VMAFGPU__FLOAT_ANSNR_LEVEL &vmafgpu__float_ansnr_level
 
@@ -21064,7 +21767,7 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
 #define VMAFGPU__FLOAT_ANSNR_FEATURE VMAFGPU__LEFT_OUT("float_ansnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_ansnr_columns)
-#define VMAFGPU__FLOAT_ANSNR_LEVEL NULL
+#define VMAFGPU__FLOAT_ANSNR_LEVEL   NULL
 #endif
 
 /* ================================================================================================
@@ -21078,9 +21781,9 @@ VMAFGPU__COLD_END
 
 static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 },   /* with motion_force_zero... */
+    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero... */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 },   /* ...and without */
+    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* ...and without */
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -21093,7 +21796,7 @@ static const vmafgpu__column vmafgpu__float_motion_columns[] = {
 enum {
     VMAFGPU__FLOAT_MOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
     VMAFGPU__FLOAT_MOTION_SMALL_THREADS = 128,
-    VMAFGPU__FLOAT_MOTION_SUMS = 2 * 3           /* two scales, three planes */
+    VMAFGPU__FLOAT_MOTION_SUMS = 2 * 3 /* two scales, three planes */
 };
 
 #endif
@@ -21117,7 +21820,7 @@ static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS 
 };
 
 enum {
-    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS,   /* rows whose differences are summed together */
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows whose differences are summed together */
     VMAFGPU__FLOAT_MOTION_REACH = 2,
     VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
@@ -21132,7 +21835,8 @@ static int vmafgpu__float_motion_is_zero(const vmafgpu__extractor *e) {
 
 static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
     (void)v;
-    return column == 0 || (column == 2 ? e->option[VMAFGPU__FLOAT_MOTION_DEBUG] != 0 : vmafgpu__float_motion_is_zero(e) == (column == 1));
+    return column == 0 || (column == 2 ? e->option[VMAFGPU__FLOAT_MOTION_DEBUG] != 0
+                                       : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
 /* Returns the blur filter. *reach: number of taps on either side of the centre. */
@@ -21164,8 +21868,9 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
     if (result == VMAFGPU_OK && uv && v->config.chroma == VMAFGPU_400)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "motion_add_uv needs chroma, but config.chroma is 4:0:0");
     if (result == VMAFGPU_OK && uv && e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0 && v->config.chroma != VMAFGPU_444)
-        result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "motion_add_uv with motion_add_scale1 is defined for 4:4:4 only: with "
-                                                         "others libvmaf shrinks chroma from wrong rows");
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                               "motion_add_uv with motion_add_scale1 is defined for 4:4:4 only: with "
+                               "others libvmaf shrinks chroma from wrong rows");
     if (vmafgpu__float_motion_is_zero(e))
         return result;
     e->needs_chroma = uv;
@@ -21179,36 +21884,37 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 /* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still
  * available. */
 typedef struct vmafgpu__float_motion_state {
-    uint8_t                *kept[2][3];
-    size_t                  pitch;
-    int                     small_w, small_h;    /* size at scale 1 */
-    vmafgpu__speed_source  *columns;             /* source columns at scale 1 */
+    uint8_t *kept[2][3];
+    size_t pitch;
+    int small_w, small_h;           /* size at scale 1 */
+    vmafgpu__speed_source *columns; /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
 /* Memory of a thread. ring: rows of the two frames as floats, indexed by row modulo RING. held: the row in each
  * place. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
-    int    held[2][VMAFGPU__FLOAT_MOTION_RING];
+    int held[2][VMAFGPU__FLOAT_MOTION_RING];
     float *blurred[2][VMAFGPU__FLOAT_MOTION_ROWS], *terms[VMAFGPU__FLOAT_MOTION_ROWS];
     uint16_t *samples;
 } vmafgpu__float_motion_strip;
 
 typedef struct vmafgpu__float_motion_task {
-    const vmafgpu                *v;
-    const vmafgpu__pair_view         *pair;
+    const vmafgpu *v;
+    const vmafgpu__pair_view *pair;
     const vmafgpu__float_motion_state *state;
-    const vmafgpu_frame          *frame[2];      /* previous, current; previous is NULL if state->kept contains it */
-    int                           slot;          /* index in state->kept for the current frame; -1: do not keep it */
-    int                           reach, plane, w, h;
-    const float                  *taps;
-    vmafgpu__float_motion_strip       *strips;
-    float                        *sums;          /* row sums; NULL: there is no previous frame */
+    const vmafgpu_frame *frame[2]; /* previous, current; previous is NULL if state->kept contains it */
+    int slot;                      /* index in state->kept for the current frame; -1: do not keep it */
+    int reach, plane, w, h;
+    const float *taps;
+    vmafgpu__float_motion_strip *strips;
+    float *sums; /* row sums; NULL: there is no previous frame */
 } vmafgpu__float_motion_task;
 
-static void vmafgpu__float_motion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__float_motion_state **out,
-                                               vmafgpu__carver *c) {
-    vmafgpu__float_motion_state unused, *t = (vmafgpu__float_motion_state *)vmafgpu__carve(c, sizeof *t), *state = t ? t : &unused;
+static void vmafgpu__float_motion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e,
+                                               vmafgpu__float_motion_state **out, vmafgpu__carver *c) {
+    vmafgpu__float_motion_state unused, *t = (vmafgpu__float_motion_state *)vmafgpu__carve(c, sizeof *t),
+                                        *state = t ? t : &unused;
     *out = t;
     if (vmafgpu__float_motion_is_zero(e))
         return;
@@ -21242,7 +21948,8 @@ static vmafgpu_result vmafgpu__float_motion_prepare(vmafgpu *v, vmafgpu__extract
 }
 
 static vmafgpu__float_motion_task *vmafgpu__float_motion_layout(const vmafgpu *v, vmafgpu__carver *c) {
-    vmafgpu__float_motion_task unused, *t = (vmafgpu__float_motion_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
+    vmafgpu__float_motion_task unused, *t = (vmafgpu__float_motion_task *)vmafgpu__carve(c, sizeof *t),
+                                       *task = t ? t : &unused;
     const size_t width = vmafgpu__padded(v->config.width), row = width * sizeof(float);
     task->strips = (vmafgpu__float_motion_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     task->sums = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)v->config.height);
@@ -21273,8 +21980,8 @@ VMAFGPU__COLD_END
 /* ---- frames ---- */
 
 /* Returns the samples of row y of the previous (0) or the current frame (1). */
-static const void *vmafgpu__float_motion_samples(const vmafgpu__float_motion_task *t, const vmafgpu__float_motion_strip *strip, int which,
-                                                 int y) {
+static const void *vmafgpu__float_motion_samples(const vmafgpu__float_motion_task *t,
+                                                 const vmafgpu__float_motion_strip *strip, int which, int y) {
     if (!t->frame[which])
         return t->state->kept[!t->slot][t->plane] + (size_t)y * t->state->pitch;
     if (which && !t->plane)
@@ -21282,7 +21989,8 @@ static const void *vmafgpu__float_motion_samples(const vmafgpu__float_motion_tas
     return vmafgpu__packed_row(&t->v->config, t->frame[which], t->plane, y, strip->samples);
 }
 
-static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip, int which, int y) {
+static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
+                                              int which, int y) {
     const vmafgpu_config *c = &t->v->config;
     const int slot = y % VMAFGPU__FLOAT_MOTION_RING;
     if (strip->held[which][slot] != y) {
@@ -21294,8 +22002,8 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
 }
 
 /* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. lines: scratch for FLOAT_ROWS lines. */
-static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip, int which, int y, int count,
-                                       float *const *lines, float *const *out) {
+static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
+                                       int which, int y, int count, float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
     const float *rows[VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH];
     if (!t->reach) {
@@ -21327,8 +22035,8 @@ static void vmafgpu__float_motion_part(void *arg, int index) {
         float sums[VMAFGPU__FLOAT_MOTION_ROWS] = { 0 };
         for (int i = 0; i < rows; i += HALF)
             for (int which = 0; which < 2; which++)
-                vmafgpu__float_motion_blur(t, strip, which, y + i, rows - i < HALF ? rows - i : (int)HALF, strip->terms + i,
-                                           strip->blurred[which] + i);
+                vmafgpu__float_motion_blur(t, strip, which, y + i, rows - i < HALF ? rows - i : (int)HALF,
+                                           strip->terms + i, strip->blurred[which] + i);
         for (int r = 0; r < rows; r++)
             t->pair->functions->floats->differ(strip->blurred[0][r], strip->blurred[1][r], t->w, strip->terms[r]);
         vmafgpu__float_add_up((const float *const *)strip->terms, t->w, sums);
@@ -21365,8 +22073,9 @@ static void vmafgpu__float_motion_small_part(void *arg, int index) {
     }
 }
 
-static vmafgpu_result vmafgpu__float_motion_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                         void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__float_motion_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                         const vmafgpu__pair_view *pair, void *scratch,
+                                                         vmafgpu__value *out) {
     vmafgpu__carver c = { (unsigned char *)scratch, 0 };
     vmafgpu__float_motion_task *t = vmafgpu__float_motion_layout(v, &c);
     vmafgpu_result result = VMAFGPU_OK;
@@ -21421,7 +22130,8 @@ static int vmafgpu__float_motion_is_ready(const vmafgpu__extractor *e, const vma
 }
 
 static void vmafgpu__float_motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
-    const double factor = e->option[VMAFGPU__FLOAT_MOTION_BLEND_FACTOR], offset = e->option[VMAFGPU__FLOAT_MOTION_BLEND_OFFSET];
+    const double factor = e->option[VMAFGPU__FLOAT_MOTION_BLEND_FACTOR],
+                 offset = e->option[VMAFGPU__FLOAT_MOTION_BLEND_OFFSET];
     const int64_t i = m->emitted++;
     const double own = m->value[i & 7], next = m->value[(i + 1) & 7];
     double x = i + 1 == m->count ? own : i == 0 || next < own ? next : own;
@@ -21433,22 +22143,29 @@ static void vmafgpu__float_motion_emit(const vmafgpu__extractor *e, vmafgpu__tem
         vmafgpu__float_motion_cap(e, x * factor + (1 - factor) * (offset < x ? offset : x));
 }
 
-static void vmafgpu__float_motion_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                         double *out) {
+static void vmafgpu__float_motion_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                         int64_t position, double *out) {
     if (e->option[VMAFGPU__FLOAT_MOTION_DEBUG] != 0)
-        out[vmafgpu__float_motion_is_zero(e) ? 2 : 1] =
-            vmafgpu__float_motion_cap(e, vmafgpu__float_motion_value(v, e, sums, position) * e->option[VMAFGPU__FLOAT_MOTION_FPS_WEIGHT]);
+        out[vmafgpu__float_motion_is_zero(e) ? 2 : 1] = vmafgpu__float_motion_cap(
+            e, vmafgpu__float_motion_value(v, e, sums, position) * e->option[VMAFGPU__FLOAT_MOTION_FPS_WEIGHT]);
 }
 
 static const vmafgpu__temporal vmafgpu__float_motion_temporal = {
-    vmafgpu__float_motion_value, vmafgpu__float_motion_is_ready, vmafgpu__float_motion_emit,
+    vmafgpu__float_motion_value,
+    vmafgpu__float_motion_is_ready,
+    vmafgpu__float_motion_emit,
 };
 
 static const vmafgpu__measure vmafgpu__float_motion_measure = {
-    VMAFGPU__SET(values, 1), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 1),
-    VMAFGPU__SET(state, vmafgpu__float_motion_state_size), VMAFGPU__SET(scratch, vmafgpu__float_motion_scratch),
-    VMAFGPU__SET(prepare, vmafgpu__float_motion_prepare), VMAFGPU__SET(measure, vmafgpu__float_motion_measure_pair),
-    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 1),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 1),
+    VMAFGPU__SET(state, vmafgpu__float_motion_state_size),
+    VMAFGPU__SET(scratch, vmafgpu__float_motion_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__float_motion_prepare),
+    VMAFGPU__SET(measure, vmafgpu__float_motion_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -21457,8 +22174,13 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: what pixels differ by, then the sums ---- */
 
-enum { VMAFGPU__FLOAT_MOTION_DIFFERENCES, VMAFGPU__FLOAT_MOTION_SMALL, VMAFGPU__FLOAT_MOTION_MAKE_PLANES, VMAFGPU__FLOAT_MOTION_CHECK,
-       VMAFGPU__FLOAT_MOTION_CHAINS };
+enum {
+    VMAFGPU__FLOAT_MOTION_DIFFERENCES,
+    VMAFGPU__FLOAT_MOTION_SMALL,
+    VMAFGPU__FLOAT_MOTION_MAKE_PLANES,
+    VMAFGPU__FLOAT_MOTION_CHECK,
+    VMAFGPU__FLOAT_MOTION_CHAINS
+};
 
 static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_context *context, int kernel) {
     static const char *const names[] = { "vmafgpu_float_motion", "vmafgpu_float_motion_small", "vmafgpu_float_planes",
@@ -21482,10 +22204,11 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
-    int      w[3][2], h[3][2], scales, planes;
+    int w[3][2], h[3][2], scales, planes;
 } vmafgpu__float_motion_places;
 
-static vmafgpu__float_motion_places vmafgpu__float_motion_places_of(const vmafgpu_config *c, const vmafgpu__extractor *e) {
+static vmafgpu__float_motion_places vmafgpu__float_motion_places_of(const vmafgpu_config *c,
+                                                                    const vmafgpu__extractor *e) {
     vmafgpu__float_motion_places out;
     memset(&out, 0, sizeof out);
     out.planes = vmafgpu__float_motion_planes(e);
@@ -21496,7 +22219,8 @@ static vmafgpu__float_motion_places vmafgpu__float_motion_places_of(const vmafgp
             vmafgpu__float_motion_plane_size(c, plane, &w, &h);
             out.w[plane][s] = s ? vmafgpu__float_motion_half(c->width) : w;
             out.h[plane][s] = s ? vmafgpu__float_motion_half(c->height) : h;
-            out.terms[plane][s] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[plane][s]), out.h[plane][s]);
+            out.terms[plane][s] =
+                vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[plane][s]), out.h[plane][s]);
             out.sums[plane][s] = vmafgpu__place_plane(&out.size, 1, out.h[plane][s]);
         }
     for (int i = 0; i < 2 && out.planes > 1; i++)
@@ -21515,8 +22239,10 @@ static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *ou
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
     used += vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, h, h, out ? out + used : NULL);
     *halved = used;
-    used += vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->width, vmafgpu__float_motion_half(c->width), out ? out + used : NULL);
-    return used + vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->height, vmafgpu__float_motion_half(c->height), out ? out + used : NULL);
+    used += vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->width, vmafgpu__float_motion_half(c->width),
+                                  out ? out + used : NULL);
+    return used + vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->height, vmafgpu__float_motion_half(c->height),
+                                        out ? out + used : NULL);
 }
 
 static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *context, unsigned char *out) {
@@ -21526,7 +22252,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
 
 /* Converts a chroma plane of the previous and the current frame to floats. This validates the samples of all
  * references. */
-static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout, int plane) {
+static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout,
+                                                 int plane) {
     vmafgpu__float_planes_launch launch;
     vmafgpu__fill_planes(work, 1, VMAFGPU__SPEED_NEAREST, layout->w[plane][0], layout->h[plane][0],
                          (const uint64_t *)(const void *)work->tables, layout->size, layout->picture, &launch);
@@ -21540,8 +22267,8 @@ static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, cons
 }
 
 /* Fills the members that the launches of all planes and scales share. */
-static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_motion_places *layout,
-                                       vmafgpu__blur_launch *launch) {
+static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e,
+                                       const vmafgpu__float_motion_places *layout, vmafgpu__blur_launch *launch) {
     const vmafgpu_config *c = work->context->config;
     float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
     size_t halved;
@@ -21555,7 +22282,8 @@ static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu_
     launch->bytes = c->bit_depth == 8 ? 1 : 2;
     launch->unit = vmafgpu__float_unit(c);
     launch->columns = (const uint64_t *)(const void *)work->tables + halved;
-    launch->rows = launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
+    launch->rows =
+        launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
     memcpy(launch->input, layout->picture, sizeof launch->input);
     /* Shorter filters are padded with zeros, which change no sum. Without a filter, the only tap is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
@@ -21596,22 +22324,24 @@ static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const v
             launch.output[0] = layout.terms[plane][s];
             launch.output_pitch = vmafgpu__chain_pitch(w);
             if (s)
-                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, VMAFGPU__FLOAT_MOTION_SMALL_THREADS), h, work->batch->pairs,
-                                   VMAFGPU__FLOAT_MOTION_SMALL_THREADS, 0);
+                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, VMAFGPU__FLOAT_MOTION_SMALL_THREADS), h,
+                                   work->batch->pairs, VMAFGPU__FLOAT_MOTION_SMALL_THREADS, 0);
             else
                 vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, vmafgpu__blur_columns(VMAFGPU__BLUR_MOTION_REACH)),
                                    vmafgpu__divide_up(h, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
                                    VMAFGPU__FLOAT_MOTION_SHARED);
-            vmafgpu__enqueue(work, s ? VMAFGPU__FLOAT_MOTION_SMALL : VMAFGPU__FLOAT_MOTION_DIFFERENCES, &shape, &launch);
-            vmafgpu__add_chain(&chains, &blocks, work->context->lanes, layout.terms[plane][s], layout.sums[plane][s], w, h);
+            vmafgpu__enqueue(work, s ? VMAFGPU__FLOAT_MOTION_SMALL : VMAFGPU__FLOAT_MOTION_DIFFERENCES, &shape,
+                             &launch);
+            vmafgpu__add_chain(&chains, &blocks, work->context->lanes, layout.terms[plane][s], layout.sums[plane][s], w,
+                               h);
         }
     }
     if (chains.pairs)
         vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FLOAT_MOTION_CHAINS, blocks);
 }
 
-static void vmafgpu__gpu_float_motion_finalise(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
-                                               vmafgpu__value *out) {
+static void vmafgpu__gpu_float_motion_finalise(const vmafgpu *v, const vmafgpu__extractor *e,
+                                               const vmafgpu__value *words, vmafgpu__value *out) {
     const vmafgpu__float_motion_places layout = vmafgpu__float_motion_places_of(&v->config, e);
     out[0].real = 0;
     for (int plane = 0; plane < layout.planes; plane++) {
@@ -21623,15 +22353,24 @@ static void vmafgpu__gpu_float_motion_finalise(const vmafgpu *v, const vmafgpu__
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_motion_measure = {
-    VMAFGPU__SET(words, VMAFGPU__FLOAT_MOTION_SUMS + 3), VMAFGPU__SET(lacks, NULL),
-    VMAFGPU__SET(scratch, vmafgpu__gpu_float_motion_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_motion_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_float_motion_finalise), VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(words, VMAFGPU__FLOAT_MOTION_SUMS + 3),
+    VMAFGPU__SET(lacks, NULL),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_motion_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_motion_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_motion_finalise),
+    VMAFGPU__SET(recompute, NULL),
     VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_motion = {
-    VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_float_motion_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, vmafgpu__gpu_float_motion_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(stream, { 2, 2 }),
+    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_motion_kernel),
+    VMAFGPU__SET(block, NULL),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_float_motion_tables),
+    VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),
     VMAFGPU__SET(measure, &vmafgpu__gpu_float_motion_measure),
 };
 
@@ -21642,18 +22381,25 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_MOTION_FEATURE \
-    { VMAFGPU__SET(name, "float_motion"), VMAFGPU__SET(left_out_by, NULL), \
-      VMAFGPU__SET(columns, vmafgpu__float_motion_columns), VMAFGPU__SET(options, vmafgpu__float_motion_options), \
-      VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_MOTION_DEBUG), VMAFGPU__SET(needs_chroma, 0), \
-      VMAFGPU__SET(plan, vmafgpu__float_motion_plan), VMAFGPU__SET(finish, vmafgpu__float_motion_finish), \
-      VMAFGPU__SET(temporal, &vmafgpu__float_motion_temporal), VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
-      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_motion)), VMAFGPU__SET(measure, &vmafgpu__float_motion_measure), \
+    { VMAFGPU__SET(name, "float_motion"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__float_motion_columns), \
+      VMAFGPU__SET(options, vmafgpu__float_motion_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_MOTION_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__float_motion_plan), \
+      VMAFGPU__SET(finish, vmafgpu__float_motion_finish), \
+      VMAFGPU__SET(temporal, &vmafgpu__float_motion_temporal), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_motion)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_motion_measure), \
       VMAFGPU__SET(has_column, vmafgpu__float_motion_has_column) }
 
 #endif
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
-#define VMAFGPU__FLOAT_MOTION_FEATURE VMAFGPU__LEFT_OUT("float_motion", "VMAFGPU_NO_FLOAT", vmafgpu__float_motion_columns)
+#define VMAFGPU__FLOAT_MOTION_FEATURE \
+    VMAFGPU__LEFT_OUT("float_motion", "VMAFGPU_NO_FLOAT", vmafgpu__float_motion_columns)
 #endif
 
 /* ================================================================================================
@@ -21666,13 +22412,21 @@ VMAFGPU__COLD_END
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_vif_columns[] = {
-    { "vif_scale0", "VMAF_feature_vif_scale0_score", 0, 0, 0 }, { "vif_scale1", "VMAF_feature_vif_scale1_score", 0, 0, 0 },
-    { "vif_scale2", "VMAF_feature_vif_scale2_score", 0, 0, 0 }, { "vif_scale3", "VMAF_feature_vif_scale3_score", 0, 0, 0 },
-    { "vif", NULL, 1, 0, 0 }, { "vif_num", NULL, 1, 0, 0 }, { "vif_den", NULL, 1, 0, 0 },
-    { "vif_num_scale0", NULL, 1, 0, 0 }, { "vif_den_scale0", NULL, 1, 0, 0 },
-    { "vif_num_scale1", NULL, 1, 0, 0 }, { "vif_den_scale1", NULL, 1, 0, 0 },
-    { "vif_num_scale2", NULL, 1, 0, 0 }, { "vif_den_scale2", NULL, 1, 0, 0 },
-    { "vif_num_scale3", NULL, 1, 0, 0 }, { "vif_den_scale3", NULL, 1, 0, 0 },
+    { "vif_scale0", "VMAF_feature_vif_scale0_score", 0, 0, 0 },
+    { "vif_scale1", "VMAF_feature_vif_scale1_score", 0, 0, 0 },
+    { "vif_scale2", "VMAF_feature_vif_scale2_score", 0, 0, 0 },
+    { "vif_scale3", "VMAF_feature_vif_scale3_score", 0, 0, 0 },
+    { "vif", NULL, 1, 0, 0 },
+    { "vif_num", NULL, 1, 0, 0 },
+    { "vif_den", NULL, 1, 0, 0 },
+    { "vif_num_scale0", NULL, 1, 0, 0 },
+    { "vif_den_scale0", NULL, 1, 0, 0 },
+    { "vif_num_scale1", NULL, 1, 0, 0 },
+    { "vif_den_scale1", NULL, 1, 0, 0 },
+    { "vif_num_scale2", NULL, 1, 0, 0 },
+    { "vif_den_scale2", NULL, 1, 0, 0 },
+    { "vif_num_scale3", NULL, 1, 0, 0 },
+    { "vif_den_scale3", NULL, 1, 0, 0 },
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -21700,7 +22454,8 @@ VMAFGPU__FN float vmafgpu__float_log2(float x) {
 
 /* Computes the terms of a pixel for numerator and denominator from the local means of r, d, r r, d d and r d. */
 VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd, float rd,
-                                          const vmafgpu__float_vif_limits *limits, float *numerator, float *denominator) {
+                                          const vmafgpu__float_vif_limits *limits, float *numerator,
+                                          float *denominator) {
     const float epsilon = 1.0e-10f;
     const double noise = limits->noise_variance;
     float s1 = rr - m1 * m1, s2 = dd - m2 * m2;
@@ -21733,7 +22488,10 @@ VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd
 
 enum {
     VMAFGPU__FLOAT_VIF_SHARED = 5 * VMAFGPU__BLUR_LINE,
-    VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 60, VMAFGPU__SHRINK_ROWS = 16, VMAFGPU__SHRINK_PARTS = 2
+    VMAFGPU__SHRINK_THREADS = 256,
+    VMAFGPU__SHRINK_COLUMNS = 60,
+    VMAFGPU__SHRINK_ROWS = 16,
+    VMAFGPU__SHRINK_PARTS = 2
 };
 
 /* Floats per line of a block of shrink. Lines contain even rows after the vertical pass. */
@@ -21755,7 +22513,8 @@ VMAFGPU__FN int32_t vmafgpu__shrink_shared(int32_t reach) {
     X(VMAFGPU__FLOAT_VIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
     X(VMAFGPU__FLOAT_VIF_KERNELSCALE, "vif_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
     X(VMAFGPU__FLOAT_VIF_PRESCALE, "vif_prescale", "ps", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
-    X(VMAFGPU__FLOAT_VIF_METHOD, "vif_prescale_method", "pm", VMAFGPU__WORD, 0, 0, 0, "nearest,bilinear,bicubic,lanczos4") \
+    X(VMAFGPU__FLOAT_VIF_METHOD, "vif_prescale_method", "pm", VMAFGPU__WORD, 0, 0, 0, \
+      "nearest,bilinear,bicubic,lanczos4") \
     X(VMAFGPU__FLOAT_VIF_MIN_1, "vif_scale1_min_val", "s1miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
     X(VMAFGPU__FLOAT_VIF_MIN_2, "vif_scale2_min_val", "s2miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
     X(VMAFGPU__FLOAT_VIF_MIN_3, "vif_scale3_min_val", "s3miv", VMAFGPU__REAL, 0, 0, 1, NULL) \
@@ -21782,9 +22541,9 @@ typedef struct vmafgpu__float_vif_functions {
 
 /* State from open to close. columns: source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
-    int   w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
+    int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
-    int   resampled, method;
+    int resampled, method;
     vmafgpu__float_vif_limits limits;
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
@@ -21827,14 +22586,16 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
 
 static vmafgpu_result vmafgpu__float_vif_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__float_vif_state s;
-    const double prescale = e->option[VMAFGPU__FLOAT_VIF_PRESCALE], kernelscale = e->option[VMAFGPU__FLOAT_VIF_KERNELSCALE];
+    const double prescale = e->option[VMAFGPU__FLOAT_VIF_PRESCALE],
+                 kernelscale = e->option[VMAFGPU__FLOAT_VIF_KERNELSCALE];
     vmafgpu_result result = vmafgpu__plan_depth(v, e);
     if (result != VMAFGPU_OK)
         return result;
     if (!vmafgpu__speed_scale_is_known((float)kernelscale))
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "vif_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
-                             "5/3, 1.25, 2.4 and a few more", kernelscale);
+                             "5/3, 1.25, 2.4 and a few more",
+                             kernelscale);
     vmafgpu__float_vif_resolve(v, e, &s);
     if (s.resampled && s.method == VMAFGPU__SPEED_BILINEAR && s.w[0] > 7680)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
@@ -21842,18 +22603,20 @@ static vmafgpu_result vmafgpu__float_vif_plan(vmafgpu *v, vmafgpu__extractor *e)
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
         const int least = s.reach[scale] + 1, from = scale ? scale - 1 : 0;
         if (s.w[scale] < least || s.h[scale] < least || s.w[from] < least || s.h[from] < least)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "float_vif's kernel of %d taps at scale %d needs a picture of at least %dx%d pixels there: "
-                                 "here it has %dx%d, of %dx%d times vif_prescale %.6g",
-                                 2 * s.reach[scale] + 1, scale, least, least, s.w[scale], s.h[scale], v->config.width,
-                                 v->config.height, prescale);
+            return vmafgpu__fail(
+                v, VMAFGPU_ERROR_FEATURE,
+                "float_vif's kernel of %d taps at scale %d needs a picture of at least %dx%d pixels there: "
+                "here it has %dx%d, of %dx%d times vif_prescale %.6g",
+                2 * s.reach[scale] + 1, scale, least, least, s.w[scale], s.h[scale], v->config.width, v->config.height,
+                prescale);
     }
     return VMAFGPU_OK;
 }
 
 /* ---- memory ---- */
 
-static vmafgpu__float_vif_state *vmafgpu__float_vif_layout_state(const vmafgpu__float_vif_state *shape, vmafgpu__carver *c) {
+static vmafgpu__float_vif_state *vmafgpu__float_vif_layout_state(const vmafgpu__float_vif_state *shape,
+                                                                 vmafgpu__carver *c) {
     vmafgpu__float_vif_state *state = (vmafgpu__float_vif_state *)vmafgpu__carve(c, sizeof *state);
     vmafgpu__speed_source *columns = NULL;
     if (shape->resampled)
@@ -21885,50 +22648,51 @@ static vmafgpu_result vmafgpu__float_vif_prepare(vmafgpu *v, vmafgpu__extractor 
     return VMAFGPU_OK;
 }
 
-enum {
-    VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH
-};
+enum { VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH };
 
 /* Memory of a thread. */
 typedef struct vmafgpu__float_vif_strip {
-    float *ring[2];                        /* rows of scale 0, indexed by row modulo `ring_rows` */
-    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame, for the prescale */
-    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS];     /* means of columns */
-    float *smooth;                         /* smoothed row before it is halved */
-    float *terms[2 * VMAFGPU__FLOAT_ROWS]; /* numerators, denominators */
+    float *ring[2];                                             /* rows of scale 0, indexed by row modulo `ring_rows` */
+    float *source[VMAFGPU__SPEED_RESAMPLE];                     /* rows of the frame, for the prescale */
+    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* means of columns */
+    float *smooth;                                              /* smoothed row before it is halved */
+    float *terms[2 * VMAFGPU__FLOAT_ROWS];                      /* numerators, denominators */
 } vmafgpu__float_vif_strip;
 
 typedef struct vmafgpu__float_vif_task {
-    const vmafgpu             *v;
-    const vmafgpu__pair_view      *pair;
+    const vmafgpu *v;
+    const vmafgpu__pair_view *pair;
     const vmafgpu__float_vif_state *s;
-    int                        scale, skipped;
-    int                        ring_rows;
-    float                     *plane[VMAFGPU__SCALES][2];      /* from scale 1 on */
-    float                     *sums[2];                        /* row sums: numerator, denominator */
-    vmafgpu__float_vif_strip       *strips;
+    int scale, skipped;
+    int ring_rows;
+    float *plane[VMAFGPU__SCALES][2]; /* from scale 1 on */
+    float *sums[2];                   /* row sums: numerator, denominator */
+    vmafgpu__float_vif_strip *strips;
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16;     /* not a power of two: avoids cache conflicts between rows */
+    return vmafgpu__padded(t->s->w[scale]) + 16; /* not a power of two: avoids cache conflicts between rows */
 }
 
-static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s, vmafgpu__carver *c) {
-    vmafgpu__float_vif_task unused, *t = (vmafgpu__float_vif_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
+static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s,
+                                                          vmafgpu__carver *c) {
+    vmafgpu__float_vif_task unused, *t = (vmafgpu__float_vif_task *)vmafgpu__carve(c, sizeof *t),
+                                    *task = t ? t : &unused;
     const size_t width = vmafgpu__padded(s->w[0]), row = width * sizeof(float);
     task->s = s;
     task->ring_rows = VMAFGPU__FLOAT_ROWS + 2 * s->reach[0];
     for (int scale = 1; scale < VMAFGPU__SCALES; scale++)
         for (int f = 0; f < 2; f++)
-            task->plane[scale][f] =
-                (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__float_vif_pitch(task, scale) * (uint64_t)s->h[scale] * sizeof(float));
+            task->plane[scale][f] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__float_vif_pitch(task, scale) *
+                                                                   (uint64_t)s->h[scale] * sizeof(float));
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, (size_t)s->h[0] * sizeof(float));
     task->strips = (vmafgpu__float_vif_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
         vmafgpu__float_vif_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++)
-            strip->ring[f] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__float_vif_pitch(task, 0) * (uint64_t)task->ring_rows * sizeof(float));
+            strip->ring[f] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__float_vif_pitch(task, 0) *
+                                                            (uint64_t)task->ring_rows * sizeof(float));
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE && s->resampled; k++)
             strip->source[k] = (float *)vmafgpu__carve(c, vmafgpu__padded(v->config.width) * sizeof(float));
         for (int m = 0; m < VMAFGPU__FLOAT_VIF_MEANS; m++)
@@ -21953,8 +22717,8 @@ VMAFGPU__COLD_END
 
 /* ---- rows in plain C ---- */
 
-static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *const *d, const float *taps, int count, int w,
-                                           float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
+static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *const *d, const float *taps, int count,
+                                           int w, float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
     vmafgpu__float_weigh_rows_scalar(r, taps, count, w, out[0]);
     vmafgpu__float_weigh_rows_scalar(d, taps, count, w, out[1]);
     for (int y = 0; y < VMAFGPU__FLOAT_ROWS; y++)
@@ -21974,8 +22738,9 @@ static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *c
         }
 }
 
-static void vmafgpu__float_vif_terms_scalar(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
-                                            int w, float *numerator, float *denominator) {
+static void vmafgpu__float_vif_terms_scalar(const float (*means)[VMAFGPU__CHUNK],
+                                            const vmafgpu__float_vif_limits *limits, int w, float *numerator,
+                                            float *denominator) {
     for (int x = 0; x < w; x++)
         vmafgpu__float_vif_terms(means[0][x], means[1][x], means[2][x], means[3][x], means[4][x], limits, &numerator[x],
                                  &denominator[x]);
@@ -21992,16 +22757,19 @@ static void vmafgpu__float_vif_along_scalar(float *const *lines, const float *ta
                 rows[k] = lines[m] + x + k - reach;
             vmafgpu__float_weigh_scalar(rows, taps, 2 * reach + 1, VMAFGPU__CHUNK, means[m]);
         }
-        vmafgpu__float_vif_terms_scalar((const float (*)[VMAFGPU__CHUNK])means, limits,
-                                        w - x < VMAFGPU__CHUNK ? w - x : (int)VMAFGPU__CHUNK, numerator + x, denominator + x);
+        vmafgpu__float_vif_terms_scalar((const float(*)[VMAFGPU__CHUNK])means, limits,
+                                        w - x < VMAFGPU__CHUNK ? w - x : (int)VMAFGPU__CHUNK, numerator + x,
+                                        denominator + x);
     }
 }
 
-static const vmafgpu__float_vif_functions vmafgpu__float_vif_level_scalar = { vmafgpu__float_vif_down_scalar, vmafgpu__float_vif_along_scalar };
+static const vmafgpu__float_vif_functions vmafgpu__float_vif_level_scalar = { vmafgpu__float_vif_down_scalar,
+                                                                              vmafgpu__float_vif_along_scalar };
 
 /* ---- a scale ---- */
 
-static float *vmafgpu__float_vif_row(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int f, int y) {
+static float *vmafgpu__float_vif_row(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int f,
+                                     int y) {
     return t->scale ? t->plane[t->scale][f] + (size_t)y * vmafgpu__float_vif_pitch(t, t->scale)
                     : strip->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__float_vif_pitch(t, 0);
 }
@@ -22041,7 +22809,8 @@ static void vmafgpu__float_vif_shrink(const vmafgpu__float_vif_task *t, const vm
     }
 }
 
-static void vmafgpu__float_vif_rows(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y, int count) {
+static void vmafgpu__float_vif_rows(const vmafgpu__float_vif_task *t, const vmafgpu__float_vif_strip *strip, int y,
+                                    int count) {
     const vmafgpu__float_vif_functions *functions = t->pair->functions->float_vif;
     const int w = t->s->w[t->scale], h = t->s->h[t->scale], reach = t->s->reach[t->scale];
     const float *rows[2][VMAFGPU__FLOAT_VIF_RING], *taps = t->s->taps[t->scale];
@@ -22084,8 +22853,9 @@ static void vmafgpu__float_vif_part(void *arg, int index) {
     }
 }
 
-static vmafgpu_result vmafgpu__float_vif_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair,
-                                                      void *scratch, vmafgpu__value *out) {
+static vmafgpu_result vmafgpu__float_vif_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
+                                                      const vmafgpu__pair_view *pair, void *scratch,
+                                                      vmafgpu__value *out) {
     vmafgpu__carver c = { (unsigned char *)scratch, 0 };
     vmafgpu__float_vif_task *t = vmafgpu__float_vif_layout(v, (const vmafgpu__float_vif_state *)e->state, &c);
     vmafgpu_result result = VMAFGPU_OK;
@@ -22103,8 +22873,8 @@ static vmafgpu_result vmafgpu__float_vif_measure_pair(vmafgpu *v, const vmafgpu_
 
 /* ---- from sums to columns ---- */
 
-static void vmafgpu__float_vif_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                      double *out) {
+static void vmafgpu__float_vif_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                      int64_t position, double *out) {
     const vmafgpu__value *values = vmafgpu__values(v, e);
     const int first = e->option[VMAFGPU__FLOAT_VIF_SKIP_SCALE0] != 0;
     double numerator = 0, denominator = 0;
@@ -22127,10 +22897,15 @@ static void vmafgpu__float_vif_finish(const vmafgpu *v, const vmafgpu__extractor
 }
 
 static const vmafgpu__measure vmafgpu__float_vif_measure = {
-    VMAFGPU__SET(values, 2 * VMAFGPU__SCALES), VMAFGPU__SET(every_pair, 0), VMAFGPU__SET(every_frame, 0),
-    VMAFGPU__SET(state, vmafgpu__float_vif_state_size), VMAFGPU__SET(scratch, vmafgpu__float_vif_scratch),
-    VMAFGPU__SET(prepare, vmafgpu__float_vif_prepare), VMAFGPU__SET(measure, vmafgpu__float_vif_measure_pair),
-    VMAFGPU__SET(aggregates, NULL), VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(values, 2 * VMAFGPU__SCALES),
+    VMAFGPU__SET(every_pair, 0),
+    VMAFGPU__SET(every_frame, 0),
+    VMAFGPU__SET(state, vmafgpu__float_vif_state_size),
+    VMAFGPU__SET(scratch, vmafgpu__float_vif_scratch),
+    VMAFGPU__SET(prepare, vmafgpu__float_vif_prepare),
+    VMAFGPU__SET(measure, vmafgpu__float_vif_measure_pair),
+    VMAFGPU__SET(aggregates, NULL),
+    VMAFGPU__SET(keep, NULL),
 };
 
 #endif
@@ -22138,11 +22913,11 @@ static const vmafgpu__measure vmafgpu__float_vif_measure = {
 
 /* ---- vectors ---- */
 
-#define vmafgpu__float_ratio VMAFGPU__LEVEL_NAME(vmafgpu__float_ratio)
-#define vmafgpu__float_logs VMAFGPU__LEVEL_NAME(vmafgpu__float_logs)
-#define vmafgpu__float_vif_down VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_down)
+#define vmafgpu__float_ratio      VMAFGPU__LEVEL_NAME(vmafgpu__float_ratio)
+#define vmafgpu__float_logs       VMAFGPU__LEVEL_NAME(vmafgpu__float_logs)
+#define vmafgpu__float_vif_down   VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_down)
 #define vmafgpu__float_vif_ratios VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_ratios)
-#define vmafgpu__float_vif_along VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_along)
+#define vmafgpu__float_vif_along  VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_along)
 
 static void vmafgpu__float_vif_down(const float *const *r, const float *const *d, const float *taps, int count, int w,
                                     float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
@@ -22158,8 +22933,10 @@ static void vmafgpu__float_vif_down(const float *const *r, const float *const *d
 /* Returns 1 + a / (b + c), computed in double precision. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
-    const vmafgpu__v low = vmafgpu__v_div_f64(vmafgpu__v_low_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(b), c));
-    const vmafgpu__v high = vmafgpu__v_div_f64(vmafgpu__v_high_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_high_to_f64(b), c));
+    const vmafgpu__v low =
+        vmafgpu__v_div_f64(vmafgpu__v_low_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(b), c));
+    const vmafgpu__v high =
+        vmafgpu__v_div_f64(vmafgpu__v_high_to_f64(a), vmafgpu__v_add_f64(vmafgpu__v_high_to_f64(b), c));
     return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
 }
 
@@ -22178,8 +22955,9 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
     VMAFGPU__UNROLL
     for (int k = 1; k < 8; k++)
         VMAFGPU__UNROLL
-        for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
-            out[i] = vmafgpu__v_mul_f32(vmafgpu__v_add_f32(out[i], vmafgpu__v_set_f32(vmafgpu__float_log_factors[k])), z[i]);
+    for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
+        out[i] =
+            vmafgpu__v_mul_f32(vmafgpu__v_add_f32(out[i], vmafgpu__v_set_f32(vmafgpu__float_log_factors[k])), z[i]);
     VMAFGPU__UNROLL
     for (int i = 0; i < VMAFGPU__FLOAT_SIDE; i++)
         out[i] = vmafgpu__v_add_f32(vmafgpu__v_to_f32(bits[i]), out[i]);
@@ -22208,7 +22986,8 @@ static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const
         const vmafgpu__v_mask is_noise = vmafgpu__v_greater32(noise, s1);
         vmafgpu__v top = one, bottom = vmafgpu__v_set_f32(2);
         if (!vmafgpu__v_mask_all(is_noise)) {
-            const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2), is_against = vmafgpu__v_greater32(zero, s12);
+            const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2),
+                                  is_against = vmafgpu__v_greater32(zero, s12);
             /* A negative gain needs no special case: s12 is negative, too, so the numerator is 0. */
             vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
             vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
@@ -22233,14 +23012,15 @@ static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const
     return any;
 }
 
-static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits,
-                                     int w, float *numerator, float *denominator) {
+static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int reach,
+                                     const vmafgpu__float_vif_limits *limits, int w, float *numerator,
+                                     float *denominator) {
     enum { SIDE = VMAFGPU__FLOAT_SIDE };
     for (int x = 0; x < w; x += VMAFGPU__CHUNK) {
         float means[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__CHUNK], ratio[2][VMAFGPU__CHUNK], plain[VMAFGPU__CHUNK];
         for (int m = 0; m < VMAFGPU__FLOAT_VIF_MEANS; m++)
             vmafgpu__float_along(lines[m] + x - reach, taps, 2 * reach + 1, means[m]);
-        const int any = vmafgpu__float_vif_ratios((const float (*)[VMAFGPU__CHUNK])means, limits, ratio, plain);
+        const int any = vmafgpu__float_vif_ratios((const float(*)[VMAFGPU__CHUNK])means, limits, ratio, plain);
         for (int i = 0; i < VMAFGPU__CHUNK && any; i += SIDE * VMAFGPU__V_WORDS) {
             vmafgpu__v top[SIDE], bottom[SIDE];
             vmafgpu__float_logs(ratio[0] + i, top);
@@ -22259,7 +23039,8 @@ static void vmafgpu__float_vif_along(float *const *lines, const float *taps, int
     }
 }
 
-static const vmafgpu__float_vif_functions vmafgpu__float_vif_level = { vmafgpu__float_vif_down, vmafgpu__float_vif_along };
+static const vmafgpu__float_vif_functions vmafgpu__float_vif_level = { vmafgpu__float_vif_down,
+                                                                       vmafgpu__float_vif_along };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -22267,7 +23048,14 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: per scale what pixels add, and the next scale's pictures; then all sums ---- */
 
-enum { VMAFGPU__FLOAT_VIF_8, VMAFGPU__FLOAT_VIF_4, VMAFGPU__FLOAT_VIF_ANY, VMAFGPU__FLOAT_VIF_SHRINK, VMAFGPU__FLOAT_VIF_PLANES, VMAFGPU__FLOAT_VIF_CHAINS };
+enum {
+    VMAFGPU__FLOAT_VIF_8,
+    VMAFGPU__FLOAT_VIF_4,
+    VMAFGPU__FLOAT_VIF_ANY,
+    VMAFGPU__FLOAT_VIF_SHRINK,
+    VMAFGPU__FLOAT_VIF_PLANES,
+    VMAFGPU__FLOAT_VIF_CHAINS
+};
 
 /* Layout of the scratch of a pair. picture: of scales 1 to 3, and of scale 0 after a prescale. terms, sums: numerator,
  * denominator. */
@@ -22298,8 +23086,8 @@ static int vmafgpu__float_vif_kernel_of(int reach) {
 }
 
 static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *context, int kernel) {
-    static const char *const names[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif", "vmafgpu_float_shrink",
-                                         "vmafgpu_float_planes" };
+    static const char *const names[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif",
+                                         "vmafgpu_float_shrink", "vmafgpu_float_planes" };
     int is_used = kernel == VMAFGPU__FLOAT_VIF_SHRINK;
     if (kernel >= VMAFGPU__FLOAT_VIF_CHAINS)
         return vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_VIF_CHAINS);
@@ -22343,7 +23131,8 @@ static uint64_t vmafgpu__gpu_float_vif_scratch(const vmafgpu *v, const vmafgpu__
     return vmafgpu__float_vif_places_of(&x).size;
 }
 
-static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__float_vif_state *x,
+static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e,
+                                              const vmafgpu__float_vif_state *x,
                                               const vmafgpu__float_vif_places *layout) {
     vmafgpu__float_planes_launch launch;
     const uint64_t *tables = (const uint64_t *)(const void *)work->tables + vmafgpu__float_vif_tables(work->v, e, NULL);
@@ -22363,8 +23152,8 @@ static void vmafgpu__float_vif_enqueue_scaled(const vmafgpu__work *work, const v
 static void vmafgpu__float_vif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, vmafgpu__blur_columns(launch->reach)),
-                       vmafgpu__divide_up(launch->height, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
-                       VMAFGPU__FLOAT_VIF_SHARED);
+                       vmafgpu__divide_up(launch->height, VMAFGPU__BLUR_ROWS), work->batch->pairs,
+                       VMAFGPU__BLUR_THREADS, VMAFGPU__FLOAT_VIF_SHARED);
     vmafgpu__enqueue(work, vmafgpu__float_vif_kernel_of(launch->reach), &shape, launch);
 }
 
@@ -22402,7 +23191,8 @@ static void vmafgpu__gpu_float_vif_enqueue(const vmafgpu__work *work, const vmaf
         if (s >= vmafgpu__float_vif_is_first(e)) {
             vmafgpu__float_vif_enqueue_terms(work, &launch);
             for (int i = 0; i < 2; i++)
-                vmafgpu__add_chain(&chains, &blocks, work->context->lanes, layout.terms[s][i], layout.sums[s][i], x.w[s], x.h[s]);
+                vmafgpu__add_chain(&chains, &blocks, work->context->lanes, layout.terms[s][i], layout.sums[s][i],
+                                   x.w[s], x.h[s]);
         }
         if (s + 1 == VMAFGPU__SCALES)
             break;
@@ -22412,8 +23202,8 @@ static void vmafgpu__gpu_float_vif_enqueue(const vmafgpu__work *work, const vmaf
         for (int i = 0; i < 2; i++)
             launch.output[i] = layout.picture[s + 1][i];
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(x.w[s + 1], VMAFGPU__SHRINK_COLUMNS),
-                           vmafgpu__divide_up(x.h[s + 1], VMAFGPU__SHRINK_ROWS), 2 * work->batch->pairs, VMAFGPU__SHRINK_THREADS,
-                           vmafgpu__shrink_shared(launch.reach));
+                           vmafgpu__divide_up(x.h[s + 1], VMAFGPU__SHRINK_ROWS), 2 * work->batch->pairs,
+                           VMAFGPU__SHRINK_THREADS, vmafgpu__shrink_shared(launch.reach));
         vmafgpu__enqueue(work, VMAFGPU__FLOAT_VIF_SHRINK, &shape, &launch);
         launch.bytes = 4;
     }
@@ -22437,15 +23227,24 @@ static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu_
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_vif_measure = {
-    VMAFGPU__SET(words, 2 * VMAFGPU__SCALES), VMAFGPU__SET(lacks, vmafgpu__gpu_float_vif_lacks),
-    VMAFGPU__SET(scratch, vmafgpu__gpu_float_vif_scratch), VMAFGPU__SET(enqueue, vmafgpu__gpu_float_vif_enqueue),
-    VMAFGPU__SET(finalise, vmafgpu__gpu_float_vif_finalise), VMAFGPU__SET(recompute, NULL),
+    VMAFGPU__SET(words, 2 * VMAFGPU__SCALES),
+    VMAFGPU__SET(lacks, vmafgpu__gpu_float_vif_lacks),
+    VMAFGPU__SET(scratch, vmafgpu__gpu_float_vif_scratch),
+    VMAFGPU__SET(enqueue, vmafgpu__gpu_float_vif_enqueue),
+    VMAFGPU__SET(finalise, vmafgpu__gpu_float_vif_finalise),
+    VMAFGPU__SET(recompute, NULL),
     VMAFGPU__SET(failure, NULL),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_vif = {
-    VMAFGPU__SET(stream, { 0, 0 }), VMAFGPU__SET(starts_clear, 0), VMAFGPU__SET(is_planned, NULL),
-    VMAFGPU__SET(kernel, vmafgpu__gpu_float_vif_kernel), VMAFGPU__SET(block, NULL), VMAFGPU__SET(scratch, NULL),
-    VMAFGPU__SET(tables, vmafgpu__gpu_float_vif_tables), VMAFGPU__SET(enqueue, NULL), VMAFGPU__SET(differs, NULL),
+    VMAFGPU__SET(stream, { 0, 0 }),
+    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(is_planned, NULL),
+    VMAFGPU__SET(kernel, vmafgpu__gpu_float_vif_kernel),
+    VMAFGPU__SET(block, NULL),
+    VMAFGPU__SET(scratch, NULL),
+    VMAFGPU__SET(tables, vmafgpu__gpu_float_vif_tables),
+    VMAFGPU__SET(enqueue, NULL),
+    VMAFGPU__SET(differs, NULL),
     VMAFGPU__SET(measure, &vmafgpu__gpu_float_vif_measure),
 };
 
@@ -22456,12 +23255,19 @@ VMAFGPU__COLD_END
 /* ---- tables ---- */
 
 #define VMAFGPU__FLOAT_VIF_FEATURE \
-    { VMAFGPU__SET(name, "float_vif"), VMAFGPU__SET(left_out_by, NULL), VMAFGPU__SET(columns, vmafgpu__float_vif_columns), \
-      VMAFGPU__SET(options, vmafgpu__float_vif_options), VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_VIF_DEBUG), \
-      VMAFGPU__SET(needs_chroma, 0), VMAFGPU__SET(plan, vmafgpu__float_vif_plan), \
-      VMAFGPU__SET(finish, vmafgpu__float_vif_finish), VMAFGPU__SET(temporal, NULL), \
-      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_vif)), \
-      VMAFGPU__SET(measure, &vmafgpu__float_vif_measure), VMAFGPU__SET(has_column, NULL) }
+    { VMAFGPU__SET(name, "float_vif"), \
+      VMAFGPU__SET(left_out_by, NULL), \
+      VMAFGPU__SET(columns, vmafgpu__float_vif_columns), \
+      VMAFGPU__SET(options, vmafgpu__float_vif_options), \
+      VMAFGPU__SET(debug_option, VMAFGPU__FLOAT_VIF_DEBUG), \
+      VMAFGPU__SET(needs_chroma, 0), \
+      VMAFGPU__SET(plan, vmafgpu__float_vif_plan), \
+      VMAFGPU__SET(finish, vmafgpu__float_vif_finish), \
+      VMAFGPU__SET(temporal, NULL), \
+      VMAFGPU__SET(cpu, &vmafgpu__measured_cpu), \
+      VMAFGPU__SET(gpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_vif)), \
+      VMAFGPU__SET(measure, &vmafgpu__float_vif_measure), \
+      VMAFGPU__SET(has_column, NULL) }
 #define vmafgpu__float_vif_level VMAFGPU__LEVEL_NAME(vmafgpu__float_vif_level)
 #define VMAFGPU__FLOAT_VIF_LEVEL &vmafgpu__float_vif_level
 
@@ -22469,7 +23275,7 @@ VMAFGPU__COLD_END
 #endif /* !VMAFGPU_NO_FLOAT */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_FLOAT)
 #define VMAFGPU__FLOAT_VIF_FEATURE VMAFGPU__LEFT_OUT("float_vif", "VMAFGPU_NO_FLOAT", vmafgpu__float_vif_columns)
-#define VMAFGPU__FLOAT_VIF_LEVEL NULL
+#define VMAFGPU__FLOAT_VIF_LEVEL   NULL
 #endif
 
 #endif /* VMAFGPU__PASS */
@@ -22494,12 +23300,12 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #undef VMAFGPU__PASS
 #define VMAFGPU__PASS VMAFGPU__PASS_LEVEL
 #ifdef VMAFGPU__HAS_X86
-#  define VMAFGPU__LEVEL VMAFGPU__AVX2
-#  include VMAFGPU_SELF
-#  undef VMAFGPU__LEVEL
-#  define VMAFGPU__LEVEL VMAFGPU__AVX512
-#  include VMAFGPU_SELF
-#  undef VMAFGPU__LEVEL
+#define VMAFGPU__LEVEL VMAFGPU__AVX2
+#include VMAFGPU_SELF
+#undef VMAFGPU__LEVEL
+#define VMAFGPU__LEVEL VMAFGPU__AVX512
+#include VMAFGPU_SELF
+#undef VMAFGPU__LEVEL
 
 /* Returns the registers that the operating system saves, as bits: 6 for AVX, 0xe6 for AVX-512. */
 static uint32_t vmafgpu__saved_registers(void) {
@@ -22511,8 +23317,8 @@ static uint32_t vmafgpu__saved_registers(void) {
 
 static int vmafgpu__has_level(int level) {
     const uint32_t osxsave = 1u << 27, fma = 1u << 12, popcnt = 1u << 23;
-    const uint32_t avx2 = 1u << 3 | 1u << 5 | 1u << 8;                             /* bmi, avx2, bmi2 */
-    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  /* f, dq, cd, bw, vl */
+    const uint32_t avx2 = 1u << 3 | 1u << 5 | 1u << 8;                            /* bmi, avx2, bmi2 */
+    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31; /* f, dq, cd, bw, vl */
     const uint32_t avx512_vnni = 1u << 11;
     uint32_t a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & osxsave) == 0 || (c & fma) == 0 || (c & popcnt) == 0)
@@ -22525,9 +23331,9 @@ static int vmafgpu__has_level(int level) {
 #endif
 
 #ifdef VMAFGPU__HAS_NEON
-#  define VMAFGPU__LEVEL VMAFGPU__NEON
-#  include VMAFGPU_SELF
-#  undef VMAFGPU__LEVEL
+#define VMAFGPU__LEVEL VMAFGPU__NEON
+#include VMAFGPU_SELF
+#undef VMAFGPU__LEVEL
 #endif
 
 #define VMAFGPU__LEVEL VMAFGPU__SCALAR
@@ -22566,10 +23372,10 @@ static vmafgpu_result vmafgpu__check_samples(vmafgpu *v, const vmafgpu_frame *fr
 }
 
 typedef struct vmafgpu__staging_copy {
-    const vmafgpu     *v;
+    const vmafgpu *v;
     const vmafgpu_frame *frame;
-    int                packed;
-    uint8_t           *to;
+    int packed;
+    uint8_t *to;
 } vmafgpu__staging_copy;
 
 static void vmafgpu__staging_copy_task(void *arg, int index) {
@@ -22579,7 +23385,8 @@ static void vmafgpu__staging_copy_task(void *arg, int index) {
     int first, end;
     vmafgpu__part(c->height, index, c->threads, &first, &end);
     for (int y = first; y < end; y++)
-        (void)vmafgpu__import_row(c, staging_buffer->packed, (const uint8_t *)staging_buffer->frame->data[0] + y * pitch,
+        (void)vmafgpu__import_row(c, staging_buffer->packed,
+                                  (const uint8_t *)staging_buffer->frame->data[0] + y * pitch,
                                   staging_buffer->to + (size_t)y * staging_buffer->v->cpu->row_bytes);
 }
 
@@ -22647,7 +23454,6 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-
 /* Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and 2y + 1 of the scale before,
  * and on some rows around: VIF reads 8, 4, 2 and 1 rows above and below. One or two rows more than needed do no harm.
  * The reference is stored only when motion has read the rows it replaces and the whole frame is known to be legal. */
@@ -22659,7 +23465,8 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__keep_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
       VMAFGPU__SET(behind, 0), VMAFGPU__SET(slack, 0),
-      VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, VMAFGPU__MAX_SIZE, VMAFGPU__MAX_SIZE }, { VMAFGPU__MOTION_CHAIN, 1, 2, 2 } }) },
+      VMAFGPU__SET(
+          input, { { VMAFGPU__CHECK, 1, VMAFGPU__MAX_SIZE, VMAFGPU__MAX_SIZE }, { VMAFGPU__MOTION_CHAIN, 1, 2, 2 } }) },
     { VMAFGPU__VIF_PIECE, VMAFGPU__SET(scale, 0), VMAFGPU__SET(of_bands, 0),
       VMAFGPU__SET(least, VMAFGPU__LEAST_VIF_PIECE), VMAFGPU__SET(has_space, 0),
       VMAFGPU__SET(behind, 1u << VMAFGPU__ADM_CHAIN | 1u << VMAFGPU__MOTION_CHAIN), VMAFGPU__SET(slack, 0),
@@ -22693,11 +23500,12 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
 /* A single thread processes a strip completely before it goes on, for cache locality. Several threads begin with ADM,
  * because it has scratch memory for a few pieces at a time only. They leave motion to the end. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
-    { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN, VMAFGPU__VIF_CHAIN + 1,
-      VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1, VMAFGPU__ADM_CHAIN + 2, VMAFGPU__ADM_CHAIN + 3 },
+    { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN,
+      VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1,
+      VMAFGPU__ADM_CHAIN + 2, VMAFGPU__ADM_CHAIN + 3 },
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__ADM_CHAIN, VMAFGPU__ADM_CHAIN + 1, VMAFGPU__ADM_CHAIN + 2,
-      VMAFGPU__ADM_CHAIN + 3, VMAFGPU__VIF_CHAIN, VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3,
-      VMAFGPU__MOTION_CHAIN },
+      VMAFGPU__ADM_CHAIN + 3, VMAFGPU__VIF_CHAIN, VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2,
+      VMAFGPU__VIF_CHAIN + 3, VMAFGPU__MOTION_CHAIN },
 };
 
 /* ================================================================================================
@@ -22786,7 +23594,8 @@ static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
         for (int k = 0; k < cpu->chains.threads; k++)
-            memcpy(cpu->members[i]->workers[k].sums.motion, cpu->workers[k].sums.motion, sizeof cpu->workers[k].sums.motion);
+            memcpy(cpu->members[i]->workers[k].sums.motion, cpu->workers[k].sums.motion,
+                   sizeof cpu->workers[k].sums.motion);
     }
 }
 
@@ -22871,7 +23680,10 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
 enum { VMAFGPU__CONVERTED_REFERENCE, VMAFGPU__CONVERTED_PREVIOUS, VMAFGPU__CONVERTED_DISTORTED };
 
 #ifndef VMAFGPU_NO_PIXELS
-typedef struct vmafgpu__conversion_task { const vmafgpu *v; vmafgpu__conversion conversion; } vmafgpu__conversion_task;
+typedef struct vmafgpu__conversion_task {
+    const vmafgpu *v;
+    vmafgpu__conversion conversion;
+} vmafgpu__conversion_task;
 
 static void vmafgpu__conversion_part(void *arg, int index) {
     const vmafgpu__conversion_task *task = (const vmafgpu__conversion_task *)arg;
@@ -22880,7 +23692,8 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 #endif
 
 /* Sets *own to the frame, or to the planes that an RGB frame is converted to. */
-static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma, vmafgpu_frame *own) {
+static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma,
+                                             vmafgpu_frame *own) {
     *own = *frame;
 #ifdef VMAFGPU_NO_PIXELS
     (void)v, (void)buffer, (void)with_chroma;
@@ -22900,14 +23713,17 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
 }
 
 /* Converts all frames of a job. *own becomes the job with the converted frames, which are in `frames`. */
-static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own, vmafgpu_frame *frames) {
+static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
+                                                  vmafgpu_frame *frames) {
     const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
-    vmafgpu_result result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, job->reference, job->count ? looks : remembers,
-                                                   &frames[VMAFGPU__CONVERTED_REFERENCE]);
+    vmafgpu_result result =
+        vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, job->reference, job->count ? looks : remembers,
+                               &frames[VMAFGPU__CONVERTED_REFERENCE]);
     *own = *job;
     own->reference = &frames[VMAFGPU__CONVERTED_REFERENCE];
     if (job->previous && result == VMAFGPU_OK) {
-        result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_PREVIOUS, job->previous, remembers, &frames[VMAFGPU__CONVERTED_PREVIOUS]);
+        result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_PREVIOUS, job->previous, remembers,
+                                        &frames[VMAFGPU__CONVERTED_PREVIOUS]);
         own->previous = &frames[VMAFGPU__CONVERTED_PREVIOUS];
     }
     for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
@@ -22971,11 +23787,12 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
     /* If nothing can fail after the samples are checked, the reference is stored by a chain. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
-                 (v->config.threads == 1 || !v->config.parallel_for);
+                           (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
     /* If config.parallel_for fails, half of the frame may be missing: copy all of it here. */
-    if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference && vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
+    if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference &&
+        vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
     if (result == VMAFGPU_OK && keeps_reference)
         cpu->current = (cpu->current + 1) % cpu->ring;
@@ -22993,12 +23810,12 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
                                        !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
-        return 0;   /* an RGB reference would be converted to different planes */
-    return b->is_open && b->backend == a->backend && b->cpu && !d->map_size && c->width == d->width && c->height == d->height &&
-           c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout &&
-           c->threads == d->threads && c->cpumask == d->cpumask && c->subsample == d->subsample &&
-           a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed && !a->flushed && !b->flushed &&
-           !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
+        return 0; /* an RGB reference would be converted to different planes */
+    return b->is_open && b->backend == a->backend && b->cpu && !d->map_size && c->width == d->width &&
+           c->height == d->height && c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample &&
+           c->layout == d->layout && c->threads == d->threads && c->cpumask == d->cpumask &&
+           c->subsample == d->subsample && a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed &&
+           !a->flushed && !b->flushed && !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
 }
 
 /* Whether two contexts have stored the same references for motion. */
@@ -23044,7 +23861,8 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
         result = vmafgpu__convert_frame(contexts[i], VMAFGPU__CONVERTED_DISTORTED, &distorted[i], looks, &own[i]);
         if (result == VMAFGPU_OK)
-            result = vmafgpu__view_frame(contexts[i], contexts[i]->cpu, &own[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
+            result = vmafgpu__view_frame(contexts[i], contexts[i]->cpu, &own[i], 0, "distorted", 1,
+                                         &contexts[i]->cpu->pair[1]);
     }
     if (result == VMAFGPU_OK)
         result = vmafgpu__run_frame(v, 1);
@@ -23119,7 +23937,7 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
         const vmafgpu__chain_kind *kind = &vmafgpu__chain_kinds[k];
         wanted[k] = kind->run && (!kind->feature || vmafgpu__uses(v, kind->feature)) ? threads : 0;
     }
-    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE;   /* other chains wait for checks, so these pieces are small */
+    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for checks, so these pieces are small */
     chains->kinds = vmafgpu__chain_kinds;
     chains->order = vmafgpu__chain_orders[threads > 1];
     chains->count = VMAFGPU__CHAINS;
@@ -23140,7 +23958,8 @@ static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
 }
 
 /* Allocates the memory of one more distorted frame. */
-static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head, vmafgpu__cpu *candidate_slot) {
+static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head,
+                                          vmafgpu__cpu *candidate_slot) {
     const int w = v->config.width, h = v->config.height;
     memset(candidate_slot, 0, sizeof *candidate_slot);
     candidate_slot->chains.threads = head->chains.threads;
@@ -23154,7 +23973,8 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
     candidate_slot->in_place = head->in_place;
     candidate_slot->wide = head->wide;
     candidate_slot->row_bytes = head->row_bytes;
-    candidate_slot->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
+    candidate_slot->workers =
+        (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
 /* Lays out all memory of the backend as one block, which begins with `head`. `head` also receives the pointers. */
@@ -23164,7 +23984,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config);   /* edits change a copy */
+    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits change a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -23174,7 +23994,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->conversion_layout);
     for (int i = 0; i < VMAFGPU__CONVERTED_DISTORTED + v->config.candidates && v->colours; i++)
         head->conversion_buffers[i] = (unsigned char *)vmafgpu__carve(c, head->conversion_layout.size);
-    head->log_table = (uint16_t *)vmafgpu__carve(c, uses_vif ? VMAFGPU__VIF_LOG_ENTRIES(head->functions) * sizeof(uint16_t) : 0);
+    head->log_table =
+        (uint16_t *)vmafgpu__carve(c, uses_vif ? VMAFGPU__VIF_LOG_ENTRIES(head->functions) * sizeof(uint16_t) : 0);
     for (int s = 1; s < VMAFGPU__SCALES && uses_vif; s++)
         for (int f = 0; f < 2; f++)
             head->vif[s][f] = vmafgpu__carve_plane(c, w >> s, h >> s);
@@ -23189,14 +24010,16 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     uint64_t scratch = 0, space = 0;
     for (int i = 0; i < v->feature_count; i++) {
         const vmafgpu__cpu_feature *feature = v->features[i]->cpu;
-        const uint64_t wanted = feature->scratch ? feature->scratch(v, head->functions, together, head->chains.threads) : 0;
+        const uint64_t wanted =
+            feature->scratch ? feature->scratch(v, head->functions, together, head->chains.threads) : 0;
         scratch = wanted > scratch ? wanted : scratch;
         space = feature->space ? feature->space(v, together) : space;
     }
     for (int i = 0; i < head->chains.threads; i++) {
         vmafgpu__worker unused, *worker = c->base ? &head->workers[i] : &unused;
         worker->scratch = vmafgpu__carve(c, scratch);
-        worker->adm = (vmafgpu__adm_sums *)vmafgpu__carve(c, v->plan.adm_variants ? sizeof *worker->adm * (uint64_t)together : 0);
+        worker->adm =
+            (vmafgpu__adm_sums *)vmafgpu__carve(c, v->plan.adm_variants ? sizeof *worker->adm * (uint64_t)together : 0);
     }
     for (int i = 0; i < head->chains.space_count; i++) {
         void *memory = vmafgpu__carve(c, space);
@@ -23271,7 +24094,7 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #endif
 }
 
-enum { VMAFGPU__CPU_PAIRS = 4 };   /* maximum number of lent pairs */
+enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
 /* Returns the number of positions to collect first: all before this one, since a pair is scored when submitted. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
@@ -23332,14 +24155,26 @@ static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
 VMAFGPU__COLD_END
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    VMAFGPU__SET(name, "cpu"), VMAFGPU__SET(open, vmafgpu__cpu_open), VMAFGPU__SET(needs, vmafgpu__cpu_needs),
-    VMAFGPU__SET(lend, vmafgpu__cpu_lend), VMAFGPU__SET(is_free, vmafgpu__is_always_free),
-    VMAFGPU__SET(submit, vmafgpu__cpu_submit), VMAFGPU__SET(collect, vmafgpu__cpu_collect),
-    VMAFGPU__SET(single, vmafgpu__cpu_single), VMAFGPU__SET(reset, vmafgpu__cpu_reset),
-    VMAFGPU__SET(close, vmafgpu__cpu_close), VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_PINNED),
-    VMAFGPU__SET(released, NULL), VMAFGPU__SET(finalise, NULL), VMAFGPU__SET(keep, NULL),
-    VMAFGPU__SET(wait_on_stream, NULL), VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, NULL),
-    VMAFGPU__SET(next_device, NULL), VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, NULL),
+    VMAFGPU__SET(name, "cpu"),
+    VMAFGPU__SET(open, vmafgpu__cpu_open),
+    VMAFGPU__SET(needs, vmafgpu__cpu_needs),
+    VMAFGPU__SET(lend, vmafgpu__cpu_lend),
+    VMAFGPU__SET(is_free, vmafgpu__is_always_free),
+    VMAFGPU__SET(submit, vmafgpu__cpu_submit),
+    VMAFGPU__SET(collect, vmafgpu__cpu_collect),
+    VMAFGPU__SET(single, vmafgpu__cpu_single),
+    VMAFGPU__SET(reset, vmafgpu__cpu_reset),
+    VMAFGPU__SET(close, vmafgpu__cpu_close),
+    VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_PINNED),
+    VMAFGPU__SET(released, NULL),
+    VMAFGPU__SET(finalise, NULL),
+    VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(wait_on_stream, NULL),
+    VMAFGPU__SET(owns, NULL),
+    VMAFGPU__SET(check_device_frame, NULL),
+    VMAFGPU__SET(next_device, NULL),
+    VMAFGPU__SET(is_opening, NULL),
+    VMAFGPU__SET(has_failed, NULL),
     VMAFGPU__SET(describe, NULL),
 };
 
@@ -23354,12 +24189,14 @@ VMAFGPU__COLD
 
 /* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
-    return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array" : NULL;
+    return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface"
+           : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array"
+                                                   : NULL;
 }
 
 /* Refuses a frame in device memory. `what` describes it unless it is an image. */
-static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame,
-                                                   const char *what, const char *why) {
+static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which,
+                                                   const vmafgpu_frame *frame, const char *what, const char *why) {
     const char *image = vmafgpu__image_name(frame);
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which, image ? image : what, why);
 }
@@ -23371,15 +24208,16 @@ static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
 }
 
 /* Checks the pitch of a plane: rows must not overlap, and the address of the last row must not overflow. */
-static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, const char *which, int plane, ptrdiff_t pitch,
-                                           ptrdiff_t row, int rows) {
+static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, const char *which, int plane,
+                                           ptrdiff_t pitch, ptrdiff_t row, int rows) {
     const ptrdiff_t most = PTRDIFF_MAX / rows;
     if (pitch && pitch > -row && pitch < row)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but a row takes %lld", function,
-                             which, plane, (long long)pitch, (long long)row);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but a row takes %lld",
+                             function, which, plane, (long long)pitch, (long long)row);
     if (pitch > most || pitch < -most)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but %d rows can be %lld apart at most",
-                             function, which, plane, (long long)pitch, rows, (long long)most);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: %s.pitch[%d] is %lld bytes, but %d rows can be %lld apart at most", function, which,
+                             plane, (long long)pitch, rows, (long long)most);
     return VMAFGPU_OK;
 }
 
@@ -23394,17 +24232,18 @@ static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame 
 }
 
 /* Checks whether config.colour contains everything that an RGB frame needs. */
-static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which,
+                                            const vmafgpu_frame *frame) {
     const vmafgpu_colour *colour = &v->config.colour;
     if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels", function, which,
-                             (int)frame->pixels);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels",
+                             function, which, (int)frame->pixels);
     if (frame->pixels && !colour->matrix)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated", function,
-                             which, vmafgpu__pixel_names[frame->pixels]);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated",
+                             function, which, vmafgpu__pixel_names[frame->pixels]);
     if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated",
-                             function, which);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated", function, which);
     return VMAFGPU_OK;
 }
 
@@ -23420,16 +24259,18 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
         return result;
     const char *image = vmafgpu__image_name(frame);
     if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
-                             (int)frame->memory);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function,
+                             which, (int)frame->memory);
     if (frame->memory >= VMAFGPU_MEMORY_DEVICE) {
-        const vmafgpu_result fits = v->backend->check_device_frame
-                                        ? v->backend->check_device_frame(v, function, which, frame)
-                                        : vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory", "the backend is the CPU");
+        const vmafgpu_result fits =
+            v->backend->check_device_frame
+                ? v->backend->check_device_frame(v, function, which, frame)
+                : vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory", "the backend is the CPU");
         if (fits != VMAFGPU_OK || image)
             return fits;
     }
-    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
+    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame),
+                                v->config.height);
 }
 
 /* Checks the chroma pointers and pitches of a frame if a feature reads chroma. */
@@ -23445,9 +24286,10 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
         if (!frame->data[i])
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but %s looks at chroma", function,
                                  which, i, looking->name);
-        const vmafgpu_result result = vmafgpu__image_name(frame) ? VMAFGPU_OK
-                                      : vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
-                                                             vmafgpu__chroma_height(&v->config));
+        const vmafgpu_result result =
+            vmafgpu__image_name(frame)
+                ? VMAFGPU_OK
+                : vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row, vmafgpu__chroma_height(&v->config));
         if (result != VMAFGPU_OK)
             return result;
     }
@@ -23467,9 +24309,11 @@ static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vm
             return result;
         if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
             memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: the %s frame is in lent memory, but is not the one that "
-                                 "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
-                                 v->subject, i ? "distorted" : "reference");
+            return vmafgpu__fail(
+                v, VMAFGPU_ERROR_ARGUMENT,
+                "%s: the %s frame is in lent memory, but is not the one that "
+                "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
+                v->subject, i ? "distorted" : "reference");
     }
     return VMAFGPU_OK;
 }
@@ -23484,25 +24328,31 @@ VMAFGPU__COLD_END
 
 /* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest are
  * bits of a range coder. The context of a bit selects its adaptive probability, in 1/2048. */
-enum { VMAFGPU__LZMA_HEAD = 13, VMAFGPU__LZMA_STATES = 12, VMAFGPU__LZMA_POSITIONS = 16, VMAFGPU__LZMA_LITERALS = 0x300 << 4 };
+enum {
+    VMAFGPU__LZMA_HEAD = 13,
+    VMAFGPU__LZMA_STATES = 12,
+    VMAFGPU__LZMA_POSITIONS = 16,
+    VMAFGPU__LZMA_LITERALS = 0x300 << 4
+};
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2];                                /* length - 2 is 8 or more; 16 or more */
+    uint16_t is_more[2]; /* length - 2 is 8 or more; 16 or more */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
-    uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS], is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    uint16_t is_again[4][VMAFGPU__LZMA_STATES];         /* reuse a distance; not the last; not the 2nd; not the 3rd */
-    uint16_t slots[4][64], middle[128], low[16];        /* parts of a distance */
-    vmafgpu__lzma_lengths lengths[2];                   /* with a new distance; with a former one */
+    uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
+        is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
+    uint16_t is_again[4][VMAFGPU__LZMA_STATES];  /* reuse a distance; not the last; not the 2nd; not the 3rd */
+    uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
+    vmafgpu__lzma_lengths lengths[2];            /* with a new distance; with a former one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
 typedef struct vmafgpu__lzma {
     const uint8_t *in, *in_end;
     uint32_t range, code;
-    int      is_cut;                                    /* the input ended too early */
+    int is_cut; /* the input ended too early */
     vmafgpu__lzma_odds odds;
 } vmafgpu__lzma;
 
@@ -23580,7 +24430,8 @@ static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
         return slot;
     uint32_t rest = 0;
     if (slot < 14)
-        return ((2 + slot % 2) << bits) + vmafgpu__lzma_turned(s, s->odds.middle + ((2 + slot % 2) << bits) - slot, bits);
+        return ((2 + slot % 2) << bits) +
+               vmafgpu__lzma_turned(s, s->odds.middle + ((2 + slot % 2) << bits) - slot, bits);
     for (int i = 4; i < bits; i++) {
         s->range >>= 1;
         rest = 2 * rest + (s->code >= s->range);
@@ -23605,8 +24456,8 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
 /* Unpacks the first `size` bytes of a stream; returns 0 if the stream is damaged or too short. */
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
-    uint32_t last[4] = {0, 0, 0, 0};                    /* former distances, minus 1 */
-    unsigned state = 0;                                 /* the latest symbols; below 7: the last was a literal */
+    uint32_t last[4] = { 0, 0, 0, 0 }; /* former distances, minus 1 */
+    unsigned state = 0;                /* the latest symbols; below 7: the last was a literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
@@ -23663,7 +24514,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     const uint8_t *at = (const uint8_t *)data;
-    uint32_t table[4][256], crc = 0xffffffffu;   /* for the next byte, and with one to three bytes after it */
+    uint32_t table[4][256], crc = 0xffffffffu; /* for the next byte, and with one to three bytes after it */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
         for (int k = 0; k < 8; k++)
@@ -23692,21 +24543,21 @@ VMAFGPU__COLD
  */
 #ifdef _WIN32
 /* The same declarations as in windows.h, which may or may not be included. */
-#  ifdef __cplusplus
+#ifdef __cplusplus
 extern "C" {
-#  endif
+#endif
 struct HINSTANCE__;
 __declspec(dllimport) struct HINSTANCE__ *__stdcall LoadLibraryA(const char *);
 __declspec(dllimport) struct HINSTANCE__ *__stdcall GetModuleHandleA(const char *);
 __declspec(dllimport) int __stdcall GetModuleHandleExA(unsigned long, const char *, struct HINSTANCE__ **);
 __declspec(dllimport) int __stdcall FreeLibrary(struct HINSTANCE__ *);
-__declspec(dllimport) intptr_t (__stdcall *__stdcall GetProcAddress(struct HINSTANCE__ *, const char *))(void);
+__declspec(dllimport) intptr_t(__stdcall *__stdcall GetProcAddress(struct HINSTANCE__ *, const char *))(void);
 __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANCE__ *, char *, unsigned long);
-#  ifdef __cplusplus
+#ifdef __cplusplus
 }
-#  endif
+#endif
 #else
-#  include <dlfcn.h>
+#include <dlfcn.h>
 #endif
 
 /* Opens a library; with only_loaded, only if the process has loaded it already. With is_kept, it is never unloaded. */
@@ -23714,23 +24565,23 @@ static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kep
 #ifdef _WIN32
     void *library = only_loaded && !GetModuleHandleA(path) ? NULL : LoadLibraryA(path);
     if (library && is_kept)
-        (void)LoadLibraryA(path);   /* one reference more, which is never released */
+        (void)LoadLibraryA(path); /* one reference more, which is never released */
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
-#  ifdef RTLD_NOLOAD
+#ifdef RTLD_NOLOAD
     flags |= only_loaded ? RTLD_NOLOAD : 0;
-#  endif
-#  ifdef RTLD_NODELETE
+#endif
+#ifdef RTLD_NODELETE
     flags |= is_kept ? RTLD_NODELETE : 0;
-#  endif
+#endif
     return dlopen(path, flags);
 #endif
 }
 
 static void *vmafgpu__library_symbol(void *library, const char *name) {
 #ifdef _WIN32
-    intptr_t (__stdcall *symbol)(void) = GetProcAddress((struct HINSTANCE__ *)library, name);
+    intptr_t(__stdcall * symbol)(void) = GetProcAddress((struct HINSTANCE__ *)library, name);
     void *pointer;
     memcpy(&pointer, &symbol, sizeof pointer);
     return pointer;
@@ -23766,14 +24617,14 @@ typedef struct vmafgpu__copy_rows {
 
 /* The layouts of CUDA_ARRAY3D_DESCRIPTOR and of CUDA_RESOURCE_DESC for an array. */
 typedef struct vmafgpu__array_shape {
-    size_t   width, height, depth;
-    int      format;
+    size_t width, height, depth;
+    int format;
     unsigned channels, flags;
 } vmafgpu__array_shape;
 
 typedef struct vmafgpu__resource {
-    int      kind;
-    void    *array;
+    int kind;
+    void *array;
     uint64_t rest[16];
 } vmafgpu__resource;
 
@@ -23844,7 +24695,7 @@ typedef struct vmafgpu__resource {
 /* clang-format on */
 
 typedef struct vmafgpu__driver {
-#define VMAFGPU__DRIVER_FIELD(name, result, arguments, cuda, hip) result (*name) arguments;
+#define VMAFGPU__DRIVER_FIELD(name, result, arguments, cuda, hip) result(*name) arguments;
     VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__DRIVER_FIELD)
 #undef VMAFGPU__DRIVER_FIELD
 } vmafgpu__driver;
@@ -23853,35 +24704,35 @@ enum {
 #define VMAFGPU__DRIVER_INDEX(name, result, arguments, cuda, hip) VMAFGPU__DRIVER_##name,
     VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__DRIVER_INDEX)
 #undef VMAFGPU__DRIVER_INDEX
-    VMAFGPU__DRIVER_COUNT
+        VMAFGPU__DRIVER_COUNT
 };
 
 /* Result of an event query while work is in flight; equal for both vendors. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
-enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 };   /* maximum bytes of a kernel file */
+enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum bytes of a kernel file */
 
 /* Kernels for the driver to load, or a container of kernels for several devices. */
 typedef struct vmafgpu__image {
-    char  *data;                           /* ends with NUL, because CUDA expects text; from the allocator */
+    char *data; /* ends with NUL, because CUDA expects text; from the allocator */
     size_t size;
-    const struct vmafgpu__blob *blobs;     /* the compiled-in kernels, instead of `data` */
-    char   name[256];                      /* for messages */
+    const struct vmafgpu__blob *blobs; /* the compiled-in kernels, instead of `data` */
+    char name[256];                    /* for messages */
 } vmafgpu__image;
 
 /* The functions and constants that differ between the vendors. */
 typedef struct vmafgpu__vendor {
     const char *name;
     vmafgpu_backend backend;
-    const char *library;                          /* for messages */
-    const char *libraries[12];                    /* file names to try, in this order */
-    int         is_kept;                          /* the library must not be unloaded */
-    int         has_surfaces;                     /* its kernels can read surfaces and arrays */
-    const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
-    const char *image_files[2];                   /* file names to look for beside the program */
-    const struct vmafgpu__blob *blobs;            /* compiled in; the last has no target; NULL: none */
-    int         enter_function, copy_function;    /* functions that `enter` and `copy_rows` call, for messages */
-    size_t      state_size;                       /* of the vendor's struct in vmafgpu__gpu's `state`; zero at first */
+    const char *library;                        /* for messages */
+    const char *libraries[12];                  /* file names to try, in this order */
+    int is_kept;                                /* the library must not be unloaded */
+    int has_surfaces;                           /* its kernels can read surfaces and arrays */
+    const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
+    const char *image_files[2];                 /* file names to look for beside the program */
+    const struct vmafgpu__blob *blobs;          /* compiled in; the last has no target; NULL: none */
+    int enter_function, copy_function;          /* functions that `enter` and `copy_rows` call, for messages */
+    size_t state_size;                          /* of the vendor's struct in vmafgpu__gpu's `state`; zero at first */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
@@ -23898,7 +24749,7 @@ typedef struct vmafgpu__vendor {
                      size_t height, int is_on_peer, void *stream);
     /* Finds the device whose memory contains an address, if the driver reports it. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
-    const char *(*error_name)(const vmafgpu__gpu *g, int error);   /* or NULL */
+    const char *(*error_name)(const vmafgpu__gpu *g, int error); /* or NULL */
     /* Rates how well a blob for this target suits the device: 0 if it does not run, higher is better. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
     /* Loads the image and finds its kernels; returns 1 on success. To keep the data, a vendor sets `data` to NULL. */
@@ -23914,8 +24765,7 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
     if (!library) {
-        vmafgpu__message(reason, size, "the driver library %.200s cannot be loaded",
-                         path ? path : vendor->library);
+        vmafgpu__message(reason, size, "the driver library %.200s cannot be loaded", path ? path : vendor->library);
         return NULL;
     }
     void *found[VMAFGPU__DRIVER_COUNT];
@@ -23948,7 +24798,12 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
     /* dladdr() and its struct; their declarations are hidden in strict modes */
-    struct { const char *file; void *base; const char *symbol; void *address; } found = { NULL, NULL, NULL, NULL };
+    struct {
+        const char *file;
+        void *base;
+        const char *symbol;
+        void *address;
+    } found = { NULL, NULL, NULL, NULL };
     int (*address_info)(const void *, void *) = NULL;
     void *self = dlopen(NULL, RTLD_NOW), *symbol = self ? dlsym(self, "dladdr") : NULL;
     size_t used = 0;
@@ -24034,16 +24889,18 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 
 /* An LZMA stream contains the blobs of similar devices in a row. It is unpacked up to the end of the wanted blob. */
 typedef struct vmafgpu__blob {
-    char        target[16];            /* "sm_90": machine code; "ptx_80": PTX for 8.0 and later; "gfx1100" */
-    const void *packed;                /* the stream */
-    uint32_t    is_text, packed_size;  /* is_text: rows of VMAFGPU__TEXT_ROW characters and NUL */
-    uint32_t    crc;                   /* of the packed stream */
-    uint32_t    at, size;              /* unpacked */
+    char target[16];               /* "sm_90": machine code; "ptx_80": PTX for 8.0 and later; "gfx1100" */
+    const void *packed;            /* the stream */
+    uint32_t is_text, packed_size; /* is_text: rows of VMAFGPU__TEXT_ROW characters and NUL */
+    uint32_t crc;                  /* of the packed stream */
+    uint32_t at, size;             /* unpacked */
 } vmafgpu__blob;
 
 enum {
-    VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000           /* characters, five for each four bytes; C99 allows strings of 4095 */
+    VMAFGPU__MAX_BLOBS = 64,
+    VMAFGPU__CONTAINER_HEAD = 24,
+    VMAFGPU__CONTAINER_ENTRY = 32,
+    VMAFGPU__TEXT_ROW = 4000 /* characters, five for each four bytes; C99 allows strings of 4095 */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -24109,8 +24966,8 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
 }
 
 /* Unpacks the k-th blob to an image; sets `reason` if it is damaged or memory is short. */
-static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image, char *reason,
-                           size_t size) {
+static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image,
+                           char *reason, size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
     const size_t end = (size_t)blob->at + blob->size, text_space = blob->is_text ? blob->packed_size : 0;
     int is_good = blob->at <= VMAFGPU__LARGEST_IMAGE && blob->size <= VMAFGPU__LARGEST_IMAGE;
@@ -24200,8 +25057,10 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
     if (v->config.gpu.kernels_path)
         vmafgpu__message(reason, size, "config.gpu.kernels_path: %.400s cannot be read", v->config.gpu.kernels_path);
     else
-        vmafgpu__message(reason, size, "no kernels were found: build %s with `make blobs` and put it beside the "
-                         "program", files[0]);
+        vmafgpu__message(reason, size,
+                         "no kernels were found: build %s with `make blobs` and put it beside the "
+                         "program",
+                         files[0]);
 }
 
 /* Whether there is an image to try. This check avoids starting the driver, which is slow. */
@@ -24234,113 +25093,113 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 
 /* The kernels and device memory of a feature in this context. */
 typedef struct vmafgpu__feature_device_state {
-    const vmafgpu__gpu_feature *feature;   /* NULL: the context does not use this feature */
-    void    *functions[VMAFGPU__MAX_FUNCTIONS];
-    int      resident[VMAFGPU__MAX_FUNCTIONS];
-    size_t   tables, scratch;              /* offsets in the tables and in the scratch memory of a slot */
-    size_t   scratch_size;                 /* of a batch */
+    const vmafgpu__gpu_feature *feature; /* NULL: the context does not use this feature */
+    void *functions[VMAFGPU__MAX_FUNCTIONS];
+    int resident[VMAFGPU__MAX_FUNCTIONS];
+    size_t tables, scratch; /* offsets in the tables and in the scratch memory of a slot */
+    size_t scratch_size;    /* of a batch */
 } vmafgpu__feature_device_state;
 
 /* The kernels of the image, and their device memory. */
 typedef struct vmafgpu__kernels {
-    void    *ready, *import;
-    void    *pixels[4];                    /* luma, chroma; then both from surfaces */
-    void    *surfaces;                     /* of YUV */
-    size_t   transfer;                     /* offset in the tables */
+    void *ready, *import;
+    void *pixels[4]; /* luma, chroma; then both from surfaces */
+    void *surfaces;  /* of YUV */
+    size_t transfer; /* offset in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
-    size_t   tables_size, scratch_size;    /* scratch_size: per slot */
+    size_t tables_size, scratch_size; /* scratch_size: per slot */
 } vmafgpu__kernels;
 
 /* A submitted frame or pair. */
 typedef struct vmafgpu__item {
-    vmafgpu_frame reference, distorted;    /* for the CPU if the GPU fails and `memory` is readable */
+    vmafgpu_frame reference, distorted; /* for the CPU if the GPU fails and `memory` is readable */
     int has_distorted;
-    int packed[2];                      /* they are in our planes and known to be legal */
+    int packed[2]; /* they are in our planes and known to be legal */
     int history;
 } vmafgpu__item;
 
 /* The results of the GPU for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t      illegal;                 /* illegal samples: bit 0 reference, 1 distorted; 2, 3 the same for chroma */
+    uint32_t illegal; /* illegal samples: bit 0 reference, 1 distorted; 2, 3 the same for chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
-    void    *streams[VMAFGPU__STREAMS];
-    void    *arrived, *done;               /* events: frames are on the device; the batch is done */
-    void    *branch[VMAFGPU__STREAMS];     /* events: a stream is done; none for the first stream */
-    uint64_t scratch;                      /* this slot's part of the device memory */
+    void *streams[VMAFGPU__STREAMS];
+    void *arrived, *done;           /* events: frames are on the device; the batch is done */
+    void *branch[VMAFGPU__STREAMS]; /* events: a stream is done; none for the first stream */
+    uint64_t scratch;               /* this slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results;                /* pinned; sums and `illegal` of each pair, `claimed`, words of each pair */
+    unsigned char *results; /* pinned; sums and `illegal` of each pair, `claimed`, words of each pair */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
-    vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS];       /* RGB frames */
-    unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];         /* their kinds, see vmafgpu__pixels_kind_of() */
-    int      pixels_count;
-    vmafgpu__surfaces_launch surfaces;     /* YUV frames in surfaces */
-    uint64_t made[3 * VMAFGPU__MAX_IMPORTS];   /* surfaces created for the caller's arrays */
-    int      made_count;
-    int64_t  first;
-    int      is_running;
-    vmafgpu__wanted_map map;               /* of the only pair of the batch */
-    int      map_history;                  /* frames before that pair */
-    float   *map_staging;                  /* pinned; of all blocks */
+    vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS]; /* RGB frames */
+    unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];   /* their kinds, see vmafgpu__pixels_kind_of() */
+    int pixels_count;
+    vmafgpu__surfaces_launch surfaces;       /* YUV frames in surfaces */
+    uint64_t made[3 * VMAFGPU__MAX_IMPORTS]; /* surfaces created for the caller's arrays */
+    int made_count;
+    int64_t first;
+    int is_running;
+    vmafgpu__wanted_map map; /* of the only pair of the batch */
+    int map_history;         /* frames before that pair */
+    float *map_staging;      /* pinned; of all blocks */
 } vmafgpu__slot;
 
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
-    void   *state;                         /* of the vendor, after this struct */
-    void   *library, *module;
-    int     device, has_device, is_inside;
-    char    name[128], architecture[32];   /* "gfx1100"; "sm_90" */
-    char    driver_name[80];               /* "CUDA 13.0, sm_90" */
-    uint64_t tested;                       /* hash of the self-test's results */
+    void *state; /* of the vendor, after this struct */
+    void *library, *module;
+    int device, has_device, is_inside;
+    char name[128], architecture[32]; /* "gfx1100"; "sm_90" */
+    char driver_name[80];             /* "CUDA 13.0, sm_90" */
+    uint64_t tested;                  /* hash of the self-test's results */
     vmafgpu__launch_context context;
-    int     is_dead;                       /* a call failed; the note explains which */
-    int     is_drained;                    /* and none of our work runs on it any more */
+    int is_dead;    /* a call failed; the note explains which */
+    int is_drained; /* and none of our work runs on it any more */
 
-    int     batch, queue;
-    int     history;                       /* number of previous frames that a pair depends on, 0..2 */
-    int     keeps_pairs;                   /* a pair also depends on the previous distorted frame */
-    int     keeps_chroma;                  /* a pair also depends on the previous reference's chroma */
-    int     flight;                        /* maximum number of pairs in flight */
-    int     ring, distorted_ring;          /* planes of references and of distorted frames */
-    int     sample_bytes;                  /* of packed planes */
-    int     is_plain;                      /* the caller's samples have the packed form */
-    int     is_packed;                  /* and their planes can be read in place */
-    int     is_checked;                    /* samples can be illegal */
-    int     has_surfaces;                  /* frames may be surfaces and arrays */
-    size_t  results_size;
-    size_t  words_at;                      /* offset of the words of standalone features in the results */
-    int     word_count;                    /* per pair */
-    size_t  chroma_width;                  /* bytes per row of a chroma plane */
-    vmafgpu__lent_layout plane;            /* layout of our copies of frames, on host and device */
-    size_t  frame_size;                    /* bytes of such a copy; without chroma if that is never copied */
+    int batch, queue;
+    int history;              /* number of previous frames that a pair depends on, 0..2 */
+    int keeps_pairs;          /* a pair also depends on the previous distorted frame */
+    int keeps_chroma;         /* a pair also depends on the previous reference's chroma */
+    int flight;               /* maximum number of pairs in flight */
+    int ring, distorted_ring; /* planes of references and of distorted frames */
+    int sample_bytes;         /* of packed planes */
+    int is_plain;             /* the caller's samples have the packed form */
+    int is_packed;            /* and their planes can be read in place */
+    int is_checked;           /* samples can be illegal */
+    int has_surfaces;         /* frames may be surfaces and arrays */
+    size_t results_size;
+    size_t words_at;            /* offset of the words of standalone features in the results */
+    int word_count;             /* per pair */
+    size_t chroma_width;        /* bytes per row of a chroma plane */
+    vmafgpu__lent_layout plane; /* layout of our copies of frames, on host and device */
+    size_t frame_size;          /* bytes of such a copy; without chroma if that is never copied */
     const vmafgpu__cpu_functions *functions;
 
-    uint64_t memory;                       /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
-    size_t   memory_size;
-    unsigned char *pinned;                 /* all pinned memory, one allocation; vmafgpu__gpu_close() frees it */
-    size_t   pinned_size;
+    uint64_t memory; /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
+    size_t memory_size;
+    unsigned char *pinned; /* all pinned memory, one allocation; vmafgpu__gpu_close() frees it */
+    size_t pinned_size;
     uint64_t device_references, device_distorted;
-    uint64_t device_single;                /* a plane for the previous reference of a detached pair */
+    uint64_t device_single; /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept;                   /* pageable; copies of frames in pinned memory, which the caller reuses */
+    unsigned char *kept; /* pageable; copies of frames in pinned memory, which the caller reuses */
 
-    vmafgpu__item    *items;               /* [ring] */
-    vmafgpu__outcome *outcomes;            /* [ring] */
-    vmafgpu__value   *words;               /* [ring][word_count] */
+    vmafgpu__item *items;       /* [ring] */
+    vmafgpu__outcome *outcomes; /* [ring] */
+    vmafgpu__value *words;      /* [ring][word_count] */
     int64_t submitted, launched, retired, collected;
-    int64_t fed;                           /* after a failure: positions that the CPU has processed */
+    int64_t fed; /* after a failure: positions that the CPU has processed */
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
-    int     next_slot;                     /* the slot being filled */
-    void   *caller_event;
+    int next_slot; /* the slot being filled */
+    void *caller_event;
     vmafgpu__kernels kernels;
-    vmafgpu__gpu_edits *edits;             /* after the vendor's state; NULL if there are none */
+    vmafgpu__gpu_edits *edits; /* after the vendor's state; NULL if there are none */
 };
 
 /* ---- failure ---- */
@@ -24361,7 +25220,7 @@ static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     }
     v->gpu->is_dead = 1;
     vmafgpu__message(v->note, sizeof v->note, "the GPU failed: %s", why);
-    if (!v->is_open)   /* vmafgpu_open() reports the failure itself */
+    if (!v->is_open) /* vmafgpu_open() reports the failure itself */
         return;
     if (v->whole)
         memcpy(v->whole->note, v->note, sizeof v->note);
@@ -24425,8 +25284,9 @@ static void vmafgpu__gpu_drain(vmafgpu *v) {
 static void vmafgpu__gpu_launch(vmafgpu *v, void *function, const vmafgpu__shape *shape, void *stream, void *argument) {
     void *arguments[1];
     arguments[0] = argument;
-    (void)VMAFGPU__GPU_CALL(v, launch, (function, shape->grid[0], shape->grid[1], shape->grid[2], shape->threads, 1, 1,
-                                        shape->shared, stream, arguments, NULL));
+    (void)VMAFGPU__GPU_CALL(v, launch,
+                            (function, shape->grid[0], shape->grid[1], shape->grid[2], shape->threads, 1, 1,
+                             shape->shared, stream, arguments, NULL));
 }
 
 /* ---- planes ---- */
@@ -24450,8 +25310,8 @@ static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *
 /* Whether the kernels can read a frame in device memory in place. */
 static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-    return v->gpu->is_packed && !v->config.edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 && pitch <= INT32_MAX &&
-           pitch >= -(ptrdiff_t)INT32_MAX;
+    return v->gpu->is_packed && !v->config.edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 &&
+           pitch <= INT32_MAX && pitch >= -(ptrdiff_t)INT32_MAX;
 }
 
 /* Whether the driver can copy rows with this pitch. */
@@ -24492,7 +25352,8 @@ static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
 }
 
 /* Lets the GPU convert an RGB frame to planes before the kernels run. */
-static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to, int with_chroma) {
+static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
+                                int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
     const vmafgpu_frame copy = vmafgpu__lent_frame(plane, (const unsigned char *)(uintptr_t)to, with_chroma);
     vmafgpu__pixels_item *item = &slot->pixels[slot->pixels_count];
@@ -24515,7 +25376,8 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
 }
 
 /* Fills the launch arguments for all frames of one kind; returns their number. */
-static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind, vmafgpu__pixels_launch *launch) {
+static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
+                                     vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__gpu *g = v->gpu;
     const int pixels = kind % (int)VMAFGPU__PIXEL_FORMS;
@@ -24552,9 +25414,12 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
         const uint32_t count = vmafgpu__fill_pixels(v, slot, kind, &launch);
         const vmafgpu__shape luma = { { (uint32_t)vmafgpu__divide_up(launch.width, threads * VMAFGPU__PIXELS_AT_ONCE),
                                         (uint32_t)vmafgpu__divide_up(launch.height, VMAFGPU__PIXELS_ROWS), count },
-                                      VMAFGPU__PIXELS_THREADS, 0 };
-        const vmafgpu__shape chroma = { { (uint32_t)vmafgpu__divide_up(launch.chroma_width, threads), (uint32_t)launch.chroma_height,
-                                          count }, VMAFGPU__PIXELS_THREADS, 0 };
+                                      VMAFGPU__PIXELS_THREADS,
+                                      0 };
+        const vmafgpu__shape chroma = { { (uint32_t)vmafgpu__divide_up(launch.chroma_width, threads),
+                                          (uint32_t)launch.chroma_height, count },
+                                        VMAFGPU__PIXELS_THREADS,
+                                        0 };
         int with_chroma = 0;
         for (uint32_t i = 0; i < count; i++)
             with_chroma |= launch.items[i].chroma[0] != NULL;
@@ -24567,20 +25432,24 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
 #endif
 
 /* Lets the GPU copy YUV planes from surfaces before the kernels run. */
-static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to, int with_chroma) {
+static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
+                                  int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
     vmafgpu__surfaces_launch *launch = &slot->surfaces;
     for (int i = 0; i < (with_chroma ? 1 + plane->planes : 1); i++) {
-        vmafgpu__surface_item *item = &launch->items[i ? (int)VMAFGPU__MAX_IMPORTS + launch->chroma_count++ : launch->luma_count++];
+        vmafgpu__surface_item *item =
+            &launch->items[i ? (int)VMAFGPU__MAX_IMPORTS + launch->chroma_count++ : launch->luma_count++];
         item->surface = (uint64_t)(uintptr_t)frame->data[i];
-        item->target = (void *)(uintptr_t)(to + (i ? plane->plane_size[0] + (size_t)(i - 1) * plane->plane_size[1] : 0));
+        item->target =
+            (void *)(uintptr_t)(to + (i ? plane->plane_size[0] + (size_t)(i - 1) * plane->plane_size[1] : 0));
     }
 }
 
 static void vmafgpu__launch_surfaces(vmafgpu *v, vmafgpu__slot *slot) {
     const vmafgpu_config *c = &v->config;
     const int threads = VMAFGPU__PIXELS_THREADS, shift = vmafgpu__sample_shift(c);
-    const uint32_t both = c->bytes_per_sample > 1 ? 0x10001u : 0x1010101u, ones = c->bytes_per_sample > 1 ? 0xffffu : 0xffu;
+    const uint32_t both = c->bytes_per_sample > 1 ? 0x10001u : 0x1010101u,
+                   ones = c->bytes_per_sample > 1 ? 0xffffu : 0xffu;
     vmafgpu__surfaces_launch *launch = &slot->surfaces;
     vmafgpu__surface_plane *luma = &launch->plane[0], *chroma = &launch->plane[1];
     luma->row = c->width * c->bytes_per_sample;
@@ -24593,9 +25462,13 @@ static void vmafgpu__launch_surfaces(vmafgpu *v, vmafgpu__slot *slot) {
     chroma->mask = (ones >> shift << shift) * both;
     luma->pitch = (int32_t)v->gpu->plane.pitch[0];
     chroma->pitch = (int32_t)v->gpu->plane.pitch[1];
-    const int row = luma->row > chroma->row ? luma->row : chroma->row, height = luma->height > chroma->height ? luma->height : chroma->height;
-    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(row, 16 * threads), (uint32_t)vmafgpu__divide_up(height, VMAFGPU__PIXELS_ROWS),
-                                     (uint32_t)(launch->luma_count + launch->chroma_count) }, VMAFGPU__PIXELS_THREADS, 0 };
+    const int row = luma->row > chroma->row ? luma->row : chroma->row,
+              height = luma->height > chroma->height ? luma->height : chroma->height;
+    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(row, 16 * threads),
+                                     (uint32_t)vmafgpu__divide_up(height, VMAFGPU__PIXELS_ROWS),
+                                     (uint32_t)(launch->luma_count + launch->chroma_count) },
+                                   VMAFGPU__PIXELS_THREADS,
+                                   0 };
     vmafgpu__gpu_launch(v, v->gpu->kernels.surfaces, &shape, slot->streams[0], launch);
 }
 
@@ -24606,12 +25479,13 @@ static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
 
 /* Destroys surfaces of the caller's arrays until `count` are left. */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
-    while (slot->made_count > count && !v->gpu->is_dead)   /* after a failure, close destroys the rest */
+    while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, close destroys the rest */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
 }
 
 /* Creates surfaces for the arrays of a frame, and changes the frame to use them. */
-static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, const char *name, int with_chroma, vmafgpu_frame *frame) {
+static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, const char *name, int with_chroma,
+                                             vmafgpu_frame *frame) {
     enum { INVALID_VALUE = 1, INVALID_HANDLE = 400 };
     const int planes = frame->pixels || !with_chroma ? 1 : 1 + v->gpu->plane.planes, before = slot->made_count;
     for (int i = 0; i < planes && !v->gpu->is_dead; i++) {
@@ -24621,8 +25495,10 @@ static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, co
         const int error = v->gpu->driver.surface_create(&slot->made[slot->made_count], &resource);
         if (error == INVALID_VALUE || error == INVALID_HANDLE) {
             vmafgpu__unmake_surfaces(v, slot, before);
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: the driver makes no surface of data[%d], which should be a CUarray "
-                                 "that was made with CUDA_ARRAY3D_SURFACE_LDST (%d)", v->subject, name, i, error);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                 "%s, %s: the driver makes no surface of data[%d], which should be a CUarray "
+                                 "that was made with CUDA_ARRAY3D_SURFACE_LDST (%d)",
+                                 v->subject, name, i, error);
         }
         if (!vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_surface_create, error))
             break;
@@ -24635,9 +25511,9 @@ static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, co
 /* Addresses and pitches of a frame for the kernels. */
 typedef struct vmafgpu__target {
     const void *data;
-    int32_t     pitch;
+    int32_t pitch;
     const void *chroma[2];
-    int64_t     chroma_pitch[2];
+    int64_t chroma_pitch[2];
 } vmafgpu__target;
 
 /* Sets the addresses and pitches of u and v of a frame. */
@@ -24656,21 +25532,25 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
     if ((size_t)pitch == to_pitch && width == to_pitch)
         (void)VMAFGPU__GPU_CALL(v, copy_in, (to, from, width * (size_t)height, stream));
     else if (!g->is_dead)
-        (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
-                              g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
+        (void)vmafgpu__gpu_ok(
+            v, g->vendor->copy_function,
+            g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
 /* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to its place in our copy.
  * With a negative pitch it copies row by row. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
-    const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[i > 0];
-    const int height = i ? vmafgpu__chroma_height(&v->config) : v->config.height, rows = vmafgpu__is_copied(pitch) ? height : 1;
+    const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
+                 to_pitch = g->plane.pitch[i > 0];
+    const int height = i ? vmafgpu__chroma_height(&v->config) : v->config.height,
+              rows = vmafgpu__is_copied(pitch) ? height : 1;
     to += i ? g->plane.plane_size[0] + (uint64_t)(i - 1) * g->plane.plane_size[1] : 0;
     for (int y = 0; y < height && !g->is_dead && (uintptr_t)from != (uintptr_t)to; y += rows)
         (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
-                              g->vendor->copy_rows(g, to + (uint64_t)y * to_pitch, to_pitch, (const uint8_t *)from + y * pitch,
-                                                   rows > 1 ? (size_t)pitch : width, width, (size_t)rows, 1, stream));
+                              g->vendor->copy_rows(g, to + (uint64_t)y * to_pitch, to_pitch,
+                                                   (const uint8_t *)from + y * pitch, rows > 1 ? (size_t)pitch : width,
+                                                   width, (size_t)rows, 1, stream));
 }
 
 /* ================================================================================================
@@ -24684,7 +25564,8 @@ static void vmafgpu__launch_work(const vmafgpu__work *work, void *function, cons
     vmafgpu__gpu_launch(work->v, function, shape, work->stream, argument);
 }
 
-static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state) {
+static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
+                                      const vmafgpu__feature_device_state *device_state) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__work work;
     work.context = &g->context;
@@ -24714,7 +25595,8 @@ static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extr
 }
 
 /* Launches the kernels of one feature. */
-static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state) {
+static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
+                                    const vmafgpu__feature_device_state *device_state) {
     vmafgpu__work work = vmafgpu__work_of(v, slot, device_state);
     if (!device_state->feature->measure)
         device_state->feature->enqueue(&work);
@@ -24727,8 +25609,8 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const
 }
 
 /* Repeats work of a feature for the pairs of a finished batch while it asks for that, before results are visible. */
-static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__feature_device_state *device_state,
-                                       const vmafgpu__extractor *e) {
+static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
+                                       const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
     const size_t size = sizeof(double) * (size_t)measure->words;
     vmafgpu__work work = vmafgpu__work_of(v, slot, device_state);
@@ -24795,7 +25677,10 @@ static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
 /* ---- kernels by name ---- */
 
 /* A kernel that this context uses: its name, and where to store its handle. */
-typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
+typedef struct vmafgpu__wanted {
+    const char *name;
+    void **function;
+} vmafgpu__wanted;
 
 enum { VMAFGPU__MAX_WANTED = 36 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
 
@@ -24871,13 +25756,15 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
         if (!feature)
             continue;
         device_state->scratch_size = vmafgpu__gpu_scratch(v, feature) * (size_t)g->batch;
-        device_state->tables = vmafgpu__append(&k->tables_size, feature->tables ? feature->tables(&g->context, NULL) : 0);
+        device_state->tables =
+            vmafgpu__append(&k->tables_size, feature->tables ? feature->tables(&g->context, NULL) : 0);
         if (!feature->measure)
             device_state->scratch = vmafgpu__append(&k->scratch_size, device_state->scratch_size);
         else if (device_state->scratch_size > shared[vmafgpu__stream_of(v, feature)])
             shared[vmafgpu__stream_of(v, feature)] = device_state->scratch_size;
     }
-    k->transfer = vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
+    k->transfer =
+        vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
     /* Standalone features run one after another in their stream and share scratch memory. */
     for (int stream = 0; stream < VMAFGPU__STREAMS; stream++) {
         const size_t at = vmafgpu__append(&k->scratch_size, shared[stream]);
@@ -24889,7 +25776,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
 
 /* Requests the shared memory of the functions that need it, and finds how many of their blocks run at once. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
-    enum { MOST_THREADS = 0, LARGEST_SHARED = 8 };   /* attributes of a function */
+    enum { MOST_THREADS = 0, LARGEST_SHARED = 8 }; /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
     for (int i = 0; device_state->feature->block && i < VMAFGPU__MAX_FUNCTIONS; i++) {
         int blocks = 1;
@@ -24897,13 +25784,15 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
             continue;
         /* Kernels that the driver compiled from PTX may support only smaller blocks than machine code. */
         if (g->driver.function_get &&
-            !VMAFGPU__GPU_CALL(v, function_get, (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
+            !VMAFGPU__GPU_CALL(v, function_get,
+                               (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
             g->context.most_threads[i] = VMAFGPU__LEAST_MOST_THREADS;
         const vmafgpu__block block = device_state->feature->block(&g->context, i);
-        if (g->driver.function_set)   /* other drivers need no request */
+        if (g->driver.function_set) /* other drivers need no request */
             (void)VMAFGPU__GPU_CALL(v, function_set, (device_state->functions[i], LARGEST_SHARED, (int)block.shared));
         if (g->driver.occupancy)
-            (void)VMAFGPU__GPU_CALL(v, occupancy, (&blocks, device_state->functions[i], (int)block.threads, block.shared));
+            (void)VMAFGPU__GPU_CALL(v, occupancy,
+                                    (&blocks, device_state->functions[i], (int)block.threads, block.shared));
         device_state->resident[i] = (blocks > 0 ? blocks : 1) * g->context.multiprocessors;
     }
 }
@@ -24923,7 +25812,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
         if (!device_state->feature)
             continue;
         for (int n = 0; device_state->feature->starts_clear && n < g->queue; n++)
-            (void)VMAFGPU__GPU_CALL(v, fill, (g->slots[n].scratch + device_state->scratch, 0, device_state->scratch_size, stream));
+            (void)VMAFGPU__GPU_CALL(
+                v, fill, (g->slots[n].scratch + device_state->scratch, 0, device_state->scratch_size, stream));
         if (device_state->feature->tables)
             (void)device_state->feature->tables(&g->context, tables + device_state->tables);
         vmafgpu__prepare_functions(v, device_state);
@@ -24969,7 +25859,8 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
 }
 
 /* Finds a frame submitted earlier: in the current batch, or in its plane. */
-static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position, int is_distorted) {
+static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
+                                             int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
     const int64_t i = position - slot->first;
     const uint64_t plane = is_distorted ? vmafgpu__device_plane(g, g->device_distorted, position % g->distorted_ring)
@@ -25018,7 +25909,8 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     if (slot->imports.count) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__IMPORT_ROWS), 1, (uint32_t)slot->imports.count },
-            VMAFGPU__IMPORT_THREADS, 0,
+            VMAFGPU__IMPORT_THREADS,
+            0,
         };
         slot->imports.illegal = vmafgpu__device_illegal(g, slot);
         slot->imports.target_pitch = (int32_t)g->plane.pitch[0];
@@ -25059,8 +25951,10 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         if ((uintptr_t)pair->reference != (uintptr_t)plane)
             vmafgpu__add_import(v, slot, pair->reference, pair->reference_pitch, 1, plane, 0);
         for (int k = 0; k < g->plane.planes && g->keeps_chroma; k++)
-            vmafgpu__copy_from_peer(v, plane, 1 + k, slot->chroma[i].plane[0][k], slot->chroma[i].pitch[0][k], slot->streams[0]);
-        if (g->keeps_pairs && position + 1 == g->submitted && pair->distorted && (uintptr_t)pair->distorted != (uintptr_t)distorted)
+            vmafgpu__copy_from_peer(v, plane, 1 + k, slot->chroma[i].plane[0][k], slot->chroma[i].pitch[0][k],
+                                    slot->streams[0]);
+        if (g->keeps_pairs && position + 1 == g->submitted && pair->distorted &&
+            (uintptr_t)pair->distorted != (uintptr_t)distorted)
             vmafgpu__add_import(v, slot, pair->distorted, pair->distorted_pitch, 1, distorted, 0);
     }
     vmafgpu__launch_batch(
@@ -25156,7 +26050,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = vmafgpu__cpu_need(v);
-    int before = g->fed == position ? history : 0;   /* previous frames that the CPU has */
+    int before = g->fed == position ? history : 0; /* previous frames that the CPU has */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
@@ -25184,29 +26078,29 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
  * ================================================================================================ */
 
 typedef enum vmafgpu__staging {
-    VMAFGPU__STAGE_NONE,       /* the GPU copies it, or reads it in place */
-    VMAFGPU__STAGE_COPY,       /* it is copied to our plane and checked */
-    VMAFGPU__STAGE_CONVERT     /* it is lent, so already in our plane, but not packed */
+    VMAFGPU__STAGE_NONE,   /* the GPU copies it, or reads it in place */
+    VMAFGPU__STAGE_COPY,   /* it is copied to our plane and checked */
+    VMAFGPU__STAGE_CONVERT /* it is lent, so already in our plane, but not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
-    const char          *name;             /* for messages */
-    const vmafgpu_frame *frame;            /* NULL if there is none */
-    unsigned char       *plane;            /* our plane in host memory, or NULL */
-    uint64_t             to;               /* our plane on the device */
-    int                  is_scored;        /* it belongs to a pair that is scored, so VIF reads it */
-    int                  has_chroma;       /* chroma is needed */
-    uint32_t             illegal;          /* bits to set in the outcome */
-    int                  is_on_peer;       /* in memory of another GPU */
-    int                  was_packed;    /* it is packed whatever the config states */
-    int                  is_trusted;       /* it has been checked */
-    vmafgpu_frame        surfaces;         /* created for its arrays */
+    const char *name;           /* for messages */
+    const vmafgpu_frame *frame; /* NULL if there is none */
+    unsigned char *plane;       /* our plane in host memory, or NULL */
+    uint64_t to;                /* our plane on the device */
+    int is_scored;              /* it belongs to a pair that is scored, so VIF reads it */
+    int has_chroma;             /* chroma is needed */
+    uint32_t illegal;           /* bits to set in the outcome */
+    int is_on_peer;             /* in memory of another GPU */
+    int was_packed;             /* it is packed whatever the config states */
+    int is_trusted;             /* it has been checked */
+    vmafgpu_frame surfaces;     /* created for its arrays */
     /* Results: the frame for the CPU, whether it is our plane and known to be legal, and the addresses for kernels. */
-    vmafgpu_frame        use;
-    int                  is_ours, is_packed;
-    vmafgpu__staging     staging;
-    int                  bad_row;          /* first row with an illegal sample; atomic */
-    vmafgpu__target      target;
+    vmafgpu_frame use;
+    int is_ours, is_packed;
+    vmafgpu__staging staging;
+    int bad_row; /* first row with an illegal sample; atomic */
+    vmafgpu__target target;
 } vmafgpu__upload;
 
 static vmafgpu__upload vmafgpu__upload_of(const char *name, const vmafgpu_frame *frame, unsigned char *plane,
@@ -25244,11 +26138,11 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
 
 /* Frames that the threads copy to our planes. */
 typedef struct vmafgpu__stage_task {
-    const vmafgpu    *v;
+    const vmafgpu *v;
     vmafgpu__upload *uploads;
-    int               count, pieces;       /* number of frames; pieces per frame */
-    int               next;                /* next piece; atomic, so that slow threads take fewer */
-    int               only_checks;         /* lent frames are checked completely before they are converted in place */
+    int count, pieces; /* number of frames; pieces per frame */
+    int next;          /* next piece; atomic, so that slow threads take fewer */
+    int only_checks;   /* lent frames are checked completely before they are converted in place */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -25292,7 +26186,8 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a
     const uint32_t illegal = g->is_checked && !a->is_trusted ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&t->v->config, a->frame);
     const size_t row = (size_t)t->v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[0];
-    const int is_tight = pitch == (ptrdiff_t)row && to_pitch == row, most = is_tight && row < AT_ONCE ? (int)(AT_ONCE / row) : 1;
+    const int is_tight = pitch == (ptrdiff_t)row && to_pitch == row,
+              most = is_tight && row < AT_ONCE ? (int)(AT_ONCE / row) : 1;
     for (int y = first, rows; y < end; y += rows) {
         const uint8_t *from = (const uint8_t *)a->frame->data[0] + y * pitch;
         rows = end - y < most ? end - y : most;
@@ -25338,14 +26233,14 @@ static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__upload *
 #endif
     vmafgpu__part(c->height, piece, t->pieces, &first, &end);
     (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_packed) ? vmafgpu__stage_rows
-                                                                             : vmafgpu__convert_rows)(t, a, first, end);
+                                                                         : vmafgpu__convert_rows)(t, a, first, end);
     vmafgpu__part(vmafgpu__chroma_height(c), piece, t->pieces, &first, &end);
     for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->has_chroma && i < g->plane.planes; i++) {
         const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
         unsigned char *to = a->plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1];
         for (int y = first; y < end; y++)
-            (void)vmafgpu__copy_past(g, to + (size_t)y * g->plane.pitch[1], (const uint8_t *)a->frame->data[1 + i] + y * pitch,
-                                     g->chroma_width, 0);
+            (void)vmafgpu__copy_past(g, to + (size_t)y * g->plane.pitch[1],
+                                     (const uint8_t *)a->frame->data[1 + i] + y * pitch, g->chroma_width, 0);
     }
 }
 
@@ -25359,7 +26254,7 @@ static void vmafgpu__stage_part(void *arg, int index) {
 /* Copies and converts frames to our planes with all threads, and reports illegal samples. Lent frames are checked
  * before they are converted in place, so that a refused frame is unchanged. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
-    enum { PIECE = 1 << 17 };   /* bytes of luma */
+    enum { PIECE = 1 << 17 }; /* bytes of luma */
     vmafgpu__stage_task task;
     int passes = 0;
     memset(&task, 0, sizeof task);
@@ -25398,11 +26293,12 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     target.pitch = (int32_t)g->plane.pitch[0];
     if (a->has_chroma && g->plane.planes) {
         const vmafgpu_frame copy = vmafgpu__lent_frame(&g->plane, (const unsigned char *)(uintptr_t)a->to, 1);
-        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels && !a->is_on_peer ? frame : &copy, &target);
+        vmafgpu__aim_at_chroma(
+            v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels && !a->is_on_peer ? frame : &copy, &target);
     }
     if (a->is_ours) {
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (a->to, a->plane, a->has_chroma ? g->plane.size : g->plane.plane_size[0],
-                                             slot->streams[0]));
+        (void)VMAFGPU__GPU_CALL(
+            v, copy_in, (a->to, a->plane, a->has_chroma ? g->plane.size : g->plane.plane_size[0], slot->streams[0]));
 #ifndef VMAFGPU_NO_PIXELS
     } else if (frame->pixels) {
         vmafgpu__add_pixels(v, slot, frame, a->to, a->has_chroma);
@@ -25412,15 +26308,16 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
         vmafgpu__copy_plane(v, a->to, g->plane.pitch[0], frame->data[0], pitch,
                             (size_t)v->config.width * (size_t)g->sample_bytes, v->config.height, slot->streams[0]);
         for (int i = 0; a->has_chroma && i < g->plane.planes; i++)
-            vmafgpu__copy_plane(v, a->to + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1], g->plane.pitch[1],
-                                frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
-                                vmafgpu__chroma_height(&v->config), slot->streams[0]);
+            vmafgpu__copy_plane(v, a->to + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1],
+                                g->plane.pitch[1], frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i),
+                                g->chroma_width, vmafgpu__chroma_height(&v->config), slot->streams[0]);
     } else if (frame->memory == VMAFGPU_MEMORY_SURFACE) {
         vmafgpu__add_surfaces(v, slot, frame, a->to, a->has_chroma);
     } else if (a->is_on_peer) {
         vmafgpu__copy_from_peer(v, a->to, 0, frame->data[0], pitch, slot->streams[0]);
         for (int i = 0; a->has_chroma && i < g->plane.planes; i++)
-            vmafgpu__copy_from_peer(v, a->to, 1 + i, frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), slot->streams[0]);
+            vmafgpu__copy_from_peer(v, a->to, 1 + i, frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i),
+                                    slot->streams[0]);
     } else if (vmafgpu__is_direct(v, frame)) {
         target.data = frame->data[0];
         target.pitch = (int32_t)pitch;
@@ -25444,10 +26341,10 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
             continue;
         const int is_lent = a->plane && a->frame->data[0] == a->plane;
         a->is_ours = vmafgpu__is_staged(v, a->frame, a->has_chroma);
-        a->staging = !a->is_ours               ? VMAFGPU__STAGE_NONE
-                     : !is_lent                ? VMAFGPU__STAGE_COPY
-                     : !g->is_plain            ? VMAFGPU__STAGE_CONVERT
-                                               : VMAFGPU__STAGE_NONE;
+        a->staging = !a->is_ours    ? VMAFGPU__STAGE_NONE
+                     : !is_lent     ? VMAFGPU__STAGE_COPY
+                     : !g->is_plain ? VMAFGPU__STAGE_CONVERT
+                                    : VMAFGPU__STAGE_NONE;
         a->is_packed = a->staging != VMAFGPU__STAGE_NONE || (a->is_ours && !g->is_checked);
         a->use = a->is_ours ? vmafgpu__lent_frame(&g->plane, a->plane, a->has_chroma) : *a->frame;
     }
@@ -25492,12 +26389,15 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frames != VMAFGPU_MEMORY_HOST)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_lend: config.gpu.frames is %s, so that there is no host memory "
-                             "to lend", vmafgpu__memory_names[v->config.gpu.frames]);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "vmafgpu_lend: config.gpu.frames is %s, so that there is no host memory "
+                             "to lend",
+                             vmafgpu__memory_names[v->config.gpu.frames]);
     v->lending.memory = g->staged_references;
     v->lending.size = (size_t)(g->staged_single - g->staged_references);
     pair[0] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_references, position % g->ring), 1);
-    pair[1] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_distorted, position % g->distorted_ring), 1);
+    pair[1] =
+        vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_distorted, position % g->distorted_ring), 1);
     return VMAFGPU_OK;
 }
 
@@ -25629,8 +26529,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
     vmafgpu__gpu *g = v->gpu;
-    const int64_t position = g->submitted + v->lending.count, r = position % g->ring,
-                  d = position % g->distorted_ring;
+    const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->distorted_ring;
     vmafgpu__upload uploads[3];
     if (v->lending.count >= g->flight)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent: push one first", v->subject,
@@ -25667,7 +26566,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
-            vmafgpu__value *words = vmafgpu__words_at(g, g->ring);   /* after those of the ring */
+            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after those of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
             vmafgpu__finalise_values(v, words);
@@ -25690,7 +26589,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) {   /* transfers of a batch that is discarded */
+    if (g->launched < g->submitted) { /* transfers of a batch that is discarded */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -25744,7 +26643,8 @@ static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_
     for (int i = 0; with_chroma && i < g->plane.planes; i++)
         for (int y = 0; y < vmafgpu__chroma_height(&v->config); y++)
             memcpy(plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1] + (size_t)y * g->plane.pitch[1],
-                   (const unsigned char *)frame->data[1 + i] + y * vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width);
+                   (const unsigned char *)frame->data[1 + i] + y * vmafgpu__chroma_pitch(&v->config, frame, i),
+                   g->chroma_width);
     *frame = kept;
     *is_packed = 1;
 }
@@ -25761,7 +26661,8 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
         vmafgpu__item *item = &g->items[position % g->ring];
         if (!vmafgpu__is_held(g, item))
             continue;
-        unsigned char *plane = g->kept + (size_t)(position % g->history) * vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs);
+        unsigned char *plane =
+            g->kept + (size_t)(position % g->history) * vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs);
         vmafgpu__keep_frame(v, &item->reference, &item->packed[0], plane);
         if (g->keeps_pairs && item->has_distorted)
             vmafgpu__keep_frame(v, &item->distorted, &item->packed[1], plane + vmafgpu__kept_size(g));
@@ -25781,8 +26682,10 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     return error == 0 ? VMAFGPU_OK
-                      : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_wait_on_stream: the driver refused the stream "
-                                      "(%d)", error);
+                      : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                      "vmafgpu_wait_on_stream: the driver refused the stream "
+                                      "(%d)",
+                                      error);
 }
 
 /* Explains why the GPU cannot read a frame in place; returns NULL if it can. */
@@ -25793,7 +26696,8 @@ static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame
     if (image && !v->gpu->vendor->has_surfaces)
         return "with HIP frames are in linear memory: copy it there";
     if (is_one_of_many && (image || frame->pixels))
-        return image ? "with several GPUs there are none" : "with several GPUs frames in RGB are in host or pinned memory";
+        return image ? "with several GPUs there are none"
+                     : "with several GPUs frames in RGB are in host or pinned memory";
     if (image && !frame->pixels && !v->gpu->has_surfaces)
         return "for planes of YUV config.gpu.frames must be surface, or config.colour stated";
     if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
@@ -25801,9 +26705,11 @@ static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame
     return NULL;
 }
 
-static vmafgpu_result vmafgpu__gpu_check_device_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+static vmafgpu_result vmafgpu__gpu_check_device_frame(vmafgpu *v, const char *function, const char *which,
+                                                      const vmafgpu_frame *frame) {
     const char *why = vmafgpu__why_unreadable(v, frame, 0);
-    return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
+    return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why)
+               : VMAFGPU_OK;
 }
 
 static int vmafgpu__gpu_next_device(vmafgpu *v) {
@@ -25828,13 +26734,15 @@ static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *descri
 /* ---- kernels for the device ---- */
 
 /* List of the targets that were considered, for messages. */
-typedef struct vmafgpu__targets { char list[192]; } vmafgpu__targets;
+typedef struct vmafgpu__targets {
+    char list[192];
+} vmafgpu__targets;
 
 static void vmafgpu__list_target(vmafgpu__targets *seen, const char *target, size_t length) {
     const size_t used = strlen(seen->list);
     const int is_name = length <= 64 && strspn(target, "abcdefghijklmnopqrstuvwxyz0123456789_:+-") >= length;
-    vmafgpu__message(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "",
-                     is_name ? (int)length : 1, is_name ? target : "?");
+    vmafgpu__message(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "", is_name ? (int)length : 1,
+                     is_name ? target : "?");
 }
 
 static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const vmafgpu__targets *seen, char *reason,
@@ -25938,7 +26846,8 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->distorted_ring = g->keeps_pairs ? g->ring : g->flight;
     g->word_count = vmafgpu__count_words(v);
     g->words_at = (size_t)vmafgpu__round_up((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch +
-                                                sizeof(uint32_t) * VMAFGPU__CLAIMS, sizeof(double));
+                                                sizeof(uint32_t) * VMAFGPU__CLAIMS,
+                                            sizeof(double));
     g->results_size =
         (size_t)vmafgpu__round_up(g->words_at + sizeof(double) * (size_t)g->word_count * (size_t)g->batch, unit);
 
@@ -25988,9 +26897,15 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
      * device memory need no transfer, so larger batches save the ends of launches, in a small part of memory. */
-    enum { PIXELS = 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, PART = 64, LONG_RUN = 32 };   /* pairs in flight */
+    enum {
+        PIXELS = 3840 * 2160,
+        LONGEST_QUEUE = 4,
+        SHORTEST_QUEUE = 2,
+        PART = 64,
+        LONG_RUN = 32
+    }; /* pairs in flight */
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;   /* so larger batches are possible */
+    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE; /* so larger batches are possible */
     /* With several GPUs a run is as long as the pairs in flight, and the references before it must be submitted too. So
      * batches are longer; with more batches in flight there would be more streams than hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
@@ -26000,11 +26915,17 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     size_t available = 0, total = 0;
     if (is_there)
         (void)VMAFGPU__GPU_CALL(v, memory_info, (&available, &total));
-    const size_t part = total / PART < available / 4 ? total / PART : available / 4, most = part > memory ? part : memory;
+    const size_t part = total / PART < available / 4 ? total / PART : available / 4,
+                 most = part > memory ? part : memory;
     const int fill = (!is_there ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
-    g->batch = c->map_size ? 1 : c->gpu.batch ? c->gpu.batch : c->live ? 1 : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->batch = c->map_size                 ? 1
+               : c->gpu.batch              ? c->gpu.batch
+               : c->live                   ? 1
+               : fill < least              ? least
+               : fill < VMAFGPU__MAX_BATCH ? fill
+                                           : VMAFGPU__MAX_BATCH;
     g->history = vmafgpu__looks_back(v);
     g->keeps_pairs = vmafgpu__keeps_pairs(v);
     g->keeps_chroma = vmafgpu__remembers(v, 1);
@@ -26012,11 +26933,14 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
     g->is_packed = g->is_plain && c->width * g->sample_bytes % 4 == 0;
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
-    g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+    g->chroma_width =
+        (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
     /* Chroma in device memory is read in place unless it is converted, copied from surfaces or peers, or kept. */
-    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces && !g->keeps_chroma && !is_one_of_many
-                        ? g->plane.plane_size[0] : g->plane.size;
+    g->frame_size =
+        c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces && !g->keeps_chroma && !is_one_of_many
+            ? g->plane.plane_size[0]
+            : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
@@ -26034,9 +26958,11 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     if (error != 0) {
         g->memory = 0;
         (void)g->driver.memory_info(&available, &total);
-        vmafgpu__message(reason, size, "this context needs %.1f MB of device memory, and of %.1f MB %.1f are free "
-                         "(config.gpu.batch is %d, config.gpu.queue %d)", (double)g->memory_size / 1e6,
-                         (double)total / 1e6, (double)available / 1e6, g->batch, g->queue);
+        vmafgpu__message(reason, size,
+                         "this context needs %.1f MB of device memory, and of %.1f MB %.1f are free "
+                         "(config.gpu.batch is %d, config.gpu.queue %d)",
+                         (double)g->memory_size / 1e6, (double)total / 1e6, (double)available / 1e6, g->batch,
+                         g->queue);
         return 0;
     }
     void *pinned = NULL;
@@ -26076,10 +27002,12 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     if (!vmafgpu__prepare_kernels(v, reason, size))
         return 0;
     const size_t kept = v->config.gpu.frames >= VMAFGPU_MEMORY_DEVICE
-                            ? 0 : vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs) * (size_t)g->history;
+                            ? 0
+                            : vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs) * (size_t)g->history;
     g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
     g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
-    g->words = (vmafgpu__value *)vmafgpu__take(v, sizeof *g->words * ((size_t)g->ring + 1) * (size_t)(g->word_count + 1));
+    g->words =
+        (vmafgpu__value *)vmafgpu__take(v, sizeof *g->words * ((size_t)g->ring + 1) * (size_t)(g->word_count + 1));
     g->kept = kept ? (unsigned char *)vmafgpu__take(v, kept) : NULL;
     if (g->items && g->outcomes && g->words && (g->kept || !kept))
         return 1;
@@ -26164,13 +27092,14 @@ static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distort
     const int32_t enhanced = (int32_t)(most / 2) + ((int32_t)noise[0] - (int32_t)(most / 2)) * 5 / 4;
     return (y >> 4) % 3 == 0   ? noise[1]
            : (y >> 4) % 3 == 1 ? (3 * noise[0] + noise[1]) / 4
-                               : (uint32_t)(enhanced < 0 ? 0 : enhanced > (int32_t)most ? (int32_t)most : enhanced);
+                               : (uint32_t)(enhanced<0 ? 0 : enhanced>(int32_t) most ? (int32_t)most : enhanced);
 }
 
 /* Draws a test frame, all `size` bytes with padding and chroma. */
 static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
                                unsigned char *out) {
-    const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes, shift = vmafgpu__sample_shift(&t->config);
+    const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes,
+              shift = vmafgpu__sample_shift(&t->config);
     for (int i = 0; i < (int)size / bytes; i++) {
         const uint32_t word = vmafgpu__test_sample(t, frame, is_distorted, i % across, i / across) << shift;
         for (int k = 0; k < bytes; k++)
@@ -26190,8 +27119,10 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
     const uint32_t one = 0x3c00, most = (1u << c->bit_depth) - 1;
     const int has_halves = vmafgpu__test_pixels(t, is_distorted) == VMAFGPU_PIXELS_RGBA16F;
     for (int i = 0; i < 4 * c->width * c->height; i++) {
-        const uint32_t sample = vmafgpu__test_sample(t, frame, is_distorted, i / 4 % c->width, (i / 4 / c->width + i % 4) % c->height);
-        vmafgpu__put_sample(out + i * (1 + has_halves), has_halves, has_halves ? sample * one / most : sample >> (c->bit_depth - 8));
+        const uint32_t sample =
+            vmafgpu__test_sample(t, frame, is_distorted, i / 4 % c->width, (i / 4 / c->width + i % 4) % c->height);
+        vmafgpu__put_sample(out + i * (1 + has_halves), has_halves,
+                            has_halves ? sample * one / most : sample >> (c->bit_depth - 8));
     }
 }
 #endif
@@ -26219,8 +27150,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
 
 /* Sets up test frames `space` bytes apart; the distorted frame is last. Its rows are not aligned to 16 bytes, so that
  * the GPU has to import it. If pitch is 0, the frames are RGB. */
-static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch, vmafgpu_memory_kind memory,
-                                 vmafgpu_frame *frames) {
+static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
+                                 vmafgpu_memory_kind memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
     for (int i = 0; i < history + 2; i++) {
         frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * space + (i > history ? 6 : 0), (ptrdiff_t)pitch);
@@ -26273,7 +27204,9 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
             memset(&copy, 0, sizeof copy);
             shape.width = (size_t)(p ? vmafgpu__chroma_width(c) : c->width);
             shape.height = (size_t)(p ? vmafgpu__chroma_height(c) : c->height);
-            shape.format = frames[i].pixels == VMAFGPU_PIXELS_RGBA16F ? HALVES : frames[i].pixels || c->bytes_per_sample == 1 ? BYTES : WORDS;
+            shape.format = frames[i].pixels == VMAFGPU_PIXELS_RGBA16F     ? HALVES
+                           : frames[i].pixels || c->bytes_per_sample == 1 ? BYTES
+                                                                          : WORDS;
             shape.channels = frames[i].pixels ? 4 : p && g->plane.planes == 1 ? 2 : 1;
             shape.flags = SURFACE_LDST;
             copy.source_kind = HOST;
@@ -26301,7 +27234,8 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
 
 /* Compares the results of GPU and CPU; returns the name of a kernel whose results differ, or NULL. For standalone
  * features the name is that of the first kernel of the feature. */
-static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums, const vmafgpu__value *const *values) {
+static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums,
+                                         const vmafgpu__value *const *values) {
     const vmafgpu__gpu *g = t->gpu;
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__gpu_feature *feature = g->kernels.of[i].feature;
@@ -26327,7 +27261,8 @@ static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t sp
     for (int i = 0; i < count; i++) {
         const int is_distorted = i == count - 1;
         if (pitch)
-            vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch, vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch),
+            vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch,
+                               vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch),
                                host + (size_t)i * space + (is_distorted ? 6 : 0));
 #ifndef VMAFGPU_NO_PIXELS
         else
@@ -26343,11 +27278,11 @@ static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) 
 }
 
 /* Scores the test frames on both backends and compares them. If pitch is 0, they are RGB. */
-static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch, char *reason,
-                              size_t size) {
+static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch,
+                              char *reason, size_t size) {
     vmafgpu__gpu *g = t->gpu;
     const vmafgpu__value *values[2];
-    vmafgpu_frame frames[2][4];            /* on the GPU, on the host */
+    vmafgpu_frame frames[2][4]; /* on the GPU, on the host */
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
@@ -26370,7 +27305,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         return 0;
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
-    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the other kernels have already passed */
+    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong; /* the other kernels have already passed */
     if (pitch) {
         g->tested = 0xcbf29ce484222325u;
         vmafgpu__add_tested(g, &sums[0], sizeof sums[0]);
@@ -26379,7 +27314,9 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     if (!wrong && g->has_surfaces && (!pitch || vmafgpu__has_plane_surfaces(&t->config))) {
         memset(&sums[0], 0, sizeof sums[0]);
         on_gpu = vmafgpu__test_arrays(t, frames[1], &sums[0]);
-        wrong = on_gpu != VMAFGPU_OK || vmafgpu__test_compare(t, sums, values) ? pitch ? "vmafgpu_surfaces" : "vmafgpu_pixels_surface" : NULL;
+        wrong = on_gpu != VMAFGPU_OK || vmafgpu__test_compare(t, sums, values)
+                    ? pitch ? "vmafgpu_surfaces" : "vmafgpu_pixels_surface"
+                    : NULL;
         if (g->is_dead)
             return 0;
     }
@@ -26392,8 +27329,10 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         return 0;
     }
     if (wrong) {
-        vmafgpu__message(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
-                         "or the card is at fault", wrong, g->name, g->driver_name);
+        vmafgpu__message(reason, size,
+                         "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
+                         "or the card is at fault",
+                         wrong, g->name, g->driver_name);
         return 0;
     }
     return 1;
@@ -26417,7 +27356,8 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
     }
     t->config.gpu.batch = 1 + vmafgpu__looks_back(t);
     if (vmafgpu__gpu_furnish(t, reason, size)) {
-        const size_t pitch = (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
+        const size_t pitch =
+            (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
         const size_t pixels = t->colours ? (size_t)8 * (size_t)t->config.width * (size_t)t->config.height : 0;
         const size_t planes = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16;
         const size_t space = (size_t)vmafgpu__round_up(planes > pixels ? planes : pixels, 256);
@@ -26502,8 +27442,9 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->vendor->describe(v, reason, size))
         return 0;
-    g->has_surfaces = g->vendor->has_surfaces && g->driver.array_create && g->driver.array_destroy && g->driver.surface_create &&
-                      g->driver.surface_destroy && (v->colours || v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE);
+    g->has_surfaces = g->vendor->has_surfaces && g->driver.array_create && g->driver.array_destroy &&
+                      g->driver.surface_create && g->driver.surface_destroy &&
+                      (v->colours || v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE);
     if (v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE && !g->has_surfaces) {
         vmafgpu__message(reason, size, "config.gpu.frames is surface, and there are none here");
         return 0;
@@ -26611,7 +27552,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         v->config.gpu.threads = v->config.threads;
         return VMAFGPU_OK;
     }
-    if (!g->is_dead)   /* otherwise the note is already set */
+    if (!g->is_dead) /* otherwise the note is already set */
         vmafgpu__message(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
     vmafgpu__gpu_close(v);
     return VMAFGPU_ERROR_BACKEND;
@@ -26631,17 +27572,16 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
  * >>vendors                                      what differs between NVIDIA and AMD
  * ================================================================================================ */
 #ifdef VMAFGPU_NVIDIA_HEADER
-#  include VMAFGPU_NVIDIA_HEADER
+#include VMAFGPU_NVIDIA_HEADER
 #endif
 #ifdef VMAFGPU_AMD_HEADER
-#  include VMAFGPU_AMD_HEADER
+#include VMAFGPU_AMD_HEADER
 #endif
 
 /* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
  * the best form that the image can have; its kernels show which one it has. */
-static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form,
-                                int option_count, int *options, void **values, char *log, char *reason,
-                                size_t size) {
+static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
+                                int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     int found = (int)form;
     const int error = g->driver.module_load(&g->module, image->data, (unsigned)option_count, options, values);
@@ -26672,8 +27612,8 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
 
 typedef struct vmafgpu__cuda_state {
     void *context;
-    int   owns_context;
-    int   capability;                      /* 90 for 9.0 */
+    int owns_context;
+    int capability; /* 90 for 9.0 */
 } vmafgpu__cuda_state;
 
 static vmafgpu__cuda_state *vmafgpu__cuda_of(const vmafgpu__gpu *g) {
@@ -26714,9 +27654,15 @@ static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
     enum { MULTIPROCESSORS = 16, LANES = 10, MAJOR = 75, MINOR = 76, DOUBLE_RATIO = 87, SHARED_LIMIT = 97 };
     vmafgpu__gpu *g = v->gpu;
     int major = 0, minor = 0, ratio = 0, version = 0;
-    const struct { int *value, attribute; } attributes[] = {
-        { &g->context.lanes, LANES }, { &g->context.multiprocessors, MULTIPROCESSORS }, { &major, MAJOR }, { &minor, MINOR },
-        { &ratio, DOUBLE_RATIO }, { &g->context.shared_limit, SHARED_LIMIT },
+    const struct {
+        int *value, attribute;
+    } attributes[] = {
+        { &g->context.lanes, LANES },
+        { &g->context.multiprocessors, MULTIPROCESSORS },
+        { &major, MAJOR },
+        { &minor, MINOR },
+        { &ratio, DOUBLE_RATIO },
+        { &g->context.shared_limit, SHARED_LIMIT },
     };
     (void)reason;
     (void)size;
@@ -26790,7 +27736,7 @@ static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
     size_t end = image->size;
-    while (end && strchr(" \t\r\n", image->data[end - 1]))   /* also finds NUL */
+    while (end && strchr(" \t\r\n", image->data[end - 1])) /* also finds NUL */
         end--;
     return end >= length && !memcmp(image->data + end - length, mark, length);
 }
@@ -26859,11 +27805,18 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
 
 #define VMAFGPU__CUDA_SYMBOL(name, result, arguments, cuda, hip) cuda,
 static const vmafgpu__vendor vmafgpu__cuda = {
-    "cuda", VMAFGPU_BACKEND_CUDA,
+    "cuda",
+    VMAFGPU_BACKEND_CUDA,
 #ifdef _WIN32
-    "nvcuda.dll", { "nvcuda.dll", NULL }, 0, 1,
+    "nvcuda.dll",
+    { "nvcuda.dll", NULL },
+    0,
+    1,
 #else
-    "libcuda.so.1", { "libcuda.so.1", "libcuda.so", NULL }, 0, 1,
+    "libcuda.so.1",
+    { "libcuda.so.1", "libcuda.so", NULL },
+    0,
+    1,
 #endif
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__CUDA_SYMBOL) },
     { "vmafgpu_kernels.nvidia", NULL },
@@ -26872,9 +27825,20 @@ static const vmafgpu__vendor vmafgpu__cuda = {
 #else
     NULL,
 #endif
-    VMAFGPU__DRIVER_context_push, VMAFGPU__DRIVER_copy_rows, sizeof(vmafgpu__cuda_state),
-    vmafgpu__cuda_start, vmafgpu__cuda_open, vmafgpu__cuda_close, vmafgpu__cuda_enter, vmafgpu__cuda_leave, vmafgpu__cuda_describe,
-    vmafgpu__cuda_copy_rows, vmafgpu__cuda_device_of, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image,
+    VMAFGPU__DRIVER_context_push,
+    VMAFGPU__DRIVER_copy_rows,
+    sizeof(vmafgpu__cuda_state),
+    vmafgpu__cuda_start,
+    vmafgpu__cuda_open,
+    vmafgpu__cuda_close,
+    vmafgpu__cuda_enter,
+    vmafgpu__cuda_leave,
+    vmafgpu__cuda_describe,
+    vmafgpu__cuda_copy_rows,
+    vmafgpu__cuda_device_of,
+    vmafgpu__cuda_error_name,
+    vmafgpu__cuda_rank,
+    vmafgpu__cuda_load_image,
 };
 #undef VMAFGPU__CUDA_SYMBOL
 
@@ -26883,16 +27847,26 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    VMAFGPU__SET(name, "cuda"), VMAFGPU__SET(open, vmafgpu__cuda_backend_open),
-    VMAFGPU__SET(needs, vmafgpu__gpu_needs), VMAFGPU__SET(lend, vmafgpu__gpu_lend),
-    VMAFGPU__SET(is_free, vmafgpu__gpu_is_free), VMAFGPU__SET(submit, vmafgpu__gpu_submit),
-    VMAFGPU__SET(collect, vmafgpu__gpu_collect), VMAFGPU__SET(single, vmafgpu__gpu_single),
-    VMAFGPU__SET(reset, vmafgpu__gpu_reset), VMAFGPU__SET(close, vmafgpu__gpu_close),
-    VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_DEVICE), VMAFGPU__SET(released, vmafgpu__gpu_done_with),
-    VMAFGPU__SET(finalise, NULL), VMAFGPU__SET(keep, vmafgpu__gpu_keep),
-    VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream), VMAFGPU__SET(owns, NULL),
-    VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame), VMAFGPU__SET(next_device, vmafgpu__gpu_next_device),
-    VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed),
+    VMAFGPU__SET(name, "cuda"),
+    VMAFGPU__SET(open, vmafgpu__cuda_backend_open),
+    VMAFGPU__SET(needs, vmafgpu__gpu_needs),
+    VMAFGPU__SET(lend, vmafgpu__gpu_lend),
+    VMAFGPU__SET(is_free, vmafgpu__gpu_is_free),
+    VMAFGPU__SET(submit, vmafgpu__gpu_submit),
+    VMAFGPU__SET(collect, vmafgpu__gpu_collect),
+    VMAFGPU__SET(single, vmafgpu__gpu_single),
+    VMAFGPU__SET(reset, vmafgpu__gpu_reset),
+    VMAFGPU__SET(close, vmafgpu__gpu_close),
+    VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_DEVICE),
+    VMAFGPU__SET(released, vmafgpu__gpu_done_with),
+    VMAFGPU__SET(finalise, NULL),
+    VMAFGPU__SET(keep, vmafgpu__gpu_keep),
+    VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream),
+    VMAFGPU__SET(owns, NULL),
+    VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame),
+    VMAFGPU__SET(next_device, vmafgpu__gpu_next_device),
+    VMAFGPU__SET(is_opening, NULL),
+    VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed),
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
@@ -26900,9 +27874,9 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
 
 /* In HIP each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
-    int   caller_device;                   /* of the calling thread */
-    int   is_clean;                        /* the thread had no error before it called us */
-    char *image;                           /* the loaded image; the runtime may read it until it is unloaded */
+    int caller_device; /* of the calling thread */
+    int is_clean;      /* the thread had no error before it called us */
+    char *image;       /* the loaded image; the runtime may read it until it is unloaded */
 } vmafgpu__hip_state;
 
 static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
@@ -26963,8 +27937,11 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
 
 /* The struct of properties changed its layout with version 6 of the library. These are the offsets of what is read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
-    static const struct { size_t shared, lanes, multiprocessors, architecture; } layouts[2] = {
-        { 296, 308, 388, 1160 }, { 264, 276, 336, 396 },
+    static const struct {
+        size_t shared, lanes, multiprocessors, architecture;
+    } layouts[2] = {
+        { 296, 308, 388, 1160 },
+        { 264, 276, 336, 396 },
     };
     vmafgpu__gpu *g = v->gpu;
     unsigned char properties[4096];
@@ -26982,11 +27959,12 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     const char *architecture = (const char *)properties + layouts[is_old].architecture;
     memcpy(&shared, properties + layouts[is_old].shared, sizeof shared);
     memcpy(&g->context.lanes, properties + layouts[is_old].lanes, sizeof g->context.lanes);
-    memcpy(&g->context.multiprocessors, properties + layouts[is_old].multiprocessors, sizeof g->context.multiprocessors);
+    memcpy(&g->context.multiprocessors, properties + layouts[is_old].multiprocessors,
+           sizeof g->context.multiprocessors);
     g->context.shared_limit = shared < 65536 ? (int)shared : 65536;
     vmafgpu__message(g->name, sizeof g->name, "%.120s", (const char *)properties);
     while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
-        length++;   /* features follow, as in "gfx90a:sramecc+:xnack-" */
+        length++; /* features follow, as in "gfx90a:sramecc+:xnack-" */
     memcpy(g->architecture, architecture, length);
     if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
@@ -27044,7 +28022,7 @@ static uint64_t vmafgpu__read_u64(const vmafgpu__image *image, size_t at) {
 
 /* Whether a code object is complete, because drivers do not check its size. */
 static int vmafgpu__is_code_object(const vmafgpu__image *image) {
-    static const unsigned char start[6] = { 0x7f, 'E', 'L', 'F', 2, 1 };   /* 64 bits, little-endian */
+    static const unsigned char start[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }; /* 64 bits, little-endian */
     enum { HEADER = 64, AMD_GPU = 224 };
     uint16_t machine, entry_size, entries;
     if (image->size < HEADER || memcmp(image->data, start, sizeof start))
@@ -27052,7 +28030,7 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     memcpy(&machine, image->data + 18, sizeof machine);
     memcpy(&entry_size, image->data + 58, sizeof entry_size);
     memcpy(&entries, image->data + 60, sizeof entries);
-    const uint64_t sections = vmafgpu__read_u64(image, 40);   /* linkers write the section table last */
+    const uint64_t sections = vmafgpu__read_u64(image, 40); /* linkers write the section table last */
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
@@ -27090,7 +28068,7 @@ static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason,
         at += 24 + length;
         while (name < end && !((size_t)(end - name) > skipped && !memcmp(name, kind, skipped)))
             name++;
-        if (name == end)   /* the entry of the host */
+        if (name == end) /* the entry of the host */
             continue;
         name += skipped;
         name += *name == '-';
@@ -27121,23 +28099,27 @@ static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reas
         image->data = NULL;
         return 1;
     }
-    vmafgpu__message(reason, size, "%.200s is neither a code object of vmafgpu's kernels nor a bundle of some, or is "
-                     "cut off", image->name);
+    vmafgpu__message(reason, size,
+                     "%.200s is neither a code object of vmafgpu's kernels nor a bundle of some, or is "
+                     "cut off",
+                     image->name);
     return 0;
 }
 
 #define VMAFGPU__HIP_SYMBOL(name, result, arguments, cuda, hip) hip,
 static const vmafgpu__vendor vmafgpu__hip = {
-    "hip", VMAFGPU_BACKEND_HIP,
+    "hip",
+    VMAFGPU_BACKEND_HIP,
 #ifdef _WIN32
-    "amdhip64.dll", { "amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll", NULL },
+    "amdhip64.dll",
+    { "amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll", NULL },
 #else
     "libamdhip64.so",
     { "libamdhip64.so.8", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
       "/opt/rocm/lib/libamdhip64.so.8", "/opt/rocm/lib/libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.6",
       "/opt/rocm/lib/libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so", NULL },
 #endif
-    1,   /* some versions crash when they are unloaded */
+    1, /* some versions crash when they are unloaded */
     0,
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__HIP_SYMBOL) },
     { "vmafgpu_kernels.amd", NULL },
@@ -27146,9 +28128,20 @@ static const vmafgpu__vendor vmafgpu__hip = {
 #else
     NULL,
 #endif
-    VMAFGPU__DRIVER_use_device, VMAFGPU__DRIVER_copy_2d, sizeof(vmafgpu__hip_state),
-    vmafgpu__hip_start, vmafgpu__hip_open, vmafgpu__hip_close, vmafgpu__hip_enter, vmafgpu__hip_leave, vmafgpu__hip_describe,
-    vmafgpu__hip_copy_rows, vmafgpu__hip_device_of, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image,
+    VMAFGPU__DRIVER_use_device,
+    VMAFGPU__DRIVER_copy_2d,
+    sizeof(vmafgpu__hip_state),
+    vmafgpu__hip_start,
+    vmafgpu__hip_open,
+    vmafgpu__hip_close,
+    vmafgpu__hip_enter,
+    vmafgpu__hip_leave,
+    vmafgpu__hip_describe,
+    vmafgpu__hip_copy_rows,
+    vmafgpu__hip_device_of,
+    vmafgpu__hip_error_name,
+    vmafgpu__hip_rank,
+    vmafgpu__hip_load_image,
 };
 #undef VMAFGPU__HIP_SYMBOL
 
@@ -27157,16 +28150,27 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
-    VMAFGPU__SET(name, "hip"), VMAFGPU__SET(open, vmafgpu__hip_backend_open), VMAFGPU__SET(needs, vmafgpu__gpu_needs),
-    VMAFGPU__SET(lend, vmafgpu__gpu_lend), VMAFGPU__SET(is_free, vmafgpu__gpu_is_free),
-    VMAFGPU__SET(submit, vmafgpu__gpu_submit), VMAFGPU__SET(collect, vmafgpu__gpu_collect),
-    VMAFGPU__SET(single, vmafgpu__gpu_single), VMAFGPU__SET(reset, vmafgpu__gpu_reset),
-    VMAFGPU__SET(close, vmafgpu__gpu_close), VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_DEVICE),
-    VMAFGPU__SET(released, vmafgpu__gpu_done_with), VMAFGPU__SET(finalise, NULL),
-    VMAFGPU__SET(keep, vmafgpu__gpu_keep), VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream),
-    VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame),
-    VMAFGPU__SET(next_device, vmafgpu__gpu_next_device), VMAFGPU__SET(is_opening, NULL),
-    VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed), VMAFGPU__SET(describe, vmafgpu__gpu_describe),
+    VMAFGPU__SET(name, "hip"),
+    VMAFGPU__SET(open, vmafgpu__hip_backend_open),
+    VMAFGPU__SET(needs, vmafgpu__gpu_needs),
+    VMAFGPU__SET(lend, vmafgpu__gpu_lend),
+    VMAFGPU__SET(is_free, vmafgpu__gpu_is_free),
+    VMAFGPU__SET(submit, vmafgpu__gpu_submit),
+    VMAFGPU__SET(collect, vmafgpu__gpu_collect),
+    VMAFGPU__SET(single, vmafgpu__gpu_single),
+    VMAFGPU__SET(reset, vmafgpu__gpu_reset),
+    VMAFGPU__SET(close, vmafgpu__gpu_close),
+    VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_DEVICE),
+    VMAFGPU__SET(released, vmafgpu__gpu_done_with),
+    VMAFGPU__SET(finalise, NULL),
+    VMAFGPU__SET(keep, vmafgpu__gpu_keep),
+    VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream),
+    VMAFGPU__SET(owns, NULL),
+    VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame),
+    VMAFGPU__SET(next_device, vmafgpu__gpu_next_device),
+    VMAFGPU__SET(is_opening, NULL),
+    VMAFGPU__SET(has_failed, vmafgpu__gpu_has_failed),
+    VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
 /* Opens a GPU that the config allows; returns VMAFGPU_ERROR_BACKEND with a note if none can be used. */
@@ -27208,23 +28212,23 @@ enum { VMAFGPU__MAX_DEALS = 128 };
 
 typedef struct vmafgpu__unit {
     vmafgpu *context;
-    int64_t  dealt, submitted, collected;  /* numbers of places */
+    int64_t dealt, submitted, collected; /* numbers of places */
 } vmafgpu__unit;
 
 /* A run of positions for one unit. */
 typedef struct vmafgpu__deal {
-    int     unit;
-    int     handed;                        /* references handed over, 0..2 */
-    int64_t first, end;                    /* positions */
-    int64_t place;                         /* of the first position */
+    int unit;
+    int handed;         /* references handed over, 0..2 */
+    int64_t first, end; /* positions */
+    int64_t place;      /* of the first position */
 } vmafgpu__deal;
 
 /* A GPU being opened by a thread. */
 typedef struct vmafgpu__opening {
-    vmafgpu        *context;               /* the future unit; NULL if none is being opened */
-    char           *borrowed;              /* copies of the data that its config points to */
-    vmafgpu_result  result;
-    int             is_over;               /* atomic */
+    vmafgpu *context; /* the future unit; NULL if none is being opened */
+    char *borrowed;   /* copies of the data that its config points to */
+    vmafgpu_result result;
+    int is_over; /* atomic */
 #ifndef VMAFGPU_NO_THREADS
     vmafgpu__thread thread;
 #endif
@@ -27232,13 +28236,13 @@ typedef struct vmafgpu__opening {
 
 struct vmafgpu__fleet {
     vmafgpu__unit units[VMAFGPU__MAX_UNITS];
-    int     count;
-    int     history;                       /* number of previous frames that a pair depends on, 0..2 */
-    vmafgpu__deal deals[VMAFGPU__MAX_DEALS];   /* a ring */
-    int64_t oldest, newest;                /* in `deals`: that of the next position to collect; one past the last */
-    int64_t submitted, collected;          /* positions */
-    char    name[256];                     /* of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS];   /* in the order of config.gpu.devices; [0]: in the background */
+    int count;
+    int history;                             /* number of previous frames that a pair depends on, 0..2 */
+    vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
+    int64_t oldest, newest;                  /* in `deals`: that of the next position to collect; one past the last */
+    int64_t submitted, collected;            /* positions */
+    char name[256];                          /* of all devices */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0]: in the background */
 };
 
 /* ---- units ---- */
@@ -27365,7 +28369,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v);   /* without threads, the calling thread copies all frames */
+        (void)vmafgpu__fleet_furnish(v); /* without threads, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -27418,7 +28422,7 @@ static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmaf
     vmafgpu *t = vmafgpu__end_opening(v, o);
     *result = o->result;
     if (backend != v->config.backend && (o->result != VMAFGPU_OK || t->gpu->vendor->backend != backend)) {
-        vmafgpu__end_unit(v, t);   /* the thread tried any vendor; all GPUs must be of the first GPU's vendor */
+        vmafgpu__end_unit(v, t); /* the thread tried any vendor; all GPUs must be of the first GPU's vendor */
         return NULL;
     }
     if (t->error[0])
@@ -27437,8 +28441,12 @@ static void vmafgpu__end_openings(vmafgpu *v) {
             vmafgpu__end_unit(v, vmafgpu__end_opening(v, &o[i]));
 }
 #else
-static void vmafgpu__welcome(vmafgpu *v, int wait) { (void)v, (void)wait; }
-static void vmafgpu__end_openings(vmafgpu *v) { (void)v; }
+static void vmafgpu__welcome(vmafgpu *v, int wait) {
+    (void)v, (void)wait;
+}
+static void vmafgpu__end_openings(vmafgpu *v) {
+    (void)v;
+}
 #endif
 
 /* ---- the deal ---- */
@@ -27475,7 +28483,8 @@ static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
             return;
         const int next = vmafgpu__next_unit(f), handed = first < f->history ? (int)first : f->history;
         vmafgpu__unit *u = &f->units[next];
-        if (last && (next == last->unit || first - handed < f->submitted || f->newest - f->oldest == VMAFGPU__MAX_DEALS)) {
+        if (last &&
+            (next == last->unit || first - handed < f->submitted || f->newest - f->oldest == VMAFGPU__MAX_DEALS)) {
             u = &f->units[last->unit];
             const int64_t length = vmafgpu__run_length(u, 0);
             last->end += length;
@@ -27569,7 +28578,7 @@ static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode
 static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
     vmafgpu *t = u->context;
     vmafgpu__sums dropped;
-    while (u->collected < t->backend->needs(t, u->submitted, 0))   /* drop the sums of references handed over */
+    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* drop the sums of references handed over */
         (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
     memcpy(t->subject, v->subject, sizeof t->subject);
     const vmafgpu_result result = t->backend->submit(t, job);
@@ -27589,8 +28598,10 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
         (void)g->vendor->device_of(g, frames[i]->data[0], &device);
         const int is_on_peer = device != g->device;
         if (!g->is_plain && (is_on_peer || (v->fleet->count > 1 && v->fleet->history)))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: GPUs copy frames in device memory from one to the other only "
-                                 "if these are bytes at 8 bits, else words with samples in the low bits", v->subject, names[i]);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                 "%s, %s: GPUs copy frames in device memory from one to the other only "
+                                 "if these are bytes at 8 bits, else words with samples in the low bits",
+                                 v->subject, names[i]);
         job->peer |= is_on_peer << i;
     }
     return VMAFGPU_OK;
@@ -27603,7 +28614,8 @@ static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
 }
 
 /* Submits a reference to the unit of a later run. This must succeed, so it retries without config.parallel_for. */
-static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d, int64_t position) {
+static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d,
+                               int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
     vmafgpu_parallel_for *const parallel = u->context->config.parallel_for;
     vmafgpu__job handed;
@@ -27659,7 +28671,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
         if (vmafgpu__takes_over(d, position))
             vmafgpu__hand_over(v, job, t, d, position);
     }
-    if (position + 1 == own->end && t->gpu) {   /* the batch is unlikely to be filled soon */
+    if (position + 1 == own->end && t->gpu) { /* the batch is unlikely to be filled soon */
         vmafgpu__gpu_enter(t);
         vmafgpu__launch_filling(t);
         vmafgpu__gpu_leave(t);
@@ -27733,17 +28745,21 @@ static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
 
 static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     (void)stream, (void)position;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                         "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "in_background");
 }
 
 /* Checks a device frame; the first GPU decides for all. */
-static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
+                                                        const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
-        return vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory",
-                                            "the CPU scores until the GPU is open: config.gpu.frames must be device then");
+        return vmafgpu__refuse_device_frame(
+            v, function, which, frame, "in device memory",
+            "the CPU scores until the GPU is open: config.gpu.frames must be device then");
     const char *why = vmafgpu__why_unreadable(v->fleet->units[0].context, frame, v->fleet->count > 1);
-    return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why) : VMAFGPU_OK;
+    return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why)
+               : VMAFGPU_OK;
 }
 
 /* Returns the unit that gets the next position. */
@@ -27921,7 +28937,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "the CPU beside the GPU", sizeof *t);
     if (t->config.gpu.threads && t->config.gpu.frames == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.threads;   /* so that a pair is short when the GPU becomes ready */
+        t->config.threads = t->config.gpu.threads; /* so that a pair is short when the GPU becomes ready */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -27941,16 +28957,27 @@ static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__fleet_backend = {
-    VMAFGPU__SET(name, "fleet"), VMAFGPU__SET(open, vmafgpu__fleet_open), VMAFGPU__SET(needs, vmafgpu__fleet_needs),
-    VMAFGPU__SET(lend, vmafgpu__fleet_lend), VMAFGPU__SET(is_free, vmafgpu__fleet_is_free),
-    VMAFGPU__SET(submit, vmafgpu__fleet_submit), VMAFGPU__SET(collect, vmafgpu__fleet_collect),
-    VMAFGPU__SET(single, vmafgpu__fleet_single), VMAFGPU__SET(reset, vmafgpu__fleet_reset),
-    VMAFGPU__SET(close, vmafgpu__fleet_close), VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_PINNED),
-    VMAFGPU__SET(released, vmafgpu__fleet_released), VMAFGPU__SET(finalise, vmafgpu__fleet_finalise),
-    VMAFGPU__SET(keep, vmafgpu__fleet_keep), VMAFGPU__SET(wait_on_stream, vmafgpu__fleet_wait_on_stream),
-    VMAFGPU__SET(owns, vmafgpu__fleet_owns), VMAFGPU__SET(check_device_frame, vmafgpu__fleet_check_device_frame),
-    VMAFGPU__SET(next_device, vmafgpu__fleet_next_device), VMAFGPU__SET(is_opening, vmafgpu__fleet_is_opening),
-    VMAFGPU__SET(has_failed, NULL), VMAFGPU__SET(describe, vmafgpu__fleet_describe),
+    VMAFGPU__SET(name, "fleet"),
+    VMAFGPU__SET(open, vmafgpu__fleet_open),
+    VMAFGPU__SET(needs, vmafgpu__fleet_needs),
+    VMAFGPU__SET(lend, vmafgpu__fleet_lend),
+    VMAFGPU__SET(is_free, vmafgpu__fleet_is_free),
+    VMAFGPU__SET(submit, vmafgpu__fleet_submit),
+    VMAFGPU__SET(collect, vmafgpu__fleet_collect),
+    VMAFGPU__SET(single, vmafgpu__fleet_single),
+    VMAFGPU__SET(reset, vmafgpu__fleet_reset),
+    VMAFGPU__SET(close, vmafgpu__fleet_close),
+    VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_PINNED),
+    VMAFGPU__SET(released, vmafgpu__fleet_released),
+    VMAFGPU__SET(finalise, vmafgpu__fleet_finalise),
+    VMAFGPU__SET(keep, vmafgpu__fleet_keep),
+    VMAFGPU__SET(wait_on_stream, vmafgpu__fleet_wait_on_stream),
+    VMAFGPU__SET(owns, vmafgpu__fleet_owns),
+    VMAFGPU__SET(check_device_frame, vmafgpu__fleet_check_device_frame),
+    VMAFGPU__SET(next_device, vmafgpu__fleet_next_device),
+    VMAFGPU__SET(is_opening, vmafgpu__fleet_is_opening),
+    VMAFGPU__SET(has_failed, NULL),
+    VMAFGPU__SET(describe, vmafgpu__fleet_describe),
 };
 
 VMAFGPU__COLD_END
@@ -27964,21 +28991,11 @@ VMAFGPU__COLD
  * ================================================================================================ */
 /* Column names are looked up in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
-    VMAFGPU__ADM_FEATURE,
-    VMAFGPU__VIF_FEATURE,
-    VMAFGPU__MOTION_FEATURE,
-    VMAFGPU__CAMBI_FEATURE,
-    VMAFGPU__SPEED_CHROMA_FEATURE,
-    VMAFGPU__SPEED_TEMPORAL_FEATURE,
-    VMAFGPU__PSNR_FEATURE,
-    VMAFGPU__FLOAT_PSNR_FEATURES,
-    VMAFGPU__SSIM_FEATURES,
-    VMAFGPU__PSNR_HVS_FEATURE,
-    VMAFGPU__FLOAT_ADM_FEATURE,
-    VMAFGPU__CIEDE_FEATURE,
-    VMAFGPU__FLOAT_ANSNR_FEATURE,
-    VMAFGPU__FLOAT_MOTION_FEATURE,
-    VMAFGPU__FLOAT_VIF_FEATURE,
+    VMAFGPU__ADM_FEATURE,         VMAFGPU__VIF_FEATURE,          VMAFGPU__MOTION_FEATURE,
+    VMAFGPU__CAMBI_FEATURE,       VMAFGPU__SPEED_CHROMA_FEATURE, VMAFGPU__SPEED_TEMPORAL_FEATURE,
+    VMAFGPU__PSNR_FEATURE,        VMAFGPU__FLOAT_PSNR_FEATURES,  VMAFGPU__SSIM_FEATURES,
+    VMAFGPU__PSNR_HVS_FEATURE,    VMAFGPU__FLOAT_ADM_FEATURE,    VMAFGPU__CIEDE_FEATURE,
+    VMAFGPU__FLOAT_ANSNR_FEATURE, VMAFGPU__FLOAT_MOTION_FEATURE, VMAFGPU__FLOAT_VIF_FEATURE,
 };
 enum { VMAFGPU__FEATURES = sizeof vmafgpu__features / sizeof *vmafgpu__features };
 typedef char vmafgpu__features_fit[(int)VMAFGPU__FEATURES <= (int)VMAFGPU__MAX_FEATURES ? 1 : -1];
@@ -27994,7 +29011,7 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
 /* Finds the feature and the column for an input name of a model. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
-        const vmafgpu__option *options = vmafgpu__features[i].options;   /* `debug` may be on by default */
+        const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be on by default */
         const int has_debug = options && options[vmafgpu__features[i].debug_option].standard != 0;
         for (*column = 0; vmafgpu__features[i].columns[*column].name; ++*column) {
             const vmafgpu__column *c = &vmafgpu__features[i].columns[*column];
@@ -28080,8 +29097,8 @@ static void vmafgpu__predict(const vmafgpu *v, double *scratch, double *row) {
         const vmafgpu__model_use *use = &v->models[i];
         const int outputs = vmafgpu__model_outputs(use->model);
         double *out = scratch;
-        vmafgpu__model_predict(use->model, use->disable_clip, (vmafgpu__transform)use->transform, row, use->inputs, out + outputs,
-                               out);
+        vmafgpu__model_predict(use->model, use->disable_clip, (vmafgpu__transform)use->transform, row, use->inputs,
+                               out + outputs, out);
         row[use->column] = out[0];
         for (int k = 1; k < outputs; k++)
             row[use->more_columns + k - 1] = out[k];
@@ -28153,15 +29170,15 @@ static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
 }
 
 /* Appends the value of a temporal extractor for the frame at that position, which must be the next one. */
-static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
-                                vmafgpu__temporal_state *temporal_state) {
+static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                int64_t position, vmafgpu__temporal_state *temporal_state) {
     temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
 /* Completes the row of a single pair from its sums. `position` is 1 with a previous reference, otherwise 0. `after` has
  * the sums of the following reference, or is NULL. */
-static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after, int64_t position,
-                                   double *row) {
+static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after,
+                                   int64_t position, double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -28203,7 +29220,8 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         double *row = wanted ? vmafgpu__row(v, index / v->config.subsample) : NULL;
         for (int i = 0; i < v->extractor_count; i++) {
             const vmafgpu__extractor *e = &v->extractors[i];
-            if (e->feature->temporal && !v->config.live && !e->feature->temporal->is_ready(e, &e->temporal_state, ended))
+            if (e->feature->temporal && !v->config.live &&
+                !e->feature->temporal->is_ready(e, &e->temporal_state, ended))
                 return;
         }
         for (int i = 0; i < v->extractor_count; i++)
@@ -28299,7 +29317,8 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
     const int edit_size = v->config.edit_size;
     return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.%s is %d, and this build has no edits (VMAFGPU_NO_EDITS)",
-                         edit_size || !v->config.map_size ? "edit_size" : "map_size", edit_size ? edit_size : v->config.map_size);
+                         edit_size || !v->config.map_size ? "edit_size" : "map_size",
+                         edit_size ? edit_size : v->config.map_size);
 }
 
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
@@ -28307,53 +29326,55 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 #else
 enum {
-    VMAFGPU__EDITS_TOGETHER = 8,   /* candidates per job, all of one rectangle */
-    VMAFGPU__EDIT_SMALL = 64       /* pixels; for smaller frames tiles have the frame's width or height */
+    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all of one rectangle */
+    VMAFGPU__EDIT_SMALL = 64     /* pixels; for smaller frames tiles have the frame's width or height */
 };
 
 /* A part of a picture, or a whole picture. */
 typedef struct vmafgpu__tile {
-    unsigned char *data;                   /* the first sample */
-    ptrdiff_t      pitch;                  /* in bytes */
-    vmafgpu__rect  at;                     /* position in the picture */
+    unsigned char *data; /* the first sample */
+    ptrdiff_t pitch;     /* in bytes */
+    vmafgpu__rect at;    /* position in the picture */
 } vmafgpu__tile;
 
 /* The samples of a candidate: luma, then the input [0] and the output [1] of a scale. */
-typedef struct vmafgpu__candidate { vmafgpu__tile luma, vif[2], band[2]; } vmafgpu__candidate;
+typedef struct vmafgpu__candidate {
+    vmafgpu__tile luma, vif[2], band[2];
+} vmafgpu__candidate;
 
 /* The memory of a thread. */
 typedef struct vmafgpu__editor {
     vmafgpu__candidate candidate[VMAFGPU__EDITS_TOGETHER];
-    vmafgpu__sums      sums[VMAFGPU__EDITS_TOGETHER];   /* of the whole frame with each candidate */
-    vmafgpu__adm_sums *rows;                            /* [row of a tile][1 + candidates]; not rounded */
-    void              *vif_scratch, *adm_scratch;
-    void              *map_scratch;                     /* for the plain C code of ADM, frame width */
-    vmafgpu__vif_tap_lines lines;                       /* for the plain C code of VIF, frame width */
-    vmafgpu_edit_sums *ideal;                           /* of a row of blocks if it were the reference; kept zero */
-    vmafgpu_block     *blocks;                          /* a row of blocks, if only shares are wanted */
-    double            *row, *model_scratch;
+    vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* of the whole frame with each candidate */
+    vmafgpu__adm_sums *rows;                     /* [row of a tile][1 + candidates]; not rounded */
+    void *vif_scratch, *adm_scratch;
+    void *map_scratch;            /* for the plain C code of ADM, frame width */
+    vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF, frame width */
+    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it were the reference; kept zero */
+    vmafgpu_block *blocks;        /* a row of blocks, if only shares are wanted */
+    double *row, *model_scratch;
 } vmafgpu__editor;
 
 struct vmafgpu__edits {
-    vmafgpu__sums      base;
-    vmafgpu__adm_sums *rows[VMAFGPU__SCALES];           /* of the base; only the denominators are rounded */
-    double            *row;                             /* columns of the base */
-    vmafgpu__smooth    smooth;                          /* parameters of predictions */
-    int                known[VMAFGPU__SMOOTH_EXTRACTORS];   /* input columns that do not depend on the sums, or -1 */
-    const vmafgpu__extractor *vif, *adm;                /* extractors whose sums are reported, or NULL */
-    vmafgpu__editor   *editors;                         /* [config.threads] */
+    vmafgpu__sums base;
+    vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* of the base; only the denominators are rounded */
+    double *row;                              /* columns of the base */
+    vmafgpu__smooth smooth;                   /* parameters of predictions */
+    int known[VMAFGPU__SMOOTH_EXTRACTORS];    /* input columns that do not depend on the sums, or -1 */
+    const vmafgpu__extractor *vif, *adm;      /* extractors whose sums are reported, or NULL */
+    vmafgpu__editor *editors;                 /* [config.threads] */
     /* The edits being tried. */
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
-    double            *values;
-    int                count, next;                     /* next: first edit not taken yet; atomic */
-    uint32_t         (*or_words)(const uint8_t *words, int w);
+    double *values;
+    int count, next; /* next: first edit not taken yet; atomic */
+    uint32_t (*or_words)(const uint8_t *words, int w);
     /* The map being computed; `count` and `next` are then rows of blocks. */
-    vmafgpu_block     *blocks;
-    float             *shares;                          /* instead of `blocks` */
-    double             slopes[VMAFGPU__SLOPES];         /* of the base */
-    int                size, across;
-    uint16_t          *log_table;                       /* for the plain C code */
+    vmafgpu_block *blocks;
+    float *shares;                  /* instead of `blocks` */
+    double slopes[VMAFGPU__SLOPES]; /* of the base */
+    int size, across;
+    uint16_t *log_table; /* for the plain C code */
 };
 
 /* ---- ranges and tiles ---- */
@@ -28391,10 +29412,12 @@ static unsigned char *vmafgpu__tile_sample(const vmafgpu__tile *t, int x, int y,
 }
 
 /* Copies the samples at r between tiles that both contain them. */
-static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *from, const vmafgpu__rect *r, int element) {
+static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *from, const vmafgpu__rect *r,
+                               int element) {
     const size_t size = (size_t)(vmafgpu__range_size(r->of[0]) * element);
     for (int y = r->of[1].first; y < r->of[1].end; y++)
-        memcpy(vmafgpu__tile_sample(to, r->of[0].first, y, element), vmafgpu__tile_sample(from, r->of[0].first, y, element), size);
+        memcpy(vmafgpu__tile_sample(to, r->of[0].first, y, element),
+               vmafgpu__tile_sample(from, r->of[0].first, y, element), size);
 }
 
 /* ---- the base's planes ---- */
@@ -28414,7 +29437,8 @@ static int vmafgpu__edit_element(const vmafgpu__cpu *cpu, int scale) {
 }
 
 static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int frame) {
-    return scale ? vmafgpu__tile_of(cpu->adm[scale - 1][frame], cpu->adm_stride[scale - 1] * vmafgpu__edit_element(cpu, scale))
+    return scale ? vmafgpu__tile_of(cpu->adm[scale - 1][frame],
+                                    cpu->adm_stride[scale - 1] * vmafgpu__edit_element(cpu, scale))
                  : vmafgpu__edit_luma(cpu, frame);
 }
 
@@ -28429,8 +29453,8 @@ static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale,
 }
 
 /* Computes a scale of VIF for the tile `at` of the base and of all candidates, and adds the differences to `sums`. */
-static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
-                                    int count, vmafgpu__sums *sums) {
+static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int count,
+                                    vmafgpu__sums *sums) {
     const vmafgpu__cpu *cpu = v->cpu;
     const int element = scale || cpu->wide ? 2 : 1;
     vmafgpu__vif_picture picture[2 + VMAFGPU__EDITS_TOGETHER];
@@ -28531,10 +29555,10 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.scale = scale;
     task.bit_depth = v->config.bit_depth;
     task.bytes = 1 + cpu->wide;
-    task.in_width = vmafgpu__range_size(vmafgpu__edit_band_input(at->of[0], scale ? vmafgpu__adm_size(v->config.width, scale - 1)
-                                                                                  : v->config.width));
-    task.in_height = vmafgpu__range_size(vmafgpu__edit_band_input(at->of[1], scale ? vmafgpu__adm_size(v->config.height, scale - 1)
-                                                                                   : v->config.height));
+    task.in_width = vmafgpu__range_size(
+        vmafgpu__edit_band_input(at->of[0], scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width));
+    task.in_height = vmafgpu__range_size(
+        vmafgpu__edit_band_input(at->of[1], scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height));
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
@@ -28547,8 +29571,9 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.distorted = task.sums_stride = 1 + count;
     task.scratch = e->adm_scratch;
     for (int i = 0; i < 2 + count; i++) {
-        const vmafgpu__tile in = i < 2 ? vmafgpu__edit_band(cpu, scale, i)
-                                 : scale ? e->candidate[i - 2].band[0] : e->candidate[i - 2].luma;
+        const vmafgpu__tile in = i < 2   ? vmafgpu__edit_band(cpu, scale, i)
+                                 : scale ? e->candidate[i - 2].band[0]
+                                         : e->candidate[i - 2].luma;
         task.image[i].in = vmafgpu__tile_sample(&in, 2 * at->of[0].first, 2 * at->of[1].first, element);
         task.image[i].in_pitch = in.pitch;
         if (i < 2 || !makes_low)
@@ -28571,8 +29596,8 @@ static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int sh
         *base = now;
 }
 
-static void vmafgpu__edit_add_rows(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int shift, int count,
-                                   int commits) {
+static void vmafgpu__edit_add_rows(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int shift,
+                                   int count, int commits) {
     for (int y = at->of[1].first; y < at->of[1].end; y++) {
         const vmafgpu__adm_sums *part = e->rows + (ptrdiff_t)(y - at->of[1].first) * (1 + count);
         vmafgpu__adm_sums *base = &v->edits->rows[scale][y];
@@ -28580,10 +29605,10 @@ static void vmafgpu__edit_add_rows(const vmafgpu *v, vmafgpu__editor *e, int sca
             for (int i = 0; i < v->plan.adm_variants; i++)
                 for (int b = 0; b < VMAFGPU__BANDS; b++) {
                     vmafgpu__adm_sums *sums = &e->sums[k].adm[scale];
-                    vmafgpu__edit_add_row(&base->numerator[i][b], part[0].numerator[i][b], part[1 + k].numerator[i][b], shift,
-                                          commits, &sums->numerator[i][b]);
-                    vmafgpu__edit_add_row(&base->impairment[i][b], part[0].impairment[i][b], part[1 + k].impairment[i][b],
-                                          shift, commits, &sums->impairment[i][b]);
+                    vmafgpu__edit_add_row(&base->numerator[i][b], part[0].numerator[i][b], part[1 + k].numerator[i][b],
+                                          shift, commits, &sums->numerator[i][b]);
+                    vmafgpu__edit_add_row(&base->impairment[i][b], part[0].impairment[i][b],
+                                          part[1 + k].impairment[i][b], shift, commits, &sums->impairment[i][b]);
                 }
     }
 }
@@ -28604,7 +29629,8 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
         }
         const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
         /* Near the edges of the frame the next scale needs bands outside the tile of the region. */
-        const int at_once = has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
+        const int at_once =
+            has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
         for (int i = 0; i < 2; i++) {
             const vmafgpu__range all = !has_region ? low.of[i] : vmafgpu__range_over(low.of[i], tile.of[i]);
             input.of[i] = vmafgpu__edit_band_input(all, s ? vmafgpu__adm_size(frame[i], s - 1) : frame[i]);
@@ -28647,7 +29673,7 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
     return out;
 }
 
-enum { VMAFGPU__EDIT_SCALARS = 7 };   /* number of columns of an extractor that models use */
+enum { VMAFGPU__EDIT_SCALARS = 7 }; /* number of columns of an extractor that models use */
 
 /* Sets the ADM parameters of predictions, except those that depend on the base. */
 static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
@@ -28669,7 +29695,8 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
 }
 
 /* Converts changes of sums to the record format of the GPU. */
-static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base, int64_t *words) {
+static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base,
+                                   int64_t *words) {
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         const vmafgpu__vif_sums *is = &sums->vif[s], *was = &base->vif[s];
@@ -28680,14 +29707,16 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
         for (int i = 0; i < adm; i++)
             for (int b = 0; b < VMAFGPU__BANDS; b++) {
                 words[vmafgpu__edit_adm_word(vif, adm, s, i, 0, b)] = cubes->numerator[i][b] - before->numerator[i][b];
-                words[vmafgpu__edit_adm_word(vif, adm, s, i, 1, b)] = cubes->impairment[i][b] - before->impairment[i][b];
+                words[vmafgpu__edit_adm_word(vif, adm, s, i, 1, b)] =
+                    cubes->impairment[i][b] - before->impairment[i][b];
             }
     }
 }
 
 #ifndef VMAFGPU_NO_MOTION
 /* Sets the parameters of a motion input for a live pair, if the column is one. */
-static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column, vmafgpu__smooth_motion *out) {
+static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
+                                      vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
         return;
     out->area = (double)v->config.width * v->config.height;
@@ -28796,8 +29825,9 @@ static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, d
     vmafgpu__predict(v, scratch, row);
 }
 
-VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
-                                 vmafgpu_edit_score *out, double *values) {
+VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e,
+                                                   const vmafgpu__sums *sums, int no_score, vmafgpu_edit_score *out,
+                                                   double *values) {
     const vmafgpu__edits *x = v->edits;
     const vmafgpu_edit_sums now = vmafgpu__edit_sums_of(x, sums), then = vmafgpu__edit_sums_of(x, &x->base);
     int64_t words[VMAFGPU__SMOOTH_WORDS];
@@ -28829,7 +29859,7 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__smooth *s = &v->edits->smooth;
     double *x = v->edits->editors[0].model_scratch, slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
-    const double prediction = vmafgpu__edit_smooth(v, NULL, x);   /* x receives the normalised inputs */
+    const double prediction = vmafgpu__edit_smooth(v, NULL, x); /* x receives the normalised inputs */
     for (int k = 0; k < s->vectors; k++) {
         const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
         const double weight = vmafgpu__smooth_kernel(x, 1, s->inputs, vector, s->gamma);
@@ -28863,8 +29893,8 @@ static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
 }
 
 /* Adds the VIF sums of a row of blocks, of the base and of the reference compared with itself. */
-static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, vmafgpu_block *blocks,
-                                  vmafgpu_edit_sums *ideal) {
+static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
+                                  vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
     vmafgpu__vif_job job;
     vmafgpu__vif_picture distorted;
@@ -28932,7 +29962,8 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
             task.image[f].in_pitch = plane.pitch;
         }
         for (int y = rows.first - 1; y < rows.end + 1 && rows.first < rows.end; y++) {
-            const int done = y - 1, above = vmafgpu__reflect_repeat(done - 1, g.h), below = vmafgpu__reflect_repeat(done + 1, g.h);
+            const int done = y - 1, above = vmafgpu__reflect_repeat(done - 1, g.h),
+                      below = vmafgpu__reflect_repeat(done + 1, g.h);
             if (y >= 0 && y < g.h) {
                 for (int f = 0; f < 2; f++)
                     vmafgpu__adm_wavelet_row(&task, &task.image[f], &work.general, f, y, 0, left, right);
@@ -28948,8 +29979,8 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
                     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
                     columns.first = columns.first > g.left ? columns.first : g.left;
                     columns.end = columns.end < g.w - g.left ? columns.end : g.w - g.left;
-                    vmafgpu__adm_mask_columns(&g, s, &work.rows[done % 3], work.general.column_sum, which, columns.first,
-                                              columns.end, sum);
+                    vmafgpu__adm_mask_columns(&g, s, &work.rows[done % 3], work.general.column_sum, which,
+                                              columns.first, columns.end, sum);
                     for (int b = 0; b < VMAFGPU__BANDS; b++) {
                         int64_t *to = which ? &sums->aim[s][b] : &sums->adm[s][b];
                         *to = (int64_t)((uint64_t)*to + sum[b]);
@@ -29015,23 +30046,26 @@ static ptrdiff_t vmafgpu__edit_pitch(const vmafgpu_config *c, const vmafgpu_edit
 static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int index, const vmafgpu_edit *edit) {
     const vmafgpu_config *c = &v->config;
     const int most = c->edit_size;
-    if (edit->width < 1 || edit->height < 1 || edit->width > most || edit->height > most || edit->x < 0 || edit->y < 0 ||
-        edit->x > c->width - edit->width || edit->y > c->height - edit->height)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "%s: edits[%d], %dx%d at column %d, row %d, must be 1x1 to %dx%d (config.edit_size) and inside the "
-                             "frame of %dx%d", function, index, edit->width, edit->height, edit->x, edit->y, most, most,
-                             c->width, c->height);
+    if (edit->width < 1 || edit->height < 1 || edit->width > most || edit->height > most || edit->x < 0 ||
+        edit->y < 0 || edit->x > c->width - edit->width || edit->y > c->height - edit->height)
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_ARGUMENT,
+            "%s: edits[%d], %dx%d at column %d, row %d, must be 1x1 to %dx%d (config.edit_size) and inside the "
+            "frame of %dx%d",
+            function, index, edit->width, edit->height, edit->x, edit->y, most, most, c->width, c->height);
     if (!edit->data)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].data is NULL", function, index);
     if (!v->edits_on_gpu && edit->memory != VMAFGPU_MEMORY_HOST)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory must be host", function, index);
-    if (edit->memory != VMAFGPU_MEMORY_HOST && edit->memory != VMAFGPU_MEMORY_PINNED && edit->memory != VMAFGPU_MEMORY_DEVICE)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory is %d", function, index, (int)edit->memory);
+    if (edit->memory != VMAFGPU_MEMORY_HOST && edit->memory != VMAFGPU_MEMORY_PINNED &&
+        edit->memory != VMAFGPU_MEMORY_DEVICE)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory is %d", function, index,
+                             (int)edit->memory);
     const ptrdiff_t pitch = vmafgpu__edit_pitch(c, edit), least = (ptrdiff_t)edit->width * c->bytes_per_sample;
     const ptrdiff_t furthest = PTRDIFF_MAX / edit->height;
     if ((pitch < least && pitch > -least) || pitch > furthest || pitch < -furthest)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].pitch is %lld bytes, but rows have %lld", function, index,
-                             (long long)pitch, (long long)least);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].pitch is %lld bytes, but rows have %lld",
+                             function, index, (long long)pitch, (long long)least);
     const uint32_t illegal = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
     for (int y = 0; illegal && edit->memory != VMAFGPU_MEMORY_DEVICE && y < edit->height; y++) {
         const uint8_t *row = (const uint8_t *)edit->data + y * pitch;
@@ -29040,21 +30074,23 @@ static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int 
         int x = 0;
         while (!(vmafgpu__or_words_scalar(row + 2 * x, 1) & illegal))
             x++;
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: the luma word %u at its column %d, row %d %s %d bits", function,
-                             index, (unsigned)vmafgpu__or_words_scalar(row + 2 * x, 1), x, y,
-                             vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: the luma word %u at its column %d, row %d %s %d bits", function,
+            index, (unsigned)vmafgpu__or_words_scalar(row + 2 * x, 1), x, y,
+            vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
     }
     return VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, int index) {
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: a sample on the device does not fit %d bits", function, index,
-                         v->config.bit_depth);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: a sample on the device does not fit %d bits", function,
+                         index, v->config.bit_depth);
 }
 
 /* Returns the range of luma that a candidate copies. */
 static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size) {
-    return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size) : vmafgpu__edit_vif_range(changed, 0, size);
+    return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size)
+                                       : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
 /* Computes the sums of the base with each edit of one rectangle. If `commits`, the single edit becomes part of it. */
@@ -29074,8 +30110,8 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         luma->at = at;
         vmafgpu__copy_rect(luma, &plane, &at, element);
         for (int y = 0; y < edits->height; y++)
-            (void)vmafgpu__import_samples(c, 0, (const uint8_t *)edits[i].data + y * vmafgpu__edit_pitch(c, &edits[i]), edits->width,
-                                          vmafgpu__tile_sample(luma, edits->x, edits->y + y, element));
+            (void)vmafgpu__import_samples(c, 0, (const uint8_t *)edits[i].data + y * vmafgpu__edit_pitch(c, &edits[i]),
+                                          edits->width, vmafgpu__tile_sample(luma, edits->x, edits->y + y, element));
         e->sums[i] = v->edits->base;
     }
     if (v->plan.vif_variants)
@@ -29090,7 +30126,8 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
-    for (; count < VMAFGPU__EDITS_TOGETHER && first + count < x->count && x->scores[first].result == VMAFGPU_OK; count++) {
+    for (; count < VMAFGPU__EDITS_TOGETHER && first + count < x->count && x->scores[first].result == VMAFGPU_OK;
+         count++) {
         const vmafgpu_edit *b = a + count;
         if (a->x != b->x || a->y != b->y || a->width != b->width || a->height != b->height ||
             x->scores[first + count].result != VMAFGPU_OK)
@@ -29124,16 +30161,18 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s is %d, but config.no_frames is set", field, size);
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->measure || v->features[i]->cpu->score)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.%s is %d, but there are no %s with the feature %s: only "
-                                 "with adm, vif and motion", field, size, what, v->features[i]->name);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "config.%s is %d, but there are no %s with the feature %s: only "
+                                 "with adm, vif and motion",
+                                 field, size, what, v->features[i]->name);
     if (c->map_size && c->map_size < VMAFGPU__LEAST_BLOCK)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
-                             VMAFGPU__MAX_EDIT, c->map_size);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from %d to %d, not %d",
+                             VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT, c->map_size);
     if (c->map_size && (!c->live || c->together > 1 || !v->model_count))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size is %d, %s", c->map_size,
-                             !c->live           ? "which needs config.live: a map goes by the pair's score"
+                             !c->live          ? "which needs config.live: a map goes by the pair's score"
                              : c->together > 1 ? "which does not go with config.together: pairs with maps share no work"
-                                                : "but there is no model: a map tells what of its score is lost where");
+                                               : "but there is no model: a map tells what of its score is lost where");
     return VMAFGPU_OK;
 }
 
@@ -29152,11 +30191,12 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
     (void)vmafgpu__carve(c, sizeof *x);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         x->rows[s] = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof(vmafgpu__adm_sums) *
-                                                              (size_t)vmafgpu__adm_size(v->config.height, s));
+                                                                (size_t)vmafgpu__adm_size(v->config.height, s));
     const size_t row = sizeof(double) * (size_t)(v->column_count + 1);
     size_t scratch = 0;
     for (int i = 0; i < v->model_count; i++) {
-        const size_t needed = (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
+        const size_t needed =
+            (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
         scratch = needed > scratch ? needed : scratch;
     }
     x->row = (double *)vmafgpu__carve(c, row);
@@ -29176,11 +30216,14 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         if (!v->cpu)
             continue;
         e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
-        e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif->scratch_size(luma, together, 1) : 0);
-        e->adm_scratch = vmafgpu__carve(c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
+        e->vif_scratch =
+            vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif->scratch_size(luma, together, 1) : 0);
+        e->adm_scratch = vmafgpu__carve(
+            c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
         e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
         vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
-        e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
+        e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(
+            c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
         e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
     }
     if (v->edits_on_gpu)
@@ -29196,7 +30239,8 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
             continue;
         first = first ? first : e;
         for (int k = 0; k < (v->model_count ? v->models[0].model->svms[0].feature_count : 0); k++)
-            if (v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS)
+            if (v->models[0].inputs[k] >= e->columns[0] &&
+                v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS)
                 return e;
     }
     return first;
@@ -29204,7 +30248,7 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
 
 /* Target of writes while memory is only counted; too large for the stack. */
 typedef struct vmafgpu__edits_counted {
-    vmafgpu__edits  edits;
+    vmafgpu__edits edits;
     vmafgpu__editor editor;
 } vmafgpu__edits_counted;
 
@@ -29239,7 +30283,7 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
     vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
     if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map.shares) != VMAFGPU_OK)
-        vmafgpu__edit_map_task(v, 0);   /* config.parallel_for skipped some tasks: do them here */
+        vmafgpu__edit_map_task(v, 0); /* config.parallel_for skipped some tasks: do them here */
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
@@ -29251,7 +30295,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "motion to the following frame");
-    if (v->edits_on_gpu) {   /* motion ignores the distorted frame */
+    if (v->edits_on_gpu) { /* motion ignores the distorted frame */
         job->distorted = job->reference;
         job->count = 1;
         return v->backend->single(v, job, after);
@@ -29301,8 +30345,9 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
 }
 
 /* Resets the result of edit i before it is scored, or if it is not scored. */
-static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores, double *values) {
-    if (result != VMAFGPU_OK)   /* otherwise they will be overwritten */
+static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores,
+                                double *values) {
+    if (result != VMAFGPU_OK) /* otherwise they will be overwritten */
         memset(&scores[i].sums, 0, sizeof scores[i].sums);
     scores[i].score = scores[i].change = (double)NAN;
     scores[i].result = result;
@@ -29310,9 +30355,10 @@ static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, 
         values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
 }
 
-static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
+static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores,
+                                         double *values) {
     vmafgpu__edits *x = v->edits;
-    int refused = count;   /* index of the first refused edit */
+    int refused = count; /* index of the first refused edit */
     char message[VMAFGPU__ERROR_SIZE];
     for (int i = 0; i < count; i++) {
         vmafgpu__edit_blank(v, i, vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]), scores, values);
@@ -29326,7 +30372,8 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->values = values;
     x->count = count;
     x->next = 0;
-    const vmafgpu_result result = v->edits_on_gpu ? v->edits_on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
+    const vmafgpu_result result =
+        v->edits_on_gpu ? v->edits_on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
     /* On failure the partial results are undefined: blank all of them. */
     for (int i = 0; i < count && result != VMAFGPU_OK; i++)
         vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
@@ -29382,7 +30429,7 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
     VMAFGPU__EDIT_PATCH,
     VMAFGPU__EDIT_CHANGE,
-    VMAFGPU__EDIT_VIF,                     /* by input, see vmafgpu__vif_input() */
+    VMAFGPU__EDIT_VIF, /* by input, see vmafgpu__vif_input() */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
@@ -29395,42 +30442,41 @@ typedef enum vmafgpu__edit_function {
 } vmafgpu__edit_function;
 
 static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
-    "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
-    "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
-    "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
-    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3",
-    "vmafgpu_base_vif_0_8", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",
-    "vmafgpu_base_vif_2", "vmafgpu_base_vif_3",
-    "vmafgpu_base_adm_0_8", "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1", "vmafgpu_base_adm_2", "vmafgpu_base_adm_3",
-    "vmafgpu_map_vif_0_8", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_1",
-    "vmafgpu_map_vif_2", "vmafgpu_map_vif_3",
-    "vmafgpu_map_adm_0_8", "vmafgpu_map_adm_0_16", "vmafgpu_map_adm_1", "vmafgpu_map_adm_2", "vmafgpu_map_adm_3",
-    "vmafgpu_map_finalise", "vmafgpu_map_slopes", "vmafgpu_map_shares",
+    "vmafgpu_edit_import",   "vmafgpu_edit_patch",    "vmafgpu_edit_change",   "vmafgpu_edit_vif_0_8",
+    "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",    "vmafgpu_edit_vif_2",
+    "vmafgpu_edit_vif_3",    "vmafgpu_edit_adm_0_8",  "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1",
+    "vmafgpu_edit_adm_2",    "vmafgpu_edit_adm_3",    "vmafgpu_base_vif_0_8",  "vmafgpu_base_vif_0_16",
+    "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",    "vmafgpu_base_vif_2",    "vmafgpu_base_vif_3",
+    "vmafgpu_base_adm_0_8",  "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1",    "vmafgpu_base_adm_2",
+    "vmafgpu_base_adm_3",    "vmafgpu_map_vif_0_8",   "vmafgpu_map_vif_0_16",  "vmafgpu_map_vif_0_16",
+    "vmafgpu_map_vif_1",     "vmafgpu_map_vif_2",     "vmafgpu_map_vif_3",     "vmafgpu_map_adm_0_8",
+    "vmafgpu_map_adm_0_16",  "vmafgpu_map_adm_1",     "vmafgpu_map_adm_2",     "vmafgpu_map_adm_3",
+    "vmafgpu_map_finalise",  "vmafgpu_map_slopes",    "vmafgpu_map_shares",
 };
 
 typedef struct vmafgpu__edit_lane {
-    uint64_t device[4];                    /* edits, samples, records, scratch */
+    uint64_t device[4]; /* edits, samples, records, scratch */
     unsigned char *pinned[3];
-    int      count;                        /* in flight */
-    int     *which;                        /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
+    int count;  /* in flight */
+    int *which; /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
 struct vmafgpu__gpu_edits {
-    void    *functions[VMAFGPU__EDIT_FUNCTIONS];
-    size_t   sample_space, scratch_space;    /* per lane */
-    int      words;
-    uint64_t rows;                         /* ADM row sums */
-    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, per variant, then those common to all variants */
-    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, per variant */
+    void *functions[VMAFGPU__EDIT_FUNCTIONS];
+    size_t sample_space, scratch_space; /* per lane */
+    int words;
+    uint64_t rows;                   /* ADM row sums */
+    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, per variant, then those common to all variants */
+    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, per variant */
     uint64_t smooth, coefs, table, vectors;
-    int      slot;                         /* the slot of the base, or of the pair being mapped */
-    uint64_t slopes, sums, blocks, shares;    /* of maps, for map_space blocks */
-    int      map_space;
-    void    *mapped;                       /* event: the latest map of a pair is done; NULL if config.map_size is 0 */
-    void    *scored;                       /* event: its input is complete; NULL if config.map_size is 0 */
+    int slot;                              /* the slot of the base, or of the pair being mapped */
+    uint64_t slopes, sums, blocks, shares; /* of maps, for map_space blocks */
+    int map_space;
+    void *mapped; /* event: the latest map of a pair is done; NULL if config.map_size is 0 */
+    void *scored; /* event: its input is complete; NULL if config.map_size is 0 */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
-    const vmafgpu__edit_lane *reading;     /* the lane being read */
-    int      shown[VMAFGPU__SLOPES];       /* words of a record that are reported, or -1 */
+    const vmafgpu__edit_lane *reading; /* the lane being read */
+    int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
 };
 
 /* Lists the kernels for edits and maps. */
@@ -29447,7 +30493,8 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
                      of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
     for (int use = v->config.edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            const int vif = of_vif[use] + vmafgpu__vif_input(s, depth), adm = of_adm[use] + vmafgpu__adm_input(s, depth);
+            const int vif = of_vif[use] + vmafgpu__vif_input(s, depth),
+                      adm = of_adm[use] + vmafgpu__adm_input(s, depth);
             if (v->plan.vif_variants)
                 vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
             if (v->plan.adm_variants)
@@ -29510,7 +30557,8 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
     for (int s = 0; s < VMAFGPU__SCALES && c->edit_size; s++) {
         const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
         const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
-        x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
+        x->terms[s] =
+            g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
         x->cubes[s] = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__BANDS * bands *
                                                                    (size_t)v->plan.adm_variants);
     }
@@ -29533,8 +30581,9 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
     const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_space,
                               vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_space };
     x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_space);
-    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
-                                                           (size_t)v->plan.adm_variants);
+    x->rows =
+        g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
+                                                     (size_t)v->plan.adm_variants);
     for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
         for (int i = 0; i < 4; i++)
             x->lanes[k].device[i] = g->memory + vmafgpu__append(device_used, sizes[i]);
@@ -29565,13 +30614,15 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
 /* ---- launches ---- */
 
 /* Chooses tiles for this many columns and rows: threads, shared memory, and the grid except its depth. */
-static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale, int columns,
-                                   int rows, int lanes) {
+static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale,
+                                   int columns, int rows, int lanes) {
     const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
     const int highest = of_base ? VMAFGPU__BASE_VIF_HEIGHT : VMAFGPU__EDIT_VIF_HEIGHT;
-    const int width = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(columns, vmafgpu__divide_up(columns, widest)), 4);
+    const int width =
+        (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(columns, vmafgpu__divide_up(columns, widest)), 4);
     const int height = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(rows, vmafgpu__divide_up(rows, highest)), 8);
-    const int stride = 4 * (vmafgpu__divide_up(width + VMAFGPU__EDIT_VIF_LEAD(scale) + reach, 4) | 1), planes = of_base ? 4 : 3;
+    const int stride = 4 * (vmafgpu__divide_up(width + VMAFGPU__EDIT_VIF_LEAD(scale) + reach, 4) | 1),
+              planes = of_base ? 4 : 3;
     const int samples = (height + 2 * reach) * stride, variances = (of_base ? 3 : 2) * height * (width + 1);
     launch->tile_width = width;
     launch->tile_height = height;
@@ -29581,14 +30632,17 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
     /* About as many threads as the vertical filters have columns of eight samples. */
-    for (shape->threads = VMAFGPU__EDIT_VIF_THREADS; !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
+    for (shape->threads = VMAFGPU__EDIT_VIF_THREADS;
+         !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 
 /* Chooses lanes per strip for edits with this many rows, margins included: the fewest lanes, then the fewest strips. */
-static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows, int lanes) {
+static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows,
+                                    int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
-                                                    VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__EDIT_ADM_WIDTH_3 };
+                                                    VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__EDIT_ADM_WIDTH_2,
+                                                    VMAFGPU__EDIT_ADM_WIDTH_3 };
     const int word_columns = vmafgpu__adm_word_columns(input), warps = VMAFGPU__EDIT_ADM_THREADS / lanes;
     launch->lanes = lanes;
     launch->strips = vmafgpu__divide_up(rows, lanes - 2);
@@ -29599,7 +30653,8 @@ static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_lau
             launch->strips = strips;
         }
     }
-    shape->grid[0] = (uint32_t)vmafgpu__divide_up(launch->edits.count * launch->strips * launch->lanes, VMAFGPU__EDIT_ADM_THREADS);
+    shape->grid[0] =
+        (uint32_t)vmafgpu__divide_up(launch->edits.count * launch->strips * launch->lanes, VMAFGPU__EDIT_ADM_THREADS);
     shape->threads = VMAFGPU__EDIT_ADM_THREADS;
     shape->shared = (uint32_t)(warps * VMAFGPU__EDIT_ADM_TILE_WORDS(width[input], word_columns, lanes) * 4);
 }
@@ -29614,7 +30669,8 @@ static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lan
 }
 
 /* Returns the arguments for a batch of edits of at most this size. */
-static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width, int height) {
+static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width,
+                                                  int height) {
     vmafgpu__edit_batch out;
     memset(&out, 0, sizeof out);
     out.scratch_size = vmafgpu__edit_scratch_of(width, height, &out);
@@ -29684,10 +30740,11 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     out->adm.batch = slot->batch;
     vmafgpu__adm_fill(&out->adm, &shape, &v->plan, variant, scale, &layout,
                       (unsigned char *)(uintptr_t)(slot->scratch + device_state->scratch), g->context.lanes);
-    out->rows = (const int64_t *)(uintptr_t)(g->edits->rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
-    out->cubes = (int64_t *)(uintptr_t)(g->edits->cubes[scale] +
-                                        (uint64_t)variant * 2 * VMAFGPU__BANDS * (uint64_t)out->adm.geometry.w *
-                                            (uint64_t)out->adm.geometry.h * sizeof(int64_t));
+    out->rows = (const int64_t *)(uintptr_t)(g->edits->rows + (uint64_t)variant * layout.row_sums_size +
+                                             layout.row_sums[scale]);
+    out->cubes = (int64_t *)(uintptr_t)(g->edits->cubes[scale] + (uint64_t)variant * 2 * VMAFGPU__BANDS *
+                                                                     (uint64_t)out->adm.geometry.w *
+                                                                     (uint64_t)out->adm.geometry.h * sizeof(int64_t));
     out->variant = variant;
     return shape;
 }
@@ -29699,8 +30756,8 @@ static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu_
     launch.edits.vif_variants = v->plan.vif_variants;
     if (map)
         launch.map = *map;
-    vmafgpu__edit_vif_start(v, map ? VMAFGPU__MAP_VIF : VMAFGPU__BASE_VIF, scale, launch.vif.width, launch.vif.height, shape, &launch,
-                            stream);
+    vmafgpu__edit_vif_start(v, map ? VMAFGPU__MAP_VIF : VMAFGPU__BASE_VIF, scale, launch.vif.width, launch.vif.height,
+                            shape, &launch, stream);
 }
 
 static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
@@ -29708,8 +30765,9 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     vmafgpu__edit_adm_launch launch;
     vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, scale, &launch);
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
-    const int input = vmafgpu__adm_input(scale, v->config.bit_depth), functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64);   /* narrow tiles, so that there are more */
+    const int input = vmafgpu__adm_input(scale, v->config.bit_depth),
+              functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
+    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more */
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
@@ -29726,9 +30784,12 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
     if (!svm)
         return;
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in,
+                            (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in,
+                            (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in,
+                            (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
 }
 
 /* Computes the state of the base for edits. */
@@ -29764,7 +30825,8 @@ static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first
 }
 
 static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
-    (void)VMAFGPU__GPU_CALL(v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
+    (void)VMAFGPU__GPU_CALL(
+        v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
 /* Add the block sums of VIF, from scale `first` to the one before `end`, and of ADM. */
@@ -29777,8 +30839,11 @@ static void vmafgpu__map_adm(vmafgpu *v, const vmafgpu__map_blocks *map, void *s
         vmafgpu__base_adm(v, v->edits->adm->variant, s, map, stream);
 }
 
-static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint64_t out, uint64_t shares, void *stream) {
-    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(map->count, VMAFGPU__MAP_THREADS), 1, 1 }, VMAFGPU__MAP_THREADS, 0 };
+static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint64_t out, uint64_t shares,
+                                void *stream) {
+    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(map->count, VMAFGPU__MAP_THREADS), 1, 1 },
+                                   VMAFGPU__MAP_THREADS,
+                                   0 };
     vmafgpu__map_launch launch;
     launch.map = *map;
     launch.slopes = (const double *)(uintptr_t)v->gpu->edits->slopes;
@@ -29810,7 +30875,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
     of.slopes = (double *)(uintptr_t)x->slopes;
     x->slot = (int)(slot - g->slots);
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));   /* the first map waits for nothing */
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* the first map waits for nothing */
     vmafgpu__clear_map(v, &map, stream);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
@@ -29826,7 +30891,8 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     }
     vmafgpu__map_finish(v, &map, 0, is_there ? (uint64_t)(uintptr_t)slot->map.shares : x->shares, stream);
     if (!is_there)
-        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_staging, x->shares, sizeof *slot->map_staging * (size_t)blocks, stream));
+        (void)VMAFGPU__GPU_CALL(v, copy_out,
+                                (slot->map_staging, x->shares, sizeof *slot->map_staging * (size_t)blocks, stream));
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
@@ -29984,7 +31050,8 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
             vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
             launch.edits = batch;
             shape.grid[2] = (uint32_t)lane->count;
-            vmafgpu__edit_vif_start(v, VMAFGPU__EDIT_VIF, s, columns + 2 * reach + 3, rows + 2 * reach + 1, shape, &launch, stream);
+            vmafgpu__edit_vif_start(v, VMAFGPU__EDIT_VIF, s, columns + 2 * reach + 3, rows + 2 * reach + 1, shape,
+                                    &launch, stream);
             columns = (columns + reach) / 2 + 1;
             rows = (rows + reach) / 2 + 1;
         }
@@ -29996,14 +31063,16 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
             vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
             rows = rows / 2 + 2;
             launch.edits = batch;
-            vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2, g->context.lanes);
-            vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)], &shape, stream,
-                                &launch);
+            vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2,
+                                    g->context.lanes);
+            vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)],
+                                &shape, stream, &launch);
         }
     }
     if (v->model_count) {
         const vmafgpu__shape shape = {
-            { (uint32_t)vmafgpu__divide_up(lane->count, VMAFGPU__EDIT_CHANGE_THREADS), 1, 1 }, VMAFGPU__EDIT_CHANGE_THREADS,
+            { (uint32_t)vmafgpu__divide_up(lane->count, VMAFGPU__EDIT_CHANGE_THREADS), 1, 1 },
+            VMAFGPU__EDIT_CHANGE_THREADS,
             (uint32_t)vmafgpu__edit_change_shared(v->edits->smooth.inputs),
         };
         vmafgpu__edit_change_launch launch;
@@ -30066,7 +31135,8 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
         if (v->model_count)
             out->score = e->row[v->models[0].column];
         if (x->values)
-            memcpy(x->values + (size_t)which * (size_t)v->column_count, e->row, (size_t)v->column_count * sizeof *x->values);
+            memcpy(x->values + (size_t)which * (size_t)v->column_count, e->row,
+                   (size_t)v->column_count * sizeof *x->values);
     }
 }
 
@@ -30150,18 +31220,21 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
     for (int next = 0; next < count && result == VMAFGPU_OK && !g->is_dead;) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(v->config.width, VMAFGPU__EDIT_PATCH_SIDE),
-              (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__EDIT_PATCH_SIDE), 1 }, VMAFGPU__EDIT_PATCH_THREADS, 0,
+              (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__EDIT_PATCH_SIDE), 1 },
+            VMAFGPU__EDIT_PATCH_THREADS,
+            0,
         };
         vmafgpu__edit_patch_launch launch;
         next = vmafgpu__edits_gather(v, lane, edits, NULL, count, next, size);
         launch.edits = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
         launch.plane = (unsigned char *)(uintptr_t)slot->batch.pair[0].distorted;
         launch.pitch = slot->batch.pair[0].distorted_pitch;
-        vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_PATCH], &shape, vmafgpu__edit_stream(g, lane), &launch);
+        vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_PATCH], &shape, vmafgpu__edit_stream(g, lane),
+                            &launch);
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
-        vmafgpu__forget_frames(slot);   /* the edited plane is in place already */
+        vmafgpu__forget_frames(slot); /* the edited plane is in place already */
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
@@ -30183,17 +31256,19 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
 enum { VMAFGPU__TEST_BLOCK = 13 };
 typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
-    vmafgpu_block     *blocks;
-    float             *shares;
+    vmafgpu_block *blocks;
+    float *shares;
 } vmafgpu__edits_tested;
 
 /* Makes a pair the base, then tries an edit and computes maps. In memory the distorted frame follows the reference. */
-static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch, vmafgpu__edits_tested *out) {
+static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
+                                         vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
     vmafgpu_edit edit;
     vmafgpu__job job;
     const int on_gpu = t->gpu != NULL, most = t->config.edit_size;
-    const int half = (t->config.width < t->config.height ? t->config.width : t->config.height) / 2, size = most < half ? most : half;
+    const int half = (t->config.width < t->config.height ? t->config.width : t->config.height) / 2,
+              size = most < half ? most : half;
     vmafgpu_result result = vmafgpu__edits_open(t);
     if (result != VMAFGPU_OK)
         return result;
@@ -30213,7 +31288,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits->slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK && (size || !on_gpu))   /* for maps alone the device does this */
+    if (result == VMAFGPU_OK && (size || !on_gpu)) /* for maps alone the device does this */
         result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
@@ -30244,7 +31319,8 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
 }
 
 /* Returns the name of a kernel whose results differ, or NULL. */
-static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks, size_t shares) {
+static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks,
+                                          size_t shares) {
     const vmafgpu_edit_sums *sums[2] = { &tested[0].score.sums, &tested[1].score.sums };
     int function = -1;
     if (memcmp(tested[0].shares, tested[1].shares, sizeof *tested[0].shares * shares))
@@ -30253,22 +31329,24 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
         function = VMAFGPU__MAP_SHARES;
     if (memcmp(&tested[0].score.change, &tested[1].score.change, sizeof tested[0].score.change))
         function = VMAFGPU__EDIT_CHANGE;
-    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--)
         if (memcmp(sums[0]->adm[s], sums[1]->adm[s], sizeof sums[0]->adm[s]) ||
             memcmp(sums[0]->aim[s], sums[1]->aim[s], sizeof sums[0]->aim[s]))
             function = (int)VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, t->config.bit_depth);
-    }
     for (int s = VMAFGPU__SCALES - 1; s >= 0; s--)
-        if (sums[0]->vif_information[s] != sums[1]->vif_information[s] || sums[0]->vif_noise[s] != sums[1]->vif_noise[s])
+        if (sums[0]->vif_information[s] != sums[1]->vif_information[s] ||
+            sums[0]->vif_noise[s] != sums[1]->vif_noise[s])
             function = (int)VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, t->config.bit_depth);
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
 /* Compares an edit and maps of the last test pair, still in the CPU's planes. Returns the wrong kernel, or NULL. */
-static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch) {
+static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
+                                       size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
     const size_t blocks = t->config.edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
-                                                         vmafgpu__divide_up(t->config.height, VMAFGPU__TEST_BLOCK)) : 0;
+                                                         vmafgpu__divide_up(t->config.height, VMAFGPU__TEST_BLOCK))
+                                              : 0;
     const size_t size = (sizeof(vmafgpu_block) * blocks + sizeof(float) * (shares + 2)) / 8 * 8;
     unsigned char *memory = (unsigned char *)vmafgpu__take(t, 2 * size + 8);
     vmafgpu *other = (vmafgpu *)vmafgpu__take(t, sizeof *other);
@@ -30296,8 +31374,9 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
     if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
         wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
     else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
-        wrong = NULL;   /* undecided; vmafgpu__test_sums() reports it */
-    const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks, sizeof *tested[0].shares * shares };
+        wrong = NULL; /* undecided; vmafgpu__test_sums() reports it */
+    const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks,
+                              sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
     for (int k = 0; k < 3 && memory && other; k++)
         vmafgpu__add_tested(t->gpu, from[k], sizes[k]);
@@ -30307,13 +31386,13 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
 }
 
 static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
-    VMAFGPU__SET(size, sizeof(vmafgpu__gpu_edits)), VMAFGPU__SET(list_kernels, vmafgpu__list_edit_kernels),
+    VMAFGPU__SET(size, sizeof(vmafgpu__gpu_edits)),    VMAFGPU__SET(list_kernels, vmafgpu__list_edit_kernels),
     VMAFGPU__SET(lay_out, vmafgpu__gpu_edits_lay_out), VMAFGPU__SET(create, vmafgpu__gpu_edits_create),
     VMAFGPU__SET(destroy, vmafgpu__gpu_edits_destroy), VMAFGPU__SET(launch_map, vmafgpu__launch_map),
-    VMAFGPU__SET(test, vmafgpu__test_edits), VMAFGPU__SET(carve, vmafgpu__gpu_edits_carve),
-    VMAFGPU__SET(open, vmafgpu__gpu_edits_open), VMAFGPU__SET(alone, vmafgpu__edits_alone),
-    VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun), VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu),
-    VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu), VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),
+    VMAFGPU__SET(test, vmafgpu__test_edits),           VMAFGPU__SET(carve, vmafgpu__gpu_edits_carve),
+    VMAFGPU__SET(open, vmafgpu__gpu_edits_open),       VMAFGPU__SET(alone, vmafgpu__edits_alone),
+    VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun),     VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu),
+    VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu),     VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),
     VMAFGPU__SET(map, vmafgpu__edits_map_gpu),
 };
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
@@ -30327,15 +31406,16 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
-    const int fused = a * b - c != 0;                       /* 3 * fl(1/3) rounds to 1; exactly it is less */
-    const int reassociated = (c + d) - c != 0;              /* 1 + 2^-54 rounds to 1 */
-    volatile double up = one + tiny, down = -one - tiny;    /* directed rounding changes one of them */
-    const int reciprocal = square / 49.0 != 1;              /* 49 * fl(1/49) is below 1 */
+    const int fused = a * b - c != 0;                    /* 3 * fl(1/3) rounds to 1; exactly it is less */
+    const int reassociated = (c + d) - c != 0;           /* 1 + 2^-54 rounds to 1 */
+    volatile double up = one + tiny, down = -one - tiny; /* directed rounding changes one of them */
+    const int reciprocal = square / 49.0 != 1;           /* 49 * fl(1/49) is below 1 */
     volatile double minus = -0.0;
-    const double zero = minus + 0.0;                        /* +0, unless signs of zeros are ignored */
+    const double zero = minus + 0.0; /* +0, unless signs of zeros are ignored */
     uint64_t bits;
     memcpy(&bits, &zero, sizeof bits);
-    return !fused && !reassociated && !reciprocal && !bits && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
+    return !fused && !reassociated && !reciprocal && !bits && !(up > one) && !(down < -one) && !(up < one) &&
+           !(down > -one);
 }
 
 static vmafgpu_result vmafgpu__check_float(vmafgpu *v) {
@@ -30481,13 +31561,17 @@ static vmafgpu_result vmafgpu__check_threads(vmafgpu *v) {
 #endif
 #ifdef VMAFGPU_NO_THREADS
     if (threads > 1 && !c->parallel_for)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.%s is %d, but this build has no threads of its own "
-                             "(VMAFGPU_NO_THREADS): set config.parallel_for", field, threads);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
+                             "config.%s is %d, but this build has no threads of its own "
+                             "(VMAFGPU_NO_THREADS): set config.parallel_for",
+                             field, threads);
 #endif
 #ifdef VMAFGPU__NO_ATOMICS
     if (threads > 1)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.%s is %d, but this compiler has no atomic operations "
-                             "that are known here: it must be 1", field, threads);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
+                             "config.%s is %d, but this compiler has no atomic operations "
+                             "that are known here: it must be 1",
+                             field, threads);
 #endif
     (void)v;
     return VMAFGPU_OK;
@@ -30546,7 +31630,7 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
             continue;
         }
         if (!strict && feature->left_out_by)
-            continue;   /* adding the model reports it */
+            continue; /* adding the model reports it */
         result = vmafgpu__extractor_init(v, &e, feature);
         if (result == VMAFGPU_OK)
             result = vmafgpu__set_option(v, &e, &setting, 0);
@@ -30569,9 +31653,9 @@ static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *u
                              "model '%.80s' needs the feature '%.80s', which this version does not have",
                              use->model->name ? use->model->name : "", name);
     if (feature->left_out_by)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "model '%.80s' needs the feature %s, but this build has no %s (%s)",
-                             use->model->name ? use->model->name : "", feature->name, feature->name,
-                             feature->left_out_by);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_MODEL, "model '%.80s' needs the feature %s, but this build has no %s (%s)",
+            use->model->name ? use->model->name : "", feature->name, feature->name, feature->left_out_by);
     vmafgpu_result result = vmafgpu__extractor_init(v, &e, feature);
     if (result == VMAFGPU_OK)
         result = vmafgpu__set_options(v, &e, options, 0);
@@ -30649,8 +31733,8 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
     memcpy(use->name, name, strlen(name) + 1);
     use->disable_clip = config->disable_clip != 0;
     if (config->enable_transform && config->disable_transform)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d] has both enable_transform and disable_transform",
-                             index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "config.models[%d] has both enable_transform and disable_transform", index);
     use->transform = (int)(config->enable_transform    ? VMAFGPU__TRANSFORMED
                            : config->disable_transform ? VMAFGPU__UNTRANSFORMED
                                                        : VMAFGPU__AS_MODEL);
@@ -30682,8 +31766,8 @@ static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_
     const char *name = config->name ? config->name : "";
     const vmafgpu__feature *feature = vmafgpu__find_feature(name, name + strlen(name));
     if (!feature)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.features[%d]: there is no feature '%.80s', only %s", index,
-                             name, vmafgpu__name_features(names, sizeof names));
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.features[%d]: there is no feature '%.80s', only %s",
+                             index, name, vmafgpu__name_features(names, sizeof names));
     vmafgpu_result result = vmafgpu__extractor_init(v, &e, feature);
     if (result == VMAFGPU_OK)
         result = vmafgpu__set_options(v, &e, config->options, 0);
@@ -30815,8 +31899,9 @@ static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
             const char *name = e->feature->columns[*input % VMAFGPU__INPUT_RADIX].name;
             *input = vmafgpu__find_place(v, e, name);
             if (*input < 0)
-                return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "model '%.80s' needs %s, which the options of %s leave out",
-                                     v->models[i].name, name, e->feature->name);
+                return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL,
+                                     "model '%.80s' needs %s, which the options of %s leave out", v->models[i].name,
+                                     name, e->feature->name);
         }
     return VMAFGPU_OK;
 }
@@ -30831,15 +31916,17 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
             (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
         scratch = needed > scratch ? needed : scratch;
     }
-    v->names = (char (*)[VMAFGPU__NAME_SIZE])vmafgpu__take(v, count * sizeof *v->names);
+    v->names = (char(*)[VMAFGPU__NAME_SIZE])vmafgpu__take(v, count * sizeof *v->names);
     v->totals = (vmafgpu__totals *)vmafgpu__take(v, count * sizeof *v->totals);
     if (v->value_count)
-        v->values = (vmafgpu__value *)vmafgpu__take(v, (size_t)v->config.candidates * (size_t)v->value_count * sizeof *v->values);
+        v->values = (vmafgpu__value *)vmafgpu__take(v, (size_t)v->config.candidates * (size_t)v->value_count *
+                                                           sizeof *v->values);
     v->found = v->measured = v->values;
     v->pair_rows = (double *)vmafgpu__take(v, (size_t)v->config.candidates * (count + 1) * sizeof *v->pair_rows);
     v->pair_sums = (vmafgpu__sums *)vmafgpu__take(v, (size_t)v->config.candidates * sizeof *v->pair_sums);
     v->model_scratch = (double *)vmafgpu__take(v, scratch * sizeof *v->model_scratch);
-    if (!v->names || !v->totals || (v->value_count && !v->values) || !v->pair_rows || !v->pair_sums || !v->model_scratch)
+    if (!v->names || !v->totals || (v->value_count && !v->values) || !v->pair_rows || !v->pair_sums ||
+        !v->model_scratch)
         return vmafgpu__fail_memory(v, "the columns", count * (sizeof *v->names + sizeof *v->totals));
     vmafgpu__lay_columns(v);
     result = vmafgpu__connect_models(v);
@@ -30858,7 +31945,8 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
  * ================================================================================================ */
 static void vmafgpu__clear_clip(vmafgpu *v) {
     v->has_base = 0;
-    v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = v->last_reported_reusable = 0;
+    v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled =
+        v->last_reported_reusable = 0;
     for (int i = 0; i < v->extractor_count; i++)
         memset(&v->extractors[i].whole_clip, 0, sizeof v->extractors[i].whole_clip);
     v->flushed = 0;
@@ -30887,7 +31975,9 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
         for (int k = 0; k < v->extractor_count; k++) {
             const vmafgpu__extractor *e = &v->extractors[k];
             const int place = column - e->columns[0];
-            const int sums = e->feature->columns == vmafgpu__vif_columns ? 4 : e->feature->columns == vmafgpu__adm_columns ? 7 : 0;
+            const int sums = e->feature->columns == vmafgpu__vif_columns   ? 4
+                             : e->feature->columns == vmafgpu__adm_columns ? 7
+                                                                           : 0;
             is_known |= place >= 0 && place < sums;
 #ifndef VMAFGPU_NO_MOTION
             is_known |= vmafgpu__is_motion(e, column) &&
@@ -30910,16 +32000,18 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
         return 1;
     }
     if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames < VMAFGPU_MEMORY_DEVICE))) {
-        vmafgpu__message(v->note, sizeof v->note, c->gpu.device_count ? "edits (config.edit_size) are made by one GPU, not several"
-                                                   : "edits (config.edit_size) are for the CPU unless config.backend names a GPU");
+        vmafgpu__message(v->note, sizeof v->note,
+                         c->gpu.device_count
+                             ? "edits (config.edit_size) are made by one GPU, not several"
+                             : "edits (config.edit_size) are for the CPU unless config.backend names a GPU");
         return 1;
     }
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const char *lacking = vmafgpu__has_no_kernels(v, e);
         if (lacking)
-            vmafgpu__message(v->note, sizeof v->note, "the feature %s%s%s is measured by the CPU only", e->feature->name,
-                             lacking[0] ? " with " : "", lacking);
+            vmafgpu__message(v->note, sizeof v->note, "the feature %s%s%s is measured by the CPU only",
+                             e->feature->name, lacking[0] ? " with " : "", lacking);
         else if (e->given_text)
             vmafgpu__message(v->note, sizeof v->note, "the heat maps of cambi are made by the CPU only");
         else
@@ -30937,8 +32029,8 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #else
     const vmafgpu_config *c = &v->config;
     /* All maps must come from the same backend. */
-    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames < VMAFGPU_MEMORY_DEVICE &&
-                         !c->map_size;
+    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO &&
+                         c->gpu.frames < VMAFGPU_MEMORY_DEVICE && !c->map_size;
     vmafgpu_result result = VMAFGPU_AGAIN;
     if (c->gpu.device_count || is_later) {
         v->backend = &vmafgpu__fleet_backend;
@@ -30978,10 +32070,11 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
         if (needs_gpu)
             return vmafgpu__fail(v, v->lacks_memory ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND,
                                  "%s: there is no GPU to score on: %.420s",
-                                 is_named                ? "config.backend"
-                                 : c->gpu.device_count > 0 ? "config.gpu.devices"
+                                 is_named                                ? "config.backend"
+                                 : c->gpu.device_count > 0               ? "config.gpu.devices"
                                  : c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frames is surface"
-                                                         : "config.gpu.frames is device", v->note);
+                                                                         : "config.gpu.frames is device",
+                                 v->note);
         v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
     } else if (needs_gpu) {
@@ -31032,14 +32125,26 @@ static void vmafgpu__none_end(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__no_backend = {
-    VMAFGPU__SET(name, "none"), VMAFGPU__SET(open, vmafgpu__none_open), VMAFGPU__SET(needs, vmafgpu__none_needs),
-    VMAFGPU__SET(lend, vmafgpu__none_lend), VMAFGPU__SET(is_free, vmafgpu__is_always_free),
-    VMAFGPU__SET(submit, vmafgpu__none_submit), VMAFGPU__SET(collect, vmafgpu__none_collect),
-    VMAFGPU__SET(single, vmafgpu__none_single), VMAFGPU__SET(reset, vmafgpu__none_end),
-    VMAFGPU__SET(close, vmafgpu__none_end), VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_HOST),
-    VMAFGPU__SET(released, NULL), VMAFGPU__SET(finalise, NULL), VMAFGPU__SET(keep, NULL),
-    VMAFGPU__SET(wait_on_stream, NULL), VMAFGPU__SET(owns, NULL), VMAFGPU__SET(check_device_frame, NULL),
-    VMAFGPU__SET(next_device, NULL), VMAFGPU__SET(is_opening, NULL), VMAFGPU__SET(has_failed, NULL),
+    VMAFGPU__SET(name, "none"),
+    VMAFGPU__SET(open, vmafgpu__none_open),
+    VMAFGPU__SET(needs, vmafgpu__none_needs),
+    VMAFGPU__SET(lend, vmafgpu__none_lend),
+    VMAFGPU__SET(is_free, vmafgpu__is_always_free),
+    VMAFGPU__SET(submit, vmafgpu__none_submit),
+    VMAFGPU__SET(collect, vmafgpu__none_collect),
+    VMAFGPU__SET(single, vmafgpu__none_single),
+    VMAFGPU__SET(reset, vmafgpu__none_end),
+    VMAFGPU__SET(close, vmafgpu__none_end),
+    VMAFGPU__SET(map_memory, VMAFGPU_MEMORY_HOST),
+    VMAFGPU__SET(released, NULL),
+    VMAFGPU__SET(finalise, NULL),
+    VMAFGPU__SET(keep, NULL),
+    VMAFGPU__SET(wait_on_stream, NULL),
+    VMAFGPU__SET(owns, NULL),
+    VMAFGPU__SET(check_device_frame, NULL),
+    VMAFGPU__SET(next_device, NULL),
+    VMAFGPU__SET(is_opening, NULL),
+    VMAFGPU__SET(has_failed, NULL),
     VMAFGPU__SET(describe, NULL),
 };
 
@@ -31063,8 +32168,8 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
 
 /* Checks whether there is a plan for some size; if not, reports the error of the first one. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
-    static const int sizes[][2] = { { 1920, 1080 }, { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
-                                    { 16384, 16384 }, { 256, 256 }, { 96, 96 }, { 48, 48 } };
+    static const int sizes[][2] = { { 1920, 1080 },   { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
+                                    { 16384, 16384 }, { 256, 256 },   { 96, 96 },    { 48, 48 } };
     const vmafgpu_config whole = v->config;
     char message[VMAFGPU__ERROR_SIZE] = "";
     vmafgpu_result first = VMAFGPU_OK;
@@ -31088,7 +32193,8 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
         }
     }
     v->config.log = whole.log;
-    return vmafgpu__fail(v, first, "%s%.440s", is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", message);
+    return vmafgpu__fail(v, first, "%s%.440s",
+                         is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", message);
 }
 
 /* Checks config.colour; called when the features that read chroma are known. */
@@ -31097,26 +32203,31 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
     if (!c->colour.matrix && (c->colour.range || c->colour.siting || c->colour.transfer))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is not stated, but colour.%s is",
-                             c->colour.range ? "range" : c->colour.siting ? "siting" : "transfer");
+                             c->colour.range    ? "range"
+                             : c->colour.siting ? "siting"
+                                                : "transfer");
     if (!c->colour.matrix)
         return VMAFGPU_OK;
 #ifdef VMAFGPU_NO_PIXELS
     (void)looking;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but this build has no frames in RGB "
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                         "config.colour.matrix is stated, but this build has no frames in RGB "
                          "(VMAFGPU_NO_PIXELS)");
 #else
     if (!c->colour.range)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but colour.range is not");
     if (looking && !c->colour.siting && (c->chroma == VMAFGPU_420 || c->chroma == VMAFGPU_422))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but colour.siting is not, and %s looks at "
-                             "chroma", looking->name);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "config.colour.matrix is stated, but colour.siting is not, and %s looks at "
+                             "chroma",
+                             looking->name);
     return VMAFGPU_OK;
 #endif
 }
 
 /* Makes the plan and the columns. If has_size is 0, any size will do. */
-static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features,
-                                       int has_size) {
+static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models,
+                                       const vmafgpu_feature_config *features, int has_size) {
     if (!has_size) {
         v->config.width = 1920;
         v->config.height = 1080;
@@ -31131,7 +32242,8 @@ static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *m
     return result == VMAFGPU_OK ? vmafgpu__make_columns(v) : result;
 }
 
-static vmafgpu_result vmafgpu__check(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features) {
+static vmafgpu_result vmafgpu__check(vmafgpu *v, const vmafgpu_model_config *models,
+                                     const vmafgpu_feature_config *features) {
     return vmafgpu__prepare(v, models, features, v->config.width != 0 || v->config.height != 0);
 }
 
@@ -31154,7 +32266,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL;   /* it and the paths belong to the caller */
+    v->config.gpu.kernels = NULL; /* it and the paths belong to the caller */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->no_frames && (c->width <= 32 || c->height <= 32))
@@ -31326,7 +32438,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
     vmafgpu__leave(v);
-    *(volatile uint32_t *)&v->mark = 0;   /* volatile, or compilers would omit it */
+    *(volatile uint32_t *)&v->mark = 0; /* volatile, or compilers would omit it */
     const vmafgpu_allocator allocator = v->config.allocator;
     vmafgpu__memory_give(&allocator, v);
 }
@@ -31449,7 +32561,8 @@ static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgp
     vmafgpu_frame lent[2];
     vmafgpu_result result = vmafgpu__check_order(v, "vmafgpu_lend", VMAFGPU__PUSHING);
     if (result == VMAFGPU_OK && (!reference || !distorted))
-        result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_lend: %s is NULL", reference ? "distorted" : "reference");
+        result =
+            vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_lend: %s is NULL", reference ? "distorted" : "reference");
     if (result != VMAFGPU_OK)
         return result;
     const int64_t before = v->backend->needs(v, position, 1);
@@ -31541,14 +32654,15 @@ static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *funct
 /* Checks the arguments of a call with several contexts, before any context is changed. */
 static vmafgpu_result vmafgpu__check_many(vmafgpu *const *contexts, int count, const char *function) {
     if (!contexts || count < 1)
-        return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, contexts ? "%s: count is %d, not 1 or more" : "%s: contexts is NULL",
-                               function, count);
+        return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT,
+                               contexts ? "%s: count is %d, not 1 or more" : "%s: contexts is NULL", function, count);
     for (int i = 0; i < count; i++) {
         if (!contexts[i])
             return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: contexts[%d] is NULL", function, i);
         for (int k = 0; k < i; k++)
             if (contexts[i] == contexts[k])
-                return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: contexts[%d] is contexts[%d] again", function, i, k);
+                return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: contexts[%d] is contexts[%d] again", function, i,
+                                       k);
     }
     return VMAFGPU_OK;
 }
@@ -31558,7 +32672,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     const char *function = "vmafgpu_push_many";
     vmafgpu_result result = vmafgpu__check_many(contexts, count, function);
     if (result == VMAFGPU_OK && (!reference || !distorted))
-        result = vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, reference ? "distorted" : "reference");
+        result =
+            vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, reference ? "distorted" : "reference");
     if (result != VMAFGPU_OK)
         return result;
     for (int at = 0, n = 1; at < count; at += n) {
@@ -31591,9 +32706,11 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
     for (int i = 0; i < v->feature_count && result == VMAFGPU_OK && phase == VMAFGPU__SEEDING; i++)
         if (v->features[i]->measure && v->features[i]->measure->keep)
-            result = vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
-                                   "%s: %s looks at the distorted frame before the clip, too: push that pair instead, and "
-                                   "leave its score out", function, v->features[i]->name);
+            result =
+                vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                              "%s: %s looks at the distorted frame before the clip, too: push that pair instead, and "
+                              "leave its score out",
+                              function, v->features[i]->name);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_frame(v, function, "reference", reference);
     if (result == VMAFGPU_OK && vmafgpu__remembers(v, 1))
@@ -31619,7 +32736,7 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
 
 /* Reports a frame without a score, and the reason if it is still known. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
-    enum { AHEAD = 2 };   /* maximum number of frames that motion looks ahead */
+    enum { AHEAD = 2 }; /* maximum number of frames that motion looks ahead */
     const int64_t distance = v->failed_position - (index + v->seeded);
     const char *why = index == v->first_failed_frame                                  ? v->first_failure
                       : distance >= -(int64_t)vmafgpu__spoils(v) && distance <= AHEAD ? v->failure
@@ -31654,7 +32771,8 @@ static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
     vmafgpu__finalise(v);
     v->flushed = 1;
     vmafgpu__advance(v, 1);
-    return v->first_failed_frame < 0 ? VMAFGPU_OK : vmafgpu__fail_frame(v, v->first_failed_frame, v->first_failed_result);
+    return v->first_failed_frame < 0 ? VMAFGPU_OK
+                                     : vmafgpu__fail_frame(v, v->first_failed_frame, v->first_failed_result);
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
@@ -31673,11 +32791,13 @@ static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, con
     vmafgpu__job job;
     vmafgpu_result result = VMAFGPU_OK;
     if (count < 1 || count > v->config.candidates)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: count must be from 1 to %d (config.candidates), not %d", function,
-                             v->config.candidates, count);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: count must be from 1 to %d (config.candidates), not %d",
+                             function, v->config.candidates, count);
     if (!distorted || !scores)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function,
-                             !distorted ? "distorted" : count > 1 ? "scores" : "score");
+                             !distorted  ? "distorted"
+                             : count > 1 ? "scores"
+                                         : "score");
     if (previous)
         result = vmafgpu__check_frame(v, function, "previous", previous);
     if (previous && result == VMAFGPU_OK && vmafgpu__remembers(v, 1))
@@ -31720,10 +32840,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafgpu_frame *previous,
-                                                   const vmafgpu_frame *reference, const vmafgpu_frame *distorted, int count,
-                                                   vmafgpu_score *scores) {
-    VMAFGPU__CALL(context, "vmafgpu_score_pair_many", 0,
-                  vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
+                                                   const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
+                                                   int count, vmafgpu_score *scores) {
+    VMAFGPU__CALL(
+        context, "vmafgpu_score_pair_many", 0,
+        vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
 }
 
 /* ================================================================================================
@@ -31738,10 +32859,12 @@ static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_k
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_size is 0, so there are no maps", function);
     const int most = (int)v->backend->map_memory;
     if ((int)memory < (int)VMAFGPU_MEMORY_HOST || (int)memory > most)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host%s, not %d", function,
-                             most == (int)VMAFGPU_MEMORY_DEVICE ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host%s, not %d", function,
+            most == (int)VMAFGPU_MEMORY_DEVICE ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
     if ((uintptr_t)map % sizeof *map)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not at a multiple of %d bytes", function, (int)sizeof *map);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not at a multiple of %d bytes", function,
+                             (int)sizeof *map);
     if (v->backend->has_failed && v->backend->has_failed(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
     v->map.memory = memory;
@@ -31771,8 +32894,10 @@ static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int
     if (!v->config.edit_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.edit_size is 0, so there are no edits", function);
     if (needs_base && !v->has_base)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: there is no base: call vmafgpu_edit_begin() first, and again where other "
-                             "frames have been scored since", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "%s: there is no base: call vmafgpu_edit_begin() first, and again where other "
+                             "frames have been scored since",
+                             function);
     return vmafgpu__check_float(v);
 }
 
@@ -31784,10 +32909,17 @@ static void vmafgpu__edits_score(const vmafgpu *v, vmafgpu_score *score) {
 }
 
 static vmafgpu_result vmafgpu__edit_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
-                                          const vmafgpu_frame *following, const vmafgpu_frame *distorted, vmafgpu_score *score) {
+                                          const vmafgpu_frame *following, const vmafgpu_frame *distorted,
+                                          vmafgpu_score *score) {
     static const char function[] = "vmafgpu_edit_begin";
-    const struct { const char *which; const vmafgpu_frame *frame; } frames[] = {
-        { "previous", previous }, { "reference", reference }, { "following", following }, { "distorted", distorted },
+    const struct {
+        const char *which;
+        const vmafgpu_frame *frame;
+    } frames[] = {
+        { "previous", previous },
+        { "reference", reference },
+        { "following", following },
+        { "distorted", distorted },
     };
     vmafgpu_result result = vmafgpu__edits_ready(v, function, 0);
     for (size_t i = 0; i < sizeof frames / sizeof *frames && result == VMAFGPU_OK; i++)
@@ -31804,12 +32936,13 @@ static vmafgpu_result vmafgpu__edit_begin(vmafgpu *v, const vmafgpu_frame *previ
 static vmafgpu_result vmafgpu__check_edits(vmafgpu *v, const char *function, const vmafgpu_edit *edits, int count) {
     const vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
     if (result == VMAFGPU_OK && (count < 1 || !edits))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, count < 1 ? "%s: count is %d" : "%s: edits is NULL, count is %d", function,
-                             count);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             count < 1 ? "%s: count is %d" : "%s: edits is NULL, count is %d", function, count);
     return result;
 }
 
-static vmafgpu_result vmafgpu__edit_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
+static vmafgpu_result vmafgpu__edit_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores,
+                                        double *values) {
     vmafgpu_result result = vmafgpu__check_edits(v, "vmafgpu_edit_try", edits, count);
     if (result == VMAFGPU_OK && !scores)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_try: scores is NULL");
@@ -31839,8 +32972,8 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     if (result != VMAFGPU_OK)
         return result;
     if (size < VMAFGPU__LEAST_BLOCK || size > VMAFGPU__MAX_EDIT)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: size must be from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
-                             VMAFGPU__MAX_EDIT, size);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: size must be from %d to %d, not %d",
+                             VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT, size);
     if (!across || !down)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
@@ -31850,9 +32983,9 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
-                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
-                                              vmafgpu_score *score) {
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous,
+                                              const vmafgpu_frame *reference, const vmafgpu_frame *following,
+                                              const vmafgpu_frame *distorted, vmafgpu_score *score) {
     VMAFGPU__CALL(context, "vmafgpu_edit_begin", 0,
                   vmafgpu__edit_begin(context, previous, reference, following, distorted, score));
 }
@@ -31862,7 +32995,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
     VMAFGPU__CALL(context, "vmafgpu_edit_try", 0, vmafgpu__edit_try(context, edits, count, scores, values));
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                               vmafgpu_score *score) {
     VMAFGPU__CALL(context, "vmafgpu_edit_commit", 0, vmafgpu__edit_commit(context, edits, count, score));
 }
 
@@ -31876,9 +33010,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_
 
 #else /* VMAFGPU_NO_EDITS: no open context has config.edit_size */
 
-VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
-                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
-                                              vmafgpu_score *score) {
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous,
+                                              const vmafgpu_frame *reference, const vmafgpu_frame *following,
+                                              const vmafgpu_frame *distorted, vmafgpu_score *score) {
     (void)previous, (void)reference, (void)following, (void)distorted, (void)score;
     VMAFGPU__CALL(context, "vmafgpu_edit_begin", 0, vmafgpu__edits_check(context));
 }
@@ -31889,7 +33023,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
     VMAFGPU__CALL(context, "vmafgpu_edit_try", 0, vmafgpu__edits_check(context));
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                               vmafgpu_score *score) {
     (void)edits, (void)count, (void)score;
     VMAFGPU__CALL(context, "vmafgpu_edit_commit", 0, vmafgpu__edits_check(context));
 }
@@ -31938,7 +33073,8 @@ static vmafgpu_result vmafgpu__value_at(vmafgpu *v, int64_t index, int column, d
                              v->column_count);
     const int64_t ready = vmafgpu__ready(v);
     if (index < 0 || index >= v->pushed || index % step)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no score for frame %lld", function, (long long)index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no score for frame %lld", function,
+                             (long long)index);
     const double *row = vmafgpu__row(v, index / step);
     if (index < ready && vmafgpu__row_result(v, row) != VMAFGPU_OK)
         return vmafgpu__fail_frame(v, index, vmafgpu__row_result(v, row));
@@ -32023,7 +33159,8 @@ static vmafgpu_result vmafgpu__pool_range(vmafgpu *v, int column, vmafgpu_poolin
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: there are no frames from %lld to %lld", function,
                              (long long)first, (long long)last);
     if (last >= vmafgpu__ready(v))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no score for frame %lld", function, (long long)last);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no score for frame %lld", function,
+                             (long long)last);
     count = 0;
     for (int64_t i = vmafgpu__rows_of(v, first); i < vmafgpu__rows_of(v, last + 1); i++) {
         const double *row = vmafgpu__row(v, i);
@@ -32031,8 +33168,8 @@ static vmafgpu_result vmafgpu__pool_range(vmafgpu *v, int column, vmafgpu_poolin
             vmafgpu__add_to(&t, row[column], count++ == 0);
     }
     if (!count)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: none of the frames from %lld to %lld has a score", function,
-                             (long long)first, (long long)last);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: none of the frames from %lld to %lld has a score",
+                             function, (long long)first, (long long)last);
     return vmafgpu__pool_totals(v, function, &t, count, method, value);
 }
 
@@ -32102,8 +33239,9 @@ static vmafgpu_result vmafgpu__aggregate(vmafgpu *v, int index, double *value) {
     int at = index;
     const vmafgpu__extractor *e = vmafgpu__find_aggregate(v, &at);
     if (!e || !value)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, e ? "vmafgpu_aggregate: value is NULL"
-                                                          : "vmafgpu_aggregate: there is no aggregate %d", index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             e ? "vmafgpu_aggregate: value is NULL" : "vmafgpu_aggregate: there is no aggregate %d",
+                             index);
     *value = e->feature->measure->aggregates->value(v, e, at);
     return VMAFGPU_OK;
 }
@@ -32190,7 +33328,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
 static vmafgpu_result vmafgpu__wait_on_stream(vmafgpu *v, void *stream, int64_t pairs) {
     int64_t position = 0;
     const vmafgpu_result result = vmafgpu__position_behind(v, "vmafgpu_wait_on_stream", pairs, &position);
-    return result == VMAFGPU_OK && v->backend->wait_on_stream ? v->backend->wait_on_stream(v, stream, position) : result;
+    return result == VMAFGPU_OK && v->backend->wait_on_stream ? v->backend->wait_on_stream(v, stream, position)
+                                                              : result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
@@ -32263,8 +33402,9 @@ VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context) {
 
 VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result) {
     switch (result) {
-#define VMAFGPU__RESULT_NAME(name, number, message) case name: return #name;
-    VMAFGPU_RESULTS(VMAFGPU__RESULT_NAME)
+#define VMAFGPU__RESULT_NAME(name, number, message) \
+    case name: return #name;
+        VMAFGPU_RESULTS(VMAFGPU__RESULT_NAME)
 #undef VMAFGPU__RESULT_NAME
     default: return "unknown";
     }
@@ -32272,8 +33412,9 @@ VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result) {
 
 VMAFGPU_API const char *vmafgpu_result_string(vmafgpu_result result) {
     switch (result) {
-#define VMAFGPU__RESULT_MESSAGE(name, number, message) case name: return message;
-    VMAFGPU_RESULTS(VMAFGPU__RESULT_MESSAGE)
+#define VMAFGPU__RESULT_MESSAGE(name, number, message) \
+    case name: return message;
+        VMAFGPU_RESULTS(VMAFGPU__RESULT_MESSAGE)
 #undef VMAFGPU__RESULT_MESSAGE
     default: return "this is no result of vmafgpu";
     }
@@ -32291,16 +33432,16 @@ VMAFGPU__COLD_END
 
 /* Restore the caller's warnings and floating-point settings. */
 #if defined(__GNUC__) || defined(__clang__)
-#  pragma GCC diagnostic pop
+#pragma GCC diagnostic pop
 #endif
 #if defined(__clang__) && (defined(__x86_64__) || defined(__i386__))
-#  pragma float_control(pop)
+#pragma float_control(pop)
 #elif defined(__clang__)
-#  pragma STDC FP_CONTRACT DEFAULT
+#pragma STDC FP_CONTRACT DEFAULT
 #elif defined(__GNUC__)
-#  pragma GCC pop_options
+#pragma GCC pop_options
 #elif defined(_MSC_VER)
-#  pragma fp_contract(on)
+#pragma fp_contract(on)
 #endif
 
 #undef VMAFGPU__PASS
@@ -32316,47 +33457,47 @@ VMAFGPU__COLD_END
 
 /* clang warns if a loop is already unrolled, or if a section is empty. */
 #ifdef __clang__
-#  pragma clang diagnostic push
-#  pragma clang diagnostic ignored "-Wpass-failed"
-#  pragma clang diagnostic ignored "-Wpragma-clang-attribute"
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#pragma clang diagnostic ignored "-Wpragma-clang-attribute"
 #endif
 
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define VMAFGPU__LEVEL_NAME(name) name##_avx2
-#  define vmafgpu__v __m256i
-#  define VMAFGPU__V_BYTES 32
-#  define VMAFGPU__V_REGISTERS 16
-#  define VMAFGPU__V_ANY "+x"                   /* any register, as asm writes it */
-#  ifndef __clang__   /* clang's is further down */
-#    pragma GCC push_options
-#    pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
-#  endif
+#define VMAFGPU__LEVEL_NAME(name) name##_avx2
+#define vmafgpu__v                __m256i
+#define VMAFGPU__V_BYTES          32
+#define VMAFGPU__V_REGISTERS      16
+#define VMAFGPU__V_ANY            "+x" /* any register, as asm writes it */
+#ifndef __clang__                      /* clang's is further down */
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
+#endif
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__LEVEL_NAME(name) name##_avx512
-#  define vmafgpu__v __m512i
-#  define VMAFGPU__V_BYTES 64
-#  define VMAFGPU__V_REGISTERS 32
-#  define VMAFGPU__V_ANY "+v"
-#  ifndef __clang__
-#    pragma GCC push_options
-#    pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt")
-#  endif
+#define VMAFGPU__LEVEL_NAME(name) name##_avx512
+#define vmafgpu__v                __m512i
+#define VMAFGPU__V_BYTES          64
+#define VMAFGPU__V_REGISTERS      32
+#define VMAFGPU__V_ANY            "+v"
+#ifndef __clang__
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt")
+#endif
 #elif VMAFGPU__LEVEL == VMAFGPU__SCALAR
-#  define VMAFGPU__LEVEL_NAME(name) name##_scalar
-#  define VMAFGPU__V_BYTES 16
+#define VMAFGPU__LEVEL_NAME(name) name##_scalar
+#define VMAFGPU__V_BYTES          16
 #else
-#  define VMAFGPU__LEVEL_NAME(name) name##_neon
-#  define vmafgpu__v int8x16_t
-#  define VMAFGPU__V_BYTES 16
-#  define VMAFGPU__V_REGISTERS 32
-#  define VMAFGPU__V_ANY "+w"
+#define VMAFGPU__LEVEL_NAME(name) name##_neon
+#define vmafgpu__v                int8x16_t
+#define VMAFGPU__V_BYTES          16
+#define VMAFGPU__V_REGISTERS      32
+#define VMAFGPU__V_ANY            "+w"
 #endif
 
-#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512   /* see lanes below */
-#  define VMAFGPU__LANES_OF_AVX2
-#  define VMAFGPU__LANES_NAME(name) name##_avx2
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512 /* see lanes below */
+#define VMAFGPU__LANES_OF_AVX2
+#define VMAFGPU__LANES_NAME(name) name##_avx2
 #else
-#  define VMAFGPU__LANES_NAME(name) VMAFGPU__LEVEL_NAME(name)
+#define VMAFGPU__LANES_NAME(name) VMAFGPU__LEVEL_NAME(name)
 #endif
 
 #define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
@@ -32368,50 +33509,51 @@ VMAFGPU__COLD_END
  * functions only in some levels. The macros stay defined, since all levels define them alike. No other function may
  * have one of these names.
  */
-#define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
-#define vmafgpu__or_words VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
-#define vmafgpu__v_samples VMAFGPU__LEVEL_NAME(vmafgpu__v_samples)
+#define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
+#define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
+#define vmafgpu__v_samples   VMAFGPU__LEVEL_NAME(vmafgpu__v_samples)
 #define vmafgpu__log_factors VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)
-#define vmafgpu__log_whole VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
-#define vmafgpu__functions VMAFGPU__LEVEL_NAME(vmafgpu__functions)
+#define vmafgpu__log_whole   VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
+#define vmafgpu__functions   VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 
 /* GCC 12 as C++ warns about undefined registers in its own intrinsics. Without optimisation its intrinsics are macros
  * with conversions, which cause warnings too. */
 #if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC diagnostic push
-#  pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#  pragma GCC diagnostic ignored "-Wuninitialized"
-#  pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
 /* If unwind tables are needed on Windows, GCC aligns the stack to 16 bytes only, but still uses aligned moves for
  * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions in this section call none that need
  * to unwind. Without the first option, GCC 12 as C++ crashes with the others. */
-#if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && VMAFGPU__LEVEL != VMAFGPU__SCALAR
-#  pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
+#if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    VMAFGPU__LEVEL != VMAFGPU__SCALAR
+#pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
 /* Compilers take many minutes for sanitizer code in large functions, so functions are not inlined then. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#  define VMAFGPU__SANITIZED
+#define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
-#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#    define VMAFGPU__SANITIZED
-#  endif
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define VMAFGPU__SANITIZED
+#endif
 #endif
 #ifdef VMAFGPU__SANITIZED
-#  define VMAFGPU__INLINE static VMAFGPU__UNUSED
-#  define VMAFGPU__UNROLL
+#define VMAFGPU__INLINE static VMAFGPU__UNUSED
+#define VMAFGPU__UNROLL
 #else
-#  define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
+#define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
 /* For loops over small arrays of registers, which would otherwise be in memory. */
-#  if defined(__clang__)
-#    define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
-#  elif defined(__OPTIMIZE__)
-#    define VMAFGPU__UNROLL _Pragma("GCC unroll 32")
-#  else
-#    define VMAFGPU__UNROLL
-#  endif
+#if defined(__clang__)
+#define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__OPTIMIZE__)
+#define VMAFGPU__UNROLL _Pragma("GCC unroll 32")
+#else
+#define VMAFGPU__UNROLL
+#endif
 #endif
 
 /* ---- lanes ----
@@ -32425,31 +33567,33 @@ VMAFGPU__COLD_END
 #define VMAFGPU__LANES 32
 #ifndef VMAFGPU__LANES_OF_AVX2
 #if defined(__clang__) && defined(__x86_64__)
-#  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
-#    pragma clang attribute push(__attribute__((target("no-fma"))), apply_to = function)
-#  else
-#    pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt,no-fma"))), apply_to = function)
-#  endif
-#  pragma float_control(push)
-#  pragma float_control(except, off)
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+#pragma clang attribute push(__attribute__((target("no-fma"))), apply_to = function)
+#else
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt,no-fma"))), apply_to = function)
+#endif
+#pragma float_control(push)
+#pragma float_control(except, off)
 #endif
 #undef VMAFGPU__PASS
 #define VMAFGPU__PASS VMAFGPU__PASS_LANES
 #include VMAFGPU_SELF
 #if defined(__clang__) && defined(__x86_64__)
-#  pragma float_control(pop)
-#  pragma clang attribute pop
+#pragma float_control(pop)
+#pragma clang attribute pop
 #endif
 #endif /* !VMAFGPU__LANES_OF_AVX2 */
 
 /* ---- vectors ---- */
 
 #if defined(__clang__) && defined(__x86_64__)
-#  if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
-#  elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt"))), apply_to = function)
-#  endif
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#pragma clang attribute push( \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt"))), \
+    apply_to = function)
+#endif
 #endif
 
 #if VMAFGPU__LEVEL != VMAFGPU__SCALAR
@@ -32966,34 +34110,37 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, 
 
 static const vmafgpu__cpu_functions vmafgpu__functions = {
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
-    "avx2", 8,
+    "avx2",
+    8,
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-    "avx512", 16,
+    "avx512",
+    16,
 #elif VMAFGPU__LEVEL == VMAFGPU__NEON
-    "neon", 1,
+    "neon",
+    1,
 #else
-    "scalar", 0,
+    "scalar",
+    0,
 #endif
-    VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_ROW)
-    vmafgpu__or_words,
+    VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_ROW) vmafgpu__or_words,
 };
 
 #if VMAFGPU__LEVEL != VMAFGPU__SCALAR && defined(VMAFGPU__LEVEL_SCRATCH)
-#  include VMAFGPU__LEVEL_SCRATCH
+#include VMAFGPU__LEVEL_SCRATCH
 #endif
 
 #ifdef __clang__
-#  pragma clang diagnostic pop
+#pragma clang diagnostic pop
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC diagnostic pop
+#pragma GCC diagnostic pop
 #endif
 #if VMAFGPU__LEVEL != VMAFGPU__NEON && VMAFGPU__LEVEL != VMAFGPU__SCALAR
-#  if defined(__clang__)
-#    pragma clang attribute pop
-#  else
-#    pragma GCC pop_options
-#  endif
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
 #endif
 /* Undefine what the next level defines differently. */
 #undef VMAFGPU__LANES
@@ -33074,4 +34221,3 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef VMAFGPU__PASS
 #define VMAFGPU__PASS VMAFGPU__PASS_LEVEL
 #endif /* VMAFGPU__PASS_LEVEL */
-

@@ -126,19 +126,19 @@
 
 #include <stdint.h>
 
-#ifndef __NVCC__   /* clang compiles this without CUDA's headers */
-#  define __device__ __attribute__((device))
-#  define __global__ __attribute__((global))
-#  define __shared__ __attribute__((shared))
-#  define __constant__ __attribute__((constant))
-#  define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-#  define __forceinline__ __inline__ __attribute__((always_inline))
-#  define __noinline__ __attribute__((noinline))
-#  define __grid_constant__
+#ifndef __NVCC__ /* clang compiles this without CUDA's headers */
+#define __device__             __attribute__((device))
+#define __global__             __attribute__((global))
+#define __shared__             __attribute__((shared))
+#define __constant__           __attribute__((constant))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __forceinline__        __inline__ __attribute__((always_inline))
+#define __noinline__           __attribute__((noinline))
+#define __grid_constant__
 #endif
 
-#define GPU_FN [[maybe_unused]] static __device__ __forceinline__
-#define GPU_FAR [[maybe_unused]] static __device__ __noinline__
+#define GPU_FN    [[maybe_unused]] static __device__ __forceinline__
+#define GPU_FAR   [[maybe_unused]] static __device__ __noinline__
 #define GPU_TABLE [[maybe_unused]] static __constant__ const
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Launch launch)
@@ -146,12 +146,16 @@
 
 enum { LANES = 32 };
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#  define GPU_MATRIX 1    /* int8 matrix products and asynchronous copies */
+#define GPU_MATRIX 1 /* int8 matrix products and asynchronous copies */
 #endif
 
 /* ---- where a thread is ---- */
 #define GPU_SPECIAL(name, reg) \
-    GPU_FN uint32_t name() { uint32_t v; asm("mov.u32 %0, %%" reg ";" : "=r"(v)); return v; }
+    GPU_FN uint32_t name() { \
+        uint32_t v; \
+        asm("mov.u32 %0, %%" reg ";" : "=r"(v)); \
+        return v; \
+    }
 GPU_SPECIAL(thread_index, "tid.x")
 GPU_SPECIAL(block_threads, "ntid.x")
 GPU_SPECIAL(block_x, "ctaid.x")
@@ -161,8 +165,12 @@ GPU_SPECIAL(grid_x, "nctaid.x")
 #undef GPU_SPECIAL
 
 /* ---- barriers; shared memory ---- */
-GPU_FN void block_barrier() { asm volatile("bar.sync 0;" ::: "memory"); }
-GPU_FN void warp_barrier() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
+GPU_FN void block_barrier() {
+    asm volatile("bar.sync 0;" ::: "memory");
+}
+GPU_FN void warp_barrier() {
+    asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
 
 extern __shared__ __attribute__((aligned(16))) unsigned char gpu_shared_bytes[];
 GPU_FN unsigned char *shared_memory() {
@@ -197,7 +205,9 @@ GPU_FN bool any_lane(bool v) {
                  : "r"((uint32_t)v));
     return r != 0;
 }
-GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
+GPU_FN bool all_lanes(bool v) {
+    return !any_lane(!v);
+}
 GPU_FN uint32_t first_lanes(bool v) {
     uint32_t r;
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
@@ -212,11 +222,27 @@ GPU_FN uint8_t load(const uint8_t *p) {
     asm("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(p));
     return (uint8_t)v;
 }
-GPU_FN uint16_t load(const uint16_t *p) { uint16_t v; asm("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(p)); return v; }
-GPU_FN uint32_t load(const uint32_t *p) { uint32_t v; asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p)); return v; }
-GPU_FN int32_t load(const int32_t *p) { return (int32_t)load((const uint32_t *)p); }
-GPU_FN uint64_t load(const uint64_t *p) { uint64_t v; asm("ld.global.nc.u64 %0, [%1];" : "=l"(v) : "l"(p)); return v; }
-struct alignas(16) Words4 { uint32_t x, y, z, w; };
+GPU_FN uint16_t load(const uint16_t *p) {
+    uint16_t v;
+    asm("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(p));
+    return v;
+}
+GPU_FN uint32_t load(const uint32_t *p) {
+    uint32_t v;
+    asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+GPU_FN int32_t load(const int32_t *p) {
+    return (int32_t)load((const uint32_t *)p);
+}
+GPU_FN uint64_t load(const uint64_t *p) {
+    uint64_t v;
+    asm("ld.global.nc.u64 %0, [%1];" : "=l"(v) : "l"(p));
+    return v;
+}
+struct alignas(16) Words4 {
+    uint32_t x, y, z, w;
+};
 GPU_FN Words4 load(const Words4 *p) {
     Words4 v;
     asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
@@ -236,10 +262,13 @@ GPU_FN uint32_t surface_word(uint64_t surface, uint32_t x, uint32_t y) {
 GPU_FN Words4 surface_words(uint64_t surface, uint32_t x, uint32_t y) {
     Words4 v;
     asm volatile("suld.b.2d.v4.b32.zero {%0, %1, %2, %3}, [%4, {%5, %6}];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(surface), "r"(x), "r"(y));
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(surface), "r"(x), "r"(y));
     return v;
 }
-template <class T> GPU_FN void store(T *p, T v) { *p = v; }
+template <class T> GPU_FN void store(T *p, T v) {
+    *p = v;
+}
 GPU_FN int64_t take(int64_t *p) {
     int64_t v;
     asm volatile("ld.volatile.global.s64 %0, [%1]; st.volatile.global.s64 [%1], 0;" : "=l"(v) : "l"(p) : "memory");
@@ -277,7 +306,11 @@ GPU_FN void shared_add(uint32_t *p, uint32_t v) {
 }
 
 /* ---- arithmetic ---- */
-GPU_FN int leading_zeros(uint32_t v) { int r; asm("clz.b32 %0, %1;" : "=r"(r) : "r"(v)); return r; }
+GPU_FN int leading_zeros(uint32_t v) {
+    int r;
+    asm("clz.b32 %0, %1;" : "=r"(r) : "r"(v));
+    return r;
+}
 GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     uint32_t r;
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
@@ -293,10 +326,22 @@ GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) {
     asm("dp2a.hi.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
     return r;
 }
-GPU_FN int32_t small(int32_t v) { return v; }
-GPU_FN uint32_t small(uint32_t v) { return v; }
-GPU_FN float float_bits(uint32_t v) { float r; asm("mov.b32 %0, %1;" : "=f"(r) : "r"(v)); return r; }
-GPU_FN uint32_t bits_of(float v) { uint32_t r; asm("mov.b32 %0, %1;" : "=r"(r) : "f"(v)); return r; }
+GPU_FN int32_t small(int32_t v) {
+    return v;
+}
+GPU_FN uint32_t small(uint32_t v) {
+    return v;
+}
+GPU_FN float float_bits(uint32_t v) {
+    float r;
+    asm("mov.b32 %0, %1;" : "=f"(r) : "r"(v));
+    return r;
+}
+GPU_FN uint32_t bits_of(float v) {
+    uint32_t r;
+    asm("mov.b32 %0, %1;" : "=r"(r) : "f"(v));
+    return r;
+}
 GPU_FN float fused(float a, float b, float c) {
     float r;
     asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
@@ -307,11 +352,31 @@ GPU_FN double fused(double a, double b, double c) {
     asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(r) : "d"(a), "d"(b), "d"(c));
     return r;
 }
-GPU_FN float reciprocal(float v) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
-GPU_FN double reciprocal(double v) { double r; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
-GPU_FN double double_bits(uint64_t v) { double r; asm("mov.b64 %0, %1;" : "=d"(r) : "l"(v)); return r; }
-GPU_FN uint64_t bits_of(double v) { uint64_t r; asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v)); return r; }
-GPU_FN double whole(uint32_t v) { double r; asm("cvt.rn.f64.u32 %0, %1;" : "=d"(r) : "r"(v)); return r; }
+GPU_FN float reciprocal(float v) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
+    return r;
+}
+GPU_FN double reciprocal(double v) {
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v));
+    return r;
+}
+GPU_FN double double_bits(uint64_t v) {
+    double r;
+    asm("mov.b64 %0, %1;" : "=d"(r) : "l"(v));
+    return r;
+}
+GPU_FN uint64_t bits_of(double v) {
+    uint64_t r;
+    asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v));
+    return r;
+}
+GPU_FN double whole(uint32_t v) {
+    double r;
+    asm("cvt.rn.f64.u32 %0, %1;" : "=d"(r) : "r"(v));
+    return r;
+}
 GPU_FN uint32_t truncate(double v) {
     uint32_t r;
     asm("{ .reg .f64 t; .reg .b32 h; add.rz.f64 t, %1, 0d4330000000000000; mov.b64 {%0, h}, t; }" : "=r"(r) : "d"(v));
@@ -322,28 +387,63 @@ GPU_FN float float_down(uint32_t v) {
     asm("cvt.rz.f32.u32 %0, %1;" : "=f"(r) : "r"(v));
     return r;
 }
-GPU_FN float magnitude(float v) { float r; asm("abs.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
-GPU_FN float quotient(float a, float b) { float r; asm("div.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+GPU_FN float magnitude(float v) {
+    float r;
+    asm("abs.f32 %0, %1;" : "=f"(r) : "f"(v));
+    return r;
+}
+GPU_FN float quotient(float a, float b) {
+    float r;
+    asm("div.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
 GPU_FN double quotient(double a, double b) {
     double r;
     asm("div.rn.f64 %0, %1, %2;" : "=d"(r) : "d"(a), "d"(b));
     return r;
 }
-GPU_FN float square_root(float v) { float r; asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
-GPU_FN double square_root(double v) { double r; asm("sqrt.rn.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
-GPU_FN float reciprocal_root(float v) { float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
-GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+GPU_FN float square_root(float v) {
+    float r;
+    asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(v));
+    return r;
+}
+GPU_FN double square_root(double v) {
+    double r;
+    asm("sqrt.rn.f64 %0, %1;" : "=d"(r) : "d"(v));
+    return r;
+}
+GPU_FN float reciprocal_root(float v) {
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
+    return r;
+}
+GPU_FN float smaller(float a, float b) {
+    float r;
+    asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
 
-GPU_FN uint32_t uniform(uint32_t v) { return v; }
+GPU_FN uint32_t uniform(uint32_t v) {
+    return v;
+}
 template <class T> GPU_FN const T &again(const T &launch) {
-    static_assert(sizeof launch > sizeof(uint64_t), "a number is a uint32_t here, else it is taken for the kernel's argument");
+    static_assert(sizeof launch > sizeof(uint64_t),
+                  "a number is a uint32_t here, else it is taken for the kernel's argument");
     return launch;
 }
-GPU_FN uint32_t again(uint32_t v) { return v; }
+GPU_FN uint32_t again(uint32_t v) {
+    return v;
+}
 /* Keeps v in a register pair: as a literal it costs an addition of its zero half at each use. */
-GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
+GPU_FN uint64_t opaque(uint64_t v) {
+    asm volatile("" : "+l"(v));
+    return v;
+}
 /* Keeps a factor from being split, so that its product stays one operation. */
-GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
+GPU_FN uint32_t opaque(uint32_t v) {
+    asm("" : "+r"(v));
+    return v;
+}
 /* A single predicated operation. */
 GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p add.u32 %0, %0, %1; }" : "+r"(sum) : "r"(v), "r"((uint32_t)where));
@@ -356,15 +456,17 @@ GPU_FN void add_distance(uint32_t &sum, uint32_t a, uint32_t b) {
 
 /* ---- asynchronous copies ---- */
 GPU_FN void copy_4(void *shared, const void *global) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(shared_address(shared)), "l"(global) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(shared)), "l"(global) : "memory");
 }
 GPU_FN void copy_8(void *shared, const void *global) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(shared_address(shared)), "l"(global) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(shared)), "l"(global) : "memory");
 }
 GPU_FN void copy_16(void *shared, const void *global) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared_address(shared)), "l"(global) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)), "l"(global) : "memory");
 }
-GPU_FN void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+GPU_FN void copy_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
 template <int groups> GPU_FN void copy_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
 }
@@ -408,32 +510,46 @@ GPU_FN void load_shared(uint32_t (&v)[2], const void *p) {
 GPU_FN void store_shared(void *p, uint32_t v) {
     asm volatile("st.shared.u32 [%0], %1;" ::"r"(shared_address(p)), "r"(v) : "memory");
 }
-#  else
-GPU_FN void copy_4(void *shared, const void *global) { *(uint32_t *)shared = load((const uint32_t *)global); }
-GPU_FN void copy_8(void *shared, const void *global) { *(uint64_t *)shared = load((const uint64_t *)global); }
-GPU_FN void copy_commit() {}
-template <int groups> GPU_FN void copy_wait() {}
-#  endif
+#else
+GPU_FN void copy_4(void *shared, const void *global) {
+    *(uint32_t *)shared = load((const uint32_t *)global);
+}
+GPU_FN void copy_8(void *shared, const void *global) {
+    *(uint64_t *)shared = load((const uint64_t *)global);
+}
+GPU_FN void copy_commit() {
+}
+template <int groups> GPU_FN void copy_wait() {
+}
+#endif
 
 #endif /* GPU_PRIMITIVES */
 
 /* ================================================================================================
  * >>shared arithmetic
  * ================================================================================================ */
-#define VMAFGPU__FN GPU_FN
-#define VMAFGPU__TABLE GPU_TABLE
-#define VMAFGPU__BIT_LENGTH(v) (32 - leading_zeros(v))
-#define VMAFGPU__BITS_OF(v) bits_of(v)
-#define VMAFGPU__DOUBLE_OF(bits) double_bits(bits)
+#define VMAFGPU__FN               GPU_FN
+#define VMAFGPU__TABLE            GPU_TABLE
+#define VMAFGPU__BIT_LENGTH(v)    (32 - leading_zeros(v))
+#define VMAFGPU__BITS_OF(v)       bits_of(v)
+#define VMAFGPU__DOUBLE_OF(bits)  double_bits(bits)
 #define VMAFGPU__FLOAT_BITS_OF(v) bits_of(v)
-#define VMAFGPU__FLOAT_OF(bits) float_bits(bits)
-#define VMAFGPU__QUOTIENT(a, b) quotient(a, b)
-GPU_FN uint16_t fetch(const uint16_t *p) { return load(p); }
-GPU_FN int32_t fetch(const int32_t *p) { return load(p); }
-GPU_FN int64_t fetch(const int64_t *p) { return (int64_t)load((const uint64_t *)p); }
-GPU_FN double fetch(const double *p) { return double_bits(load((const uint64_t *)p)); }
-#define VMAFGPU__FETCH(p) fetch(p)
-#define VMAFGPU__STORE(p, v) store(p, v)
+#define VMAFGPU__FLOAT_OF(bits)   float_bits(bits)
+#define VMAFGPU__QUOTIENT(a, b)   quotient(a, b)
+GPU_FN uint16_t fetch(const uint16_t *p) {
+    return load(p);
+}
+GPU_FN int32_t fetch(const int32_t *p) {
+    return load(p);
+}
+GPU_FN int64_t fetch(const int64_t *p) {
+    return (int64_t)load((const uint64_t *)p);
+}
+GPU_FN double fetch(const double *p) {
+    return double_bits(load((const uint64_t *)p));
+}
+#define VMAFGPU__FETCH(p)     fetch(p)
+#define VMAFGPU__STORE(p, v)  store(p, v)
 #define VMAFGPU__MAGNITUDE(v) magnitude(v)
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
@@ -446,12 +562,22 @@ static_assert(VMAFGPU__IMPORT_THREADS % LANES == 0 && VMAFGPU__MOTION_THREADS % 
                   VMAFGPU__CAMBI_SELECT_THREADS % LANES == 0 && VMAFGPU__CAMBI_ORDER_THREADS % LANES == 0,
               "blocks are whole warps");
 
-GPU_FN uint32_t lane_index() { return thread_index() % LANES; }
-GPU_FN uint32_t warp_index() { return thread_index() / LANES; }
+GPU_FN uint32_t lane_index() {
+    return thread_index() % LANES;
+}
+GPU_FN uint32_t warp_index() {
+    return thread_index() / LANES;
+}
 
-GPU_FN int32_t shuffle(int32_t v, uint32_t lane) { return (int32_t)shuffle_word((uint32_t)v, lane); }
-GPU_FN int32_t shuffle_up(int32_t v, uint32_t by) { return (int32_t)shuffle_up_word((uint32_t)v, by); }
-GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) { return (int32_t)shuffle_down_word((uint32_t)v, by); }
+GPU_FN int32_t shuffle(int32_t v, uint32_t lane) {
+    return (int32_t)shuffle_word((uint32_t)v, lane);
+}
+GPU_FN int32_t shuffle_up(int32_t v, uint32_t by) {
+    return (int32_t)shuffle_up_word((uint32_t)v, by);
+}
+GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) {
+    return (int32_t)shuffle_down_word((uint32_t)v, by);
+}
 
 /* Returns, in each lane, the sum over `count` neighbouring lanes, a power of two. Both halves of a value are exchanged
  * before the addition, so carries are kept. */
@@ -463,7 +589,9 @@ GPU_FN int64_t lanes_sum(int64_t v, uint32_t count) {
     }
     return v;
 }
-GPU_FN int64_t warp_sum(int64_t v) { return lanes_sum(v, LANES); }
+GPU_FN int64_t warp_sum(int64_t v) {
+    return lanes_sum(v, LANES);
+}
 GPU_FN uint32_t warp_sum_word(uint32_t v) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2)
         v += shuffle_xor_word(v, mask);
@@ -538,7 +666,9 @@ GPU_FN void import_planes(const vmafgpu__import_launch &launch) {
         atomic_or(&launch.illegal[item.pair], item.illegal);
 }
 
-GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) { import_planes(launch); }
+GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) {
+    import_planes(launch);
+}
 
 /* ================================================================================================
  * >>pixels                                       frames in RGB to planes
@@ -550,7 +680,7 @@ typedef vmafgpu__pixels_item PixelsItem;
 
 struct LinearPixels {
     const uint8_t *row;
-    bool is_aligned;   /* to 4 bytes */
+    bool is_aligned; /* to 4 bytes */
 };
 
 GPU_FN void open_row(LinearPixels &p, const PixelsItem &item, uint32_t y) {
@@ -558,10 +688,15 @@ GPU_FN void open_row(LinearPixels &p, const PixelsItem &item, uint32_t y) {
     p.is_aligned = (item.source | (uint64_t)item.source_pitch) % 4 == 0;
 }
 GPU_FN uint32_t load_word(const LinearPixels &p, uint32_t x) {
-    return p.is_aligned ? load((const uint32_t *)(p.row + x)) : load_sample(p.row + x, 0, 2) | load_sample(p.row + x, 1, 2) << 16;
+    return p.is_aligned ? load((const uint32_t *)(p.row + x))
+                        : load_sample(p.row + x, 0, 2) | load_sample(p.row + x, 1, 2) << 16;
 }
-GPU_FN bool has_words(const LinearPixels &p, uint32_t x) { return ((uint64_t)p.row + x) % 16 == 0; }
-GPU_FN Words4 load_words(const LinearPixels &p, uint32_t x) { return load((const Words4 *)(p.row + x)); }
+GPU_FN bool has_words(const LinearPixels &p, uint32_t x) {
+    return ((uint64_t)p.row + x) % 16 == 0;
+}
+GPU_FN Words4 load_words(const LinearPixels &p, uint32_t x) {
+    return load((const Words4 *)(p.row + x));
+}
 /* Loads the three bytes of a pixel, which may cross a word boundary. */
 GPU_FN uint32_t load_three(const LinearPixels &p, uint32_t x) {
     return load(p.row + x) | (uint32_t)load(p.row + x + 1) << 8 | (uint32_t)load(p.row + x + 2) << 16;
@@ -577,14 +712,24 @@ GPU_FN void open_row(SurfacePixels &p, const PixelsItem &item, uint32_t y) {
     p.surface = item.source;
     p.y = y;
 }
-GPU_FN uint32_t load_word(const SurfacePixels &p, uint32_t x) { return surface_word(p.surface, x, p.y); }
-GPU_FN bool has_words(const SurfacePixels &, uint32_t) { return true; }
-GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) { return surface_words(p.surface, x, p.y); }
-GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) { return 0; }   /* no surface has such pixels */
+GPU_FN uint32_t load_word(const SurfacePixels &p, uint32_t x) {
+    return surface_word(p.surface, x, p.y);
+}
+GPU_FN bool has_words(const SurfacePixels &, uint32_t) {
+    return true;
+}
+GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) {
+    return surface_words(p.surface, x, p.y);
+}
+GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) {
+    return 0;
+} /* no surface has such pixels */
 #endif
 
 /* The components of a pixel: bit fields of one word, or half-precision numbers in two words. */
-struct Codes { uint32_t code[3]; };
+struct Codes {
+    uint32_t code[3];
+};
 
 GPU_FN Codes codes_of(const PixelsLaunch &launch, uint32_t word) {
     const uint32_t bits = (uint32_t)launch.form.bits, mask = (1u << bits) - 1;
@@ -592,7 +737,8 @@ GPU_FN Codes codes_of(const PixelsLaunch &launch, uint32_t word) {
 }
 
 GPU_FN Codes codes_of(const PixelsLaunch &launch, uint32_t low, uint32_t high) {
-    const uint32_t r = vmafgpu__half_index(low & 0xffff), g = vmafgpu__half_index(low >> 16), b = vmafgpu__half_index(high & 0xffff);
+    const uint32_t r = vmafgpu__half_index(low & 0xffff), g = vmafgpu__half_index(low >> 16),
+                   b = vmafgpu__half_index(high & 0xffff);
     return { { load(launch.transfer + r), load(launch.transfer + g), load(launch.transfer + b) } };
 }
 
@@ -612,8 +758,10 @@ GPU_FN uint32_t luma_of_word(const PixelsLaunch &launch, uint32_t word) {
 }
 
 /* Stores four samples. Target rows are padded to whole words, so samples beyond the width may be written. */
-GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y, const uint32_t (&sample)[4]) {
-    uint8_t *target = (uint8_t *)item.luma + (uint64_t)y * (uint32_t)launch.luma_pitch + x * (uint32_t)launch.luma_bytes;
+GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y,
+                       const uint32_t (&sample)[4]) {
+    uint8_t *target =
+        (uint8_t *)item.luma + (uint64_t)y * (uint32_t)launch.luma_pitch + x * (uint32_t)launch.luma_bytes;
     if (launch.luma_bytes == 1) {
         store((uint32_t *)target, sample[0] | sample[1] << 8 | sample[2] << 16 | sample[3] << 24);
     } else {
@@ -623,7 +771,8 @@ GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint3
 }
 
 /* Converts four pixels of any format. */
-template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
+template <class SOURCE>
+GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     const uint32_t width = (uint32_t)launch.width;
     uint32_t sample[4];
     SOURCE source;
@@ -642,7 +791,8 @@ template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const
 }
 
 /* Converts four pixels of one word each in several rows. All loads are issued before the first pixel is converted. */
-template <class SOURCE> GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
+template <class SOURCE>
+GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     Words4 words[VMAFGPU__PIXELS_ROWS];
 #pragma unroll
     for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
@@ -652,8 +802,8 @@ template <class SOURCE> GPU_FN void pixels_rows_of_words(const PixelsLaunch &lau
     }
 #pragma unroll
     for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
-        const uint32_t sample[4] = { luma_of_word(launch, words[i].x), luma_of_word(launch, words[i].y), luma_of_word(launch, words[i].z),
-                                     luma_of_word(launch, words[i].w) };
+        const uint32_t sample[4] = { luma_of_word(launch, words[i].x), luma_of_word(launch, words[i].y),
+                                     luma_of_word(launch, words[i].z), luma_of_word(launch, words[i].w) };
         store_luma(launch, item, x, y + i, sample);
     }
 }
@@ -661,7 +811,8 @@ template <class SOURCE> GPU_FN void pixels_rows_of_words(const PixelsLaunch &lau
 template <class SOURCE> GPU_FN void pixels_luma(const PixelsLaunch &launch) {
     const PixelsItem &item = launch.items[block_z()];
     const uint32_t x = (block_x() * VMAFGPU__PIXELS_THREADS + thread_index()) * VMAFGPU__PIXELS_AT_ONCE;
-    const uint32_t y = block_y() * VMAFGPU__PIXELS_ROWS, width = (uint32_t)launch.width, height = (uint32_t)launch.height;
+    const uint32_t y = block_y() * VMAFGPU__PIXELS_ROWS, width = (uint32_t)launch.width,
+                   height = (uint32_t)launch.height;
     SOURCE source;
     open_row(source, item, y);
     if (x >= width)
@@ -706,14 +857,23 @@ template <class SOURCE> GPU_FN void pixels_chroma(const PixelsLaunch &launch) {
         }
     }
     for (int i = 0; i < 2; i++)
-        store_chroma(launch, item.chroma[i], (uint32_t)x, (uint32_t)y, vmafgpu__colour_sample(&launch.plane[1 + i], sum[0], sum[1], sum[2]));
+        store_chroma(launch, item.chroma[i], (uint32_t)x, (uint32_t)y,
+                     vmafgpu__colour_sample(&launch.plane[1 + i], sum[0], sum[1], sum[2]));
 }
 
-GPU_KERNEL(vmafgpu_pixels, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_luma<LinearPixels>(launch); }
-GPU_KERNEL(vmafgpu_pixels_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_chroma<LinearPixels>(launch); }
+GPU_KERNEL(vmafgpu_pixels, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) {
+    pixels_luma<LinearPixels>(launch);
+}
+GPU_KERNEL(vmafgpu_pixels_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) {
+    pixels_chroma<LinearPixels>(launch);
+}
 #ifdef GPU_SURFACES
-GPU_KERNEL(vmafgpu_pixels_surface, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_luma<SurfacePixels>(launch); }
-GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_chroma<SurfacePixels>(launch); }
+GPU_KERNEL(vmafgpu_pixels_surface, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) {
+    pixels_luma<SurfacePixels>(launch);
+}
+GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) {
+    pixels_chroma<SurfacePixels>(launch);
+}
 
 /* Loads the bytes of a row from x up to `end`, at most 16, and fills up with zeros. YUV planes are copied in units of
  * 16 bytes; target rows have space for a complete last unit. */
@@ -738,7 +898,8 @@ GPU_FN void copy_surfaces(const vmafgpu__surfaces_launch &launch) {
 #pragma unroll
     for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++)
         if (i < rows)
-            words[i] = x + 16 <= end ? surface_words(item.surface, x, y + i) : surface_tail(item.surface, x, y + i, end);
+            words[i] =
+                x + 16 <= end ? surface_words(item.surface, x, y + i) : surface_tail(item.surface, x, y + i, end);
 #pragma unroll
     for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
         const Words4 w = { words[i].x >> plane.shift & plane.mask, words[i].y >> plane.shift & plane.mask,
@@ -748,12 +909,16 @@ GPU_FN void copy_surfaces(const vmafgpu__surfaces_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 1) { copy_surfaces(launch); }
+GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 1) {
+    copy_surfaces(launch);
+}
 #endif
 
 /* The host looks for a kernel of this name, which shows that the kernel file has the same launch structs as the
  * header. */
-GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) { (void)launch; }
+GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
+    (void)launch;
+}
 
 /* ================================================================================================
  * >>motion                                       the sum of absolute values of the blurred difference of two frames
@@ -763,7 +928,9 @@ GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) { (void)launch
  */
 
 /* The pair that a block processes, and which of the earlier frames. */
-GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) { return launch.both ? block_z() / 2 : block_z(); }
+GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) {
+    return launch.both ? block_z() / 2 : block_z();
+}
 GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() % 2 : (uint32_t)launch.only;
 }
@@ -771,7 +938,8 @@ GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
 /* Returns the row or column that the border rule gives for k. If no result depends on k, it may be any index inside the
  * frame. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
-    const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away, i = away < back ? away : back;   /* vmafgpu__reflect() by minimum */
+    const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away,
+                  i = away < back ? away : back; /* vmafgpu__reflect() by minimum */
     return i < 0 ? 0 : i;
 }
 
@@ -812,14 +980,15 @@ GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, u
 /* ---- plain form ---- */
 
 /* Loads the differences of four columns and eight rows; x is a multiple of four. */
-template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair,
-                                                   uint32_t before, int32_t x, int32_t y, int32_t (&difference)[8][4]) {
+template <int BYTES>
+GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair, uint32_t before,
+                              int32_t x, int32_t y, int32_t (&difference)[8][4]) {
     const uint8_t *earlier = (const uint8_t *)pair.before[before], *now = (const uint8_t *)pair.reference;
     const int64_t pitch[2] = { pair.before_pitch[before], pair.reference_pitch };
     const int32_t width = launch.batch.width, height = launch.batch.height;
     if (x < 0 || x + 4 > width || y < 0 || y + 8 > height) {
 #pragma unroll 1
-        for (int k = 0; k < 8; k++) {   /* shift the rows up, since registers cannot be indexed: slow, but short */
+        for (int k = 0; k < 8; k++) { /* shift the rows up, since registers cannot be indexed: slow, but short */
             const int64_t row = mirror(y + k, height);
 #pragma unroll
             for (int i = 0; i < 28; i++)
@@ -853,9 +1022,9 @@ template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch 
 }
 
 /* Runs the vertical pass for four columns and four rows. */
-template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch,
-                                                       const vmafgpu__gpu_pair &pair, uint32_t before, int32_t x,
-                                                       int32_t y, int32_t *out) {
+template <int BYTES>
+GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair, uint32_t before,
+                                  int32_t x, int32_t y, int32_t *out) {
     int32_t difference[8][4] = {};
     motion_plain_load<BYTES>(launch, pair, before, x, y - 2, difference);
 #pragma unroll
@@ -864,7 +1033,7 @@ template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_lau
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int32_t *d = &difference[k][i];
-            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth)   /* 8-bit sums fit 32 bits */
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* 8-bit sums fit 32 bits */
                                          : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
         }
         *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
@@ -873,7 +1042,9 @@ template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_lau
 
 template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &launch) {
     enum {
-        MARGIN = 4, UNITS = VMAFGPU__MOTION_STRIDE / 4, GROUPS = VMAFGPU__MOTION_TILE_WIDTH / 4,
+        MARGIN = 4,
+        UNITS = VMAFGPU__MOTION_STRIDE / 4,
+        GROUPS = VMAFGPU__MOTION_TILE_WIDTH / 4,
         WORDS = VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE
     };
     static_assert((WORDS + VMAFGPU__MOTION_THREADS / 32) * 4 == VMAFGPU__MOTION_PLAIN_SHARED, "shared memory");
@@ -913,8 +1084,12 @@ template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &laun
     motion_finish(launch, z, before, sum, (uint32_t *)(tile + WORDS));
 }
 
-GPU_KERNEL(vmafgpu_motion_plain_8, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<1>(launch); }
-GPU_KERNEL(vmafgpu_motion_plain_16, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<2>(launch); }
+GPU_KERNEL(vmafgpu_motion_plain_8, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) {
+    motion_plain<1>(launch);
+}
+GPU_KERNEL(vmafgpu_motion_plain_16, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) {
+    motion_plain<2>(launch);
+}
 
 /* Transposes the bytes of four words: out[i] receives byte i of each word. */
 template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *out) {
@@ -941,17 +1116,22 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
-        COLUMNS = VMAFGPU__MOTION_MATRIX_WIDTH + 16, BLOCKS = COLUMNS / 16,
-        ROW = COLUMNS * BYTES + VMAFGPU__MOTION_MATRIX_MARGIN, ROWS = 8 * WARPS + 8, FRAME = ROWS * ROW,
-        UNITS = COLUMNS * BYTES / 8, UNIT_SAMPLES = 8 / BYTES,
-        DIGITS = 3, BIAS = 65536
+        COLUMNS = VMAFGPU__MOTION_MATRIX_WIDTH + 16,
+        BLOCKS = COLUMNS / 16,
+        ROW = COLUMNS * BYTES + VMAFGPU__MOTION_MATRIX_MARGIN,
+        ROWS = 8 * WARPS + 8,
+        FRAME = ROWS * ROW,
+        UNITS = COLUMNS * BYTES / 8,
+        UNIT_SAMPLES = 8 / BYTES,
+        DIGITS = 3,
+        BIAS = 65536
     };
     static_assert(2 * FRAME + WARPS * 4 ==
                       (BYTES == 1 ? VMAFGPU__MOTION_MATRIX_SHARED_8 : VMAFGPU__MOTION_MATRIX_SHARED_12),
                   "shared memory");
 
     struct Tile {
-        const uint8_t *image[2];         /* earlier, present */
+        const uint8_t *image[2]; /* earlier, present */
         int64_t pitch[2];
         int32_t x, y;
     };
@@ -1027,13 +1207,13 @@ template <int BYTES, int WARPS> struct MotionMatrix {
                     multiply_add_signed(sum[j], taps, bytes[0][column * BYTES + j], bytes[1][column * BYTES + j]);
 #pragma unroll
             for (int i = 0; i < 2; i++) {
-                if (BYTES == 1) {   /* the bias keeps the shifted sum from being negative */
+                if (BYTES == 1) { /* the bias keeps the shifted sum from being negative */
                     blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)sum[0][i + 2] >> 8);
                 } else {
                     /* Unsigned, because illegal samples make the sum wrap around. */
                     const uint32_t middle = (uint32_t)(sum[0][i] + sum[1][i + 2]);
-                    const uint32_t whole_sum = (uint32_t)sum[0][i + 2] + middle * 256 + (uint32_t)sum[1][i] * 65536 +
-                                               (1u << (bit_depth - 1));
+                    const uint32_t whole_sum =
+                        (uint32_t)sum[0][i + 2] + middle * 256 + (uint32_t)sum[1][i] * 65536 + (1u << (bit_depth - 1));
                     blurred[column][i] = (uint32_t)(((int32_t)whole_sum >> bit_depth) + BIAS);
                 }
             }
@@ -1050,7 +1230,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
         const uint32_t rounding[4] = { 32768, 32768, 32768, 32768 };
         int32_t part[DIGITS + 1][4] = {};
-        uint32_t v[4];   /* includes BIAS */
+        uint32_t v[4]; /* includes BIAS */
 #pragma unroll
         for (int j = 0; j < DIGITS; j++) {
             if (j == 0)
@@ -1087,7 +1267,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         }
         const Tile tile = { { (const uint8_t *)pair.before[before], (const uint8_t *)pair.reference },
                             { pair.before_pitch[before], pair.reference_pitch },
-                            (int32_t)block_x() * VMAFGPU__MOTION_MATRIX_WIDTH, (int32_t)block_y() * 8 * WARPS };
+                            (int32_t)block_x() * VMAFGPU__MOTION_MATRIX_WIDTH,
+                            (int32_t)block_y() * 8 * WARPS };
         uint8_t *shared = shared_memory();
         fill(launch, tile, shared);
         block_barrier();
@@ -1116,10 +1297,10 @@ template <int BYTES, int WARPS> struct MotionMatrix {
     }
 };
 
-GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 * LANES, 4) {
+GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 *LANES, 4) {
     MotionMatrix<1, VMAFGPU__MOTION_MATRIX_WARPS_8>::run(launch);
 }
-GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_12 * LANES, 1) {
+GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_12 *LANES, 1) {
     MotionMatrix<2, VMAFGPU__MOTION_MATRIX_WARPS_12>::run(launch);
 }
 
@@ -1139,13 +1320,13 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * VIF_MOST samples. */
 struct VifSums {
     uint64_t flat_noise;
-    uint32_t denominator;      /* too large by VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE for each of `logs` */
-    uint32_t logs;             /* number of samples that are not below the noise */
-    uint32_t numerator;        /* signed */
+    uint32_t denominator; /* too large by VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE for each of `logs` */
+    uint32_t logs;        /* number of samples that are not below the noise */
+    uint32_t numerator;   /* signed */
 };
 enum { VIF_MOST = 8192 };
 
-enum { VIF_LOG_BIAS = 260096 };   /* 2048 * 127, the exponent bias of a float */
+enum { VIF_LOG_BIAS = 260096 }; /* 2048 * 127, the exponent bias of a float */
 
 /* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. In v as a float, rounded toward zero, the exponent and the 15
  * bits that index the table are adjacent. The table holds the difference between the logarithm and the straight line
@@ -1174,7 +1355,7 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON);
     const double limited = gain < gain_limit ? gain : gain_limit, rest = whole((uint32_t)s2) - gain * x12;
-    const bool is_negative = (int64_t)bits_of(rest) < 0;   /* cheaper than a comparison */
+    const bool is_negative = (int64_t)bits_of(rest) < 0; /* cheaper than a comparison */
     *n1 = (is_negative ? 0 : truncate(rest)) + VMAFGPU__VIF_NOISE;
     *n2 = *n1 + truncate(limited * limited * x1);
 }
@@ -1196,25 +1377,29 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
     r = fused(fused(-x1, r, 1.0), r, r);
-    return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0));   /* 3 * 2^51 - 1 */
+    return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
 /* The same without doubles. In spite of all roundings the first quotient is too small, by at most 2^-19 of itself. Its
  * remainder gives the rest of the quotient; the bits that are dropped from the remainder contribute less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
-    const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE), u12 = (uint32_t)(s12 > 0 ? s12 : 0);
+    const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE),
+                   u12 = (uint32_t)(s12 > 0 ? s12 : 0);
     const float x12 = (float)u12, r = reciprocal((float)u1);
     const uint32_t q = (uint32_t)(x12 * x12 * (r * (1 - 1.0f / 1048576)));
     const uint64_t rest = (uint64_t)u12 * u12 - (uint64_t)q * u1;
-    return q + (bits_of(fused((float)(uint32_t)(rest >> 10), 1024.0f * r, 12582911.0f)) - 0x4b400000u);   /* 3 * 2^22 - 1 */
+    return q +
+           (bits_of(fused((float)(uint32_t)(rest >> 10), 1024.0f * r, 12582911.0f)) - 0x4b400000u); /* 3 * 2^22 - 1 */
 }
 
 /* Also returns false for gains that may reach a limit other than 1. */
-template <bool DOUBLES> GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain,
-                                                      uint32_t two, uint32_t *n1, uint32_t *n2) {
+template <bool DOUBLES>
+GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t two,
+                              uint32_t *n1, uint32_t *n2) {
     const uint32_t below = DOUBLES ? vif_double_quotient(s1, s12) : vif_float_quotient(s1, s12);
-    const uint32_t left = below * (uint32_t)s1 - opaque((uint32_t)s12 * (uint32_t)s12 - (uint32_t)s1);   /* signed: -m, or s1 - m */
-    const uint32_t c1 = below + (left >> 31);   /* c - 1 */
+    const uint32_t left =
+        below * (uint32_t)s1 - opaque((uint32_t)s12 * (uint32_t)s12 - (uint32_t)s1); /* signed: -m, or s1 - m */
+    const uint32_t c1 = below + (left >> 31);                                        /* c - 1 */
     const int32_t larger = s2 - 1 > (int32_t)c1 ? s2 - 1 : (int32_t)c1, most = s1 | gain.any;
     const uint32_t explained = (uint32_t)((int32_t)c1 < most ? (int32_t)c1 : most);
     const uint32_t unsure = (two + ((uint32_t)s1 >> 23)) + (below >> 16);
@@ -1235,11 +1420,14 @@ GPU_FN uint32_t vif_term(uint32_t n1, uint32_t n2, const uint8_t *table) {
     return (uint32_t)(vif_log(n2, table) - vif_log(n1, table));
 }
 
-GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) { return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0; }
+GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) {
+    return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0;
+}
 
 /* Replaces the terms that may be wrong by those of vif_levels(). */
-template <bool DOUBLES, int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two,
-                                         const int32_t *s1, const int32_t *s2, const int32_t *s12, VifSums *sums) {
+template <bool DOUBLES, int N>
+GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two, const int32_t *s1,
+                        const int32_t *s2, const int32_t *s12, VifSums *sums) {
     int32_t a1[N], a2[N], a12[N];
 #pragma unroll
     for (int i = 0; i < N; i++)
@@ -1253,15 +1441,16 @@ template <bool DOUBLES, int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &
             sums->numerator += vif_term(right1, right2, table) - vif_term(n1, n2, table);
         }
 #pragma unroll
-        for (int i = 0; i + 1 < N; i++)   /* registers cannot be indexed */
+        for (int i = 0; i + 1 < N; i++) /* registers cannot be indexed */
             a1[i] = a1[i + 1], a2[i] = a2[i + 1], a12[i] = a12[i + 1];
     }
 }
 
 /* Adds N samples of each lane of a warp. s1, s2 and s12 must be 0 for samples outside the image. */
-template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
-                                                          const int32_t *s2, const int32_t *s12, VifSums *sums) {
-    const uint32_t two = opaque(2u);   /* a literal would cost an addition */
+template <bool DOUBLES, int N>
+GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1, const int32_t *s2,
+                           const int32_t *s12, VifSums *sums) {
+    const uint32_t two = opaque(2u); /* a literal would cost an addition */
     uint32_t logs = 0;
     bool uncertainty = false, flat = true;
 #pragma unroll
@@ -1391,9 +1580,9 @@ GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[CO
                        : vif_tap_sum<SCALE>(high + i) + ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift);
 }
 
-template <int SCALE, int BYTES> GPU_FN void vif_plain_vertical(const vmafgpu__vif_launch &launch, uint32_t pair,
-                                                               int32_t x, int32_t y, bool images, bool statistics,
-                                                               uint32_t *tile, uint32_t (&seen)[2]) {
+template <int SCALE, int BYTES>
+GPU_FN void vif_plain_vertical(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, bool images,
+                               bool statistics, uint32_t *tile, uint32_t (&seen)[2]) {
     constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__VIF_TILE_WIDTH + 2 * REACH, COUNT = VIF_RUN + 2 * REACH;
     constexpr int NEXT = SCALE < 3 ? SCALE + 1 : 3, NEXT_FIRST = REACH - (8 >> NEXT);
     const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : launch.mean_shift;
@@ -1440,8 +1629,9 @@ template <int COUNT> GPU_FN void vif_load_row(const uint32_t *row, uint32_t (&v)
 }
 
 /* Computes four samples of a row of the next scale. */
-template <int SCALE> GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x,
-                                                  int32_t y, const uint32_t *tile) {
+template <int SCALE>
+GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y,
+                             const uint32_t *tile) {
     enum { ROWS = VMAFGPU__VIF_TILE_HEIGHT / 2, GROUPS = VMAFGPU__VIF_TILE_WIDTH / 8 };
     constexpr int NEXT = SCALE + 1, NEXT_REACH = 8 >> NEXT, FIRST = (8 >> SCALE) - NEXT_REACH, SKIP = FIRST % 4;
     constexpr int COUNT = (SKIP + 2 * NEXT_REACH + 7 + 3) / 4 * 4;
@@ -1460,12 +1650,13 @@ template <int SCALE> GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &lau
     for (int i = 0; i < 4; i++)
         four |= (uint64_t)((vif_tap_sum<NEXT>(v + SKIP + 2 * i) + 32768) >> 16) << 16 * i;
     uint8_t *row_out = vif_output(launch, pair, frame) + (int64_t)out_y * launch.output_pitch;
-    store((uint64_t *)(row_out + 2 * out_x), four);   /* rows are padded, so this stays inside the row */
+    store((uint64_t *)(row_out + 2 * out_x), four); /* rows are padded, so this stays inside the row */
 }
 
 /* Computes the variances of eight neighbouring samples of a row, and their covariance. */
-template <int SCALE> GPU_FN void vif_plain_horizontal(const uint32_t *row, int32_t (&s1)[VIF_RUN],
-                                                      int32_t (&s2)[VIF_RUN], int32_t (&s12)[VIF_RUN]) {
+template <int SCALE>
+GPU_FN void vif_plain_horizontal(const uint32_t *row, int32_t (&s1)[VIF_RUN], int32_t (&s2)[VIF_RUN],
+                                 int32_t (&s12)[VIF_RUN]) {
     constexpr int COUNT = (VIF_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
     uint32_t mean[2][VIF_RUN], v[COUNT], part[COUNT];
     vif_load_row(row, v);
@@ -1529,7 +1720,7 @@ template <int SCALE, int BYTES, bool DOUBLES> GPU_FN void vif_plain(const vmafgp
         atomic_or(&launch.illegal[pair], illegal);
     block_barrier();
     if (SCALE < 3 && launch.first)
-        vif_plain_shrink<SCALE < 3 ? SCALE : 2>(launch, pair, x, y, tile);
+        vif_plain_shrink < SCALE<3 ? SCALE : 2>(launch, pair, x, y, tile);
     if (launch.images_only)
         return;
 
@@ -1554,12 +1745,12 @@ template <int SCALE, int BYTES, bool DOUBLES> GPU_FN void vif_plain(const vmafgp
     vif_plain_finish(launch, pair, sums, (uint32_t)samples, (int64_t *)(tile + VMAFGPU__VIF_LOG_TABLE / 4));
 }
 
-#define VIF_PLAIN_KERNELS(input, SCALE, BYTES)                                                                         \
-    GPU_KERNEL(vmafgpu_vif_plain_##input##_f64, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) {                  \
-        vif_plain<SCALE, BYTES, true>(launch);                                                                         \
-    }                                                                                                                  \
-    GPU_KERNEL(vmafgpu_vif_plain_##input##_int, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) {                  \
-        vif_plain<SCALE, BYTES, false>(launch);                                                                        \
+#define VIF_PLAIN_KERNELS(input, SCALE, BYTES) \
+    GPU_KERNEL(vmafgpu_vif_plain_##input##_f64, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) { \
+        vif_plain<SCALE, BYTES, true>(launch); \
+    } \
+    GPU_KERNEL(vmafgpu_vif_plain_##input##_int, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) { \
+        vif_plain<SCALE, BYTES, false>(launch); \
     }
 VIF_PLAIN_KERNELS(0_8, 0, 1)
 VIF_PLAIN_KERNELS(0_16, 0, 2)
@@ -1601,29 +1792,29 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  * conflicts. The tap matrices take the exchange into account.
  */
 enum {
-    VIF_PASS = 3 * 512,        /* bytes of a pass: low digits, high digits, next scale; 16 bytes of each lane */
-    VIF_DIGIT = 256,                     /* bytes of a digit of 8 rows by 32 columns: a pair of words of each lane */
-    VIF_HALF = 16 * VIF_DIGIT,           /* digits of 8 rows: 2 of each mean, 4 of each square */
-    VIF_SQUARES = 4 * VIF_DIGIT,         /* offset of the digits of the squares */
-    VIF_FEW = 24,                        /* a warp with fewer steps gets them in one piece */
-    VIF_NEXT = 2 * VIF_HALF              /* digits of the next scale's 8 rows: 2 of each image */
+    VIF_PASS = 3 * 512,          /* bytes of a pass: low digits, high digits, next scale; 16 bytes of each lane */
+    VIF_DIGIT = 256,             /* bytes of a digit of 8 rows by 32 columns: a pair of words of each lane */
+    VIF_HALF = 16 * VIF_DIGIT,   /* digits of 8 rows: 2 of each mean, 4 of each square */
+    VIF_SQUARES = 4 * VIF_DIGIT, /* offset of the digits of the squares */
+    VIF_FEW = 24,                /* a warp with fewer steps gets them in one piece */
+    VIF_NEXT = 2 * VIF_HALF      /* digits of the next scale's 8 rows: 2 of each image */
 };
 
 /* The parts of shared memory that a lane uses. */
 struct VifWarp {
-    const uint8_t *table;                /* logarithms */
+    const uint8_t *table; /* logarithms */
     const uint8_t *matrices;
-    uint8_t *digits;                     /* the lane's pair of the first digit */
-    uint8_t *input;                      /* of the warp: [step & 1][frame][row] */
+    uint8_t *digits; /* the lane's pair of the first digit */
+    uint8_t *input;  /* of the warp: [step & 1][frame][row] */
 };
 
 template <int SOURCES> struct VifStrip {
-    const uint8_t *source[SOURCES];      /* where the lane starts to copy, if rows and columns are inside */
-    uint8_t *output;                     /* where the lane starts to write the reference of the next scale */
+    const uint8_t *source[SOURCES]; /* where the lane starts to copy, if rows and columns are inside */
+    uint8_t *output;                /* where the lane starts to write the reference of the next scale */
     uint32_t pair;
     int32_t x, y;
-    bool rows_inside;                    /* all rows that are read are inside the image */
-    bool at_edge;                        /* some results are outside the image or not wanted */
+    bool rows_inside; /* all rows that are read are inside the image */
+    bool at_edge;     /* some results are outside the image or not wanted */
 };
 
 /* Multiplies the four bytes of two words; out[0] receives the low digits, out[1] the high digits. Two products fit one
@@ -1640,9 +1831,9 @@ GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
 /* Computes one register of operand b for the squares or products of a column: the digits of four products, of the rows
  * that k has in one register. a, b: words of four rows, with two columns of 16 bits each. a_bytes, b_bytes: four rows
  * of the column, with 8 bits each. */
-template <int BYTES, int DIGITS> GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4],
-                                                                uint32_t a_bytes, uint32_t b_bytes, int column,
-                                                                uint32_t (&out)[DIGITS]) {
+template <int BYTES, int DIGITS>
+GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4], uint32_t a_bytes, uint32_t b_bytes,
+                               int column, uint32_t (&out)[DIGITS]) {
     if constexpr (BYTES == 1) {
         multiply_bytes(a_bytes, b_bytes, out);
     } else {
@@ -1675,8 +1866,9 @@ GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
     uint32_t from = 0;
     for (;;) {
-        const uint32_t most = (line - from) / warps * 3 / 4,
-                       length = most < shortest ? shortest : most < VIF_MOST / 8 ? most : VIF_MOST / 8;
+        const uint32_t most = (line - from) / warps * 3 / 4, length = most < shortest       ? shortest
+                                                                      : most < VIF_MOST / 8 ? most
+                                                                                            : VIF_MOST / 8;
         if (number < warps || length == shortest) {
             const uint32_t at = line - from > number * length ? from + number * length : line;
             return VifPiece{ at, line - at > length ? at + length : line };
@@ -1688,7 +1880,8 @@ GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
 
 /* Processes the pieces of a warp: first the one with its own number, then those that it claims. Form::walk takes steps
  * of 16 columns. */
-template <class Form, bool DOUBLES, class Warp> GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
+template <class Form, bool DOUBLES, class Warp>
+GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
     const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
     const uint32_t line = columns * rows * (uint32_t)launch.batch.pairs, warps = grid_x() * (block_threads() / LANES);
     uint32_t number = block_x() + grid_x() * uniform(warp_index());
@@ -1704,7 +1897,8 @@ template <class Form, bool DOUBLES, class Warp> GPU_FN void vif_claim(const vmaf
             const vmafgpu__vif_launch &fresh = again(launch);
             if (fresh.batch.pair[pair].distorted) {
                 const int32_t x = 16 * (int32_t)first, y = 16 * (int32_t)(row - pair * rows);
-                Form::template walk<DOUBLES>(fresh, warp, Form::strip_of(fresh, pair, x, y, (int32_t)steps), (int32_t)steps);
+                Form::template walk<DOUBLES>(fresh, warp, Form::strip_of(fresh, pair, x, y, (int32_t)steps),
+                                             (int32_t)steps);
             }
             piece.at += steps;
         }
@@ -1720,22 +1914,25 @@ template <class Form, bool DOUBLES, class Warp> GPU_FN void vif_claim(const vmaf
 /* One scale with samples of BYTES bytes, whose squares have DIGITS bytes. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     enum {
-        ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN, FRAME = VMAFGPU__VIF_INPUT_ROWS / 2 * ROW, STAGE = 2 * FRAME,
-        UNITS = 2 * BYTES,               /* copies of 8 bytes in a row */
+        ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN,
+        FRAME = VMAFGPU__VIF_INPUT_ROWS / 2 * ROW,
+        STAGE = 2 * FRAME,
+        UNITS = 2 * BYTES, /* copies of 8 bytes in a row */
         UNIT_SAMPLES = 8 / BYTES,
-        COPY_ROWS = LANES / UNITS,       /* rows that a warp copies at a time */
-        FIRST_ROW = SCALE ? 4 : 0,       /* of 32; rows that only meet zero taps are not copied */
+        COPY_ROWS = LANES / UNITS, /* rows that a warp copies at a time */
+        FIRST_ROW = SCALE ? 4 : 0, /* of 32; rows that only meet zero taps are not copied */
         END_ROW = 32 - FIRST_ROW,
         WARP_BYTES = VMAFGPU__VIF_DIGITS + 2 * STAGE
     };
     static_assert(VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS + VMAFGPU__VIF_ROUNDING == VMAFGPU__VIF_BLOCK_SHARED &&
-                      (int)WARP_BYTES == (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
+                      (int)WARP_BYTES ==
+                          (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
     static constexpr bool HAS_NEXT = SCALE < 3;
     /* Computes statistics unconditionally, of zeros at first. Without a branch the compiler interleaves them with the
      * vertical pass, which is faster if there are few warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
-    typedef VifStrip<SCALE ? 1 : 2> Strip;   /* above scale 0, both images are at a fixed distance */
+    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, both images are at a fixed distance */
 
     /* Copies samples at and beyond the borders of the image. */
     GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
@@ -1821,10 +2018,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     /* A lane supplies rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1 to the vertical pass. It
      * receives rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
     struct Samples {
-        uint32_t row[2][2][4];               /* [frame][half of k]: words of two columns */
+        uint32_t row[2][2][4]; /* [frame][half of k]: words of two columns */
     };
     struct Bytes {
-        uint32_t digit[2][2][BYTES][2];      /* [frame][column][digit][half of k]: four rows each */
+        uint32_t digit[2][2][BYTES][2]; /* [frame][column][digit][half of k]: four rows each */
     };
 
     GPU_FN void take(const uint8_t *stage, Samples *samples) {
@@ -1841,7 +2038,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             const int f = k / 2, half = k % 2;
-            const uint32_t (&row)[4] = samples.row[f][half];
+            const uint32_t(&row)[4] = samples.row[f][half];
             uint32_t digit[2 * BYTES];
             transpose_bytes<2 * BYTES>(row[0], row[1], row[2], row[3], digit);
 #pragma unroll
@@ -1960,7 +2157,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             if (HAS_NEXT)
                 put<2>(out + VIF_NEXT + 2 * f * VIF_DIGIT, shrunk, 0);
         }
-        if (BYTES == 2)   /* reload, rather than keep them in registers meanwhile */
+        if (BYTES == 2) /* reload, rather than keep them in registers meanwhile */
             take(warp.input + (step & 1) * STAGE, &samples);
 #pragma unroll
         for (int plane = 0; plane < 3; plane++) {
@@ -2087,8 +2284,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             ((int32_t *)of_block)[thread_index()] = thread_index() < 4 ? launch.mean_half : launch.square_half;
         copy_wait<0>();
         block_barrier();
-        return VifWarp{ shared, of_block - 3 * VIF_PASS + 16 * lane_index(),
-                        of_warp + 8 * slot, of_warp + VMAFGPU__VIF_DIGITS };
+        return VifWarp{ shared, of_block - 3 * VIF_PASS + 16 * lane_index(), of_warp + 8 * slot,
+                        of_warp + VMAFGPU__VIF_DIGITS };
     }
 
     GPU_FN Strip strip_of(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, int32_t steps) {
@@ -2115,8 +2312,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 
     /* Processes half of the samples at a time, which takes less code and more time. Destroys the variances. */
-    template <bool DOUBLES> GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance,
-                                               VifSums *sums) {
+    template <bool DOUBLES>
+    GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance, VifSums *sums) {
 #pragma unroll 1
         for (int half = 0; half < 2; half++) {
             int32_t part[3][4];
@@ -2178,14 +2375,15 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 };
 
-#define VIF_MATRIX_KERNELS(input, SCALE, BYTES, DIGITS, WARPS)                                                         \
-    GPU_KERNEL(vmafgpu_vif_matrix_##input##_f64, vmafgpu__vif_launch, WARPS * LANES, 1) {                              \
-        VifMatrix<SCALE, BYTES, DIGITS>::run<true>(launch);                                                            \
-    }                                                                                                                  \
-    GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS * LANES, 1) {                              \
-        VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch);                                                           \
+#define VIF_MATRIX_KERNELS(input, SCALE, BYTES, DIGITS, WARPS) \
+    GPU_KERNEL(vmafgpu_vif_matrix_##input##_f64, vmafgpu__vif_launch, WARPS *LANES, 1) { \
+        VifMatrix<SCALE, BYTES, DIGITS>::run<true>(launch); \
+    } \
+    GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS *LANES, 1) { \
+        VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch); \
     }
-VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX)   /* more in machine code, see fit() in test/codegen/compilers.sh */
+VIF_MATRIX_KERNELS(0_8, 0, 1, 2,
+                   VMAFGPU__VIF_WARPS_PTX) /* more in machine code, see fit() in test/codegen/compilers.sh */
 VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
 VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS_1)
@@ -2213,8 +2411,9 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
  * horizontal pass, a lane receives high and low digits of the same results. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     enum {
-        RESULTS = 256 / LANES, WORDS = 128 / LANES,   /* per lane: results of a product, words of an operand */
-        BLOCK_WORDS = WORDS / 2,         /* words of 16 columns or rows */
+        RESULTS = 256 / LANES,
+        WORDS = 128 / LANES,     /* per lane: results of a product, words of an operand */
+        BLOCK_WORDS = WORDS / 2, /* words of 16 columns or rows */
         FLIP = MATRIX_IS_SIGNED ? 0x80 : 0
     };
     static constexpr bool HAS_NEXT = SCALE < 3;
@@ -2224,21 +2423,21 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         uint32_t low[WORDS], high[WORDS], rest[WORDS];
     };
     struct Warp {
-        const uint8_t *table;            /* logarithms */
-        const uint8_t *next;             /* the lane's words of the matrices of the next scale */
+        const uint8_t *table; /* logarithms */
+        const uint8_t *next;  /* the lane's words of the matrices of the next scale */
         Taps taps;
     };
     struct Strip {
         uint32_t pair;
         int32_t x, y;
-        int32_t right, below;            /* number of columns and rows that are summed */
-        bool rows_inside;                /* all rows that are read are inside the image */
-        const uint8_t *source[2];        /* at x, the row that is lowest in memory; `above` is the offset of the */
-        int32_t pitch[2], above[2];      /* first row: an address is a base that all lanes share, plus a word */
+        int32_t right, below;       /* number of columns and rows that are summed */
+        bool rows_inside;           /* all rows that are read are inside the image */
+        const uint8_t *source[2];   /* at x, the row that is lowest in memory; `above` is the offset of the */
+        int32_t pitch[2], above[2]; /* first row: an address is a base that all lanes share, plus a word */
     };
     /* The samples that a lane reads of 16 columns: one column, RESULTS rows of each half of k. */
     struct Samples {
-        uint32_t row[2][WORDS][4];       /* [frame] */
+        uint32_t row[2][WORDS][4]; /* [frame] */
     };
     /* Digits of 16 columns. */
     struct Digits {
@@ -2260,7 +2459,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         warp.next = shared + VMAFGPU__VIF_LOG_TABLE + lane_index() * WORDS * 4;
         for (uint32_t i = thread_index(); i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
             ((Words4 *)shared)[i] = load((const Words4 *)launch.log_table + i);
-        for (uint32_t i = thread_index(); HAS_NEXT && i < 32 * (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN); i += block_threads())
+        for (uint32_t i = thread_index(); HAS_NEXT && i < 32 * (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN);
+             i += block_threads())
             ((Words4 *)(shared + VMAFGPU__VIF_LOG_TABLE))[i] = load(next + i);
         load_taps(launch, VMAFGPU__VIF_16_LOW, warp.taps.low);
         load_taps(launch, VMAFGPU__VIF_16_HIGH, warp.taps.high);
@@ -2306,7 +2506,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
-        in_order();   /* otherwise the compiler merges the loads of both functions, with addresses in registers */
+        in_order(); /* otherwise the compiler merges the loads of both functions, with addresses in registers */
     }
 
     /* Loads the samples of block n; its results are 8 columns further right. */
@@ -2319,7 +2519,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
 #pragma unroll
         for (int f = 0; f < 2; f++) {
             const int32_t pitch = strip.pitch[f];
-            uint32_t at = (uint32_t)(strip.above[f] + (int32_t)lane_index() / 16 * RESULTS * pitch + (int32_t)lane_index() % 16 * BYTES);
+            uint32_t at = (uint32_t)(strip.above[f] + (int32_t)lane_index() / 16 * RESULTS * pitch +
+                                     (int32_t)lane_index() % 16 * BYTES);
 #pragma unroll
             for (int k = 0; k < 4 * WORDS; k++) {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(strip.source[f] + first * BYTES + at, 0);
@@ -2343,7 +2544,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
 
     /* vertical() and horizontal() add taps times N digits of data. horizontal() takes the words of the previous and the
      * current 16 columns separately, and join() puts them together. */
-    template <int N> GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
+    template <int N>
+    GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
 #pragma unroll
         for (int j = 0; j < N; j++) {
             sum[j] = multiply_add_16(digit[j], taps.low, sum[j]);
@@ -2352,13 +2554,15 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 sum[j + 1] = multiply_add_16(digit[j], taps.rest, sum[j + 1]);
         }
     }
-    GPU_FN void join(const uint32_t (&before)[BLOCK_WORDS], const uint32_t (&now)[BLOCK_WORDS], uint32_t (&words)[WORDS]) {
+    GPU_FN void join(const uint32_t (&before)[BLOCK_WORDS], const uint32_t (&now)[BLOCK_WORDS],
+                     uint32_t (&words)[WORDS]) {
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
             words[i] = i < BLOCK_WORDS ? before[i % BLOCK_WORDS] : now[i % BLOCK_WORDS];
     }
-    template <int N> GPU_FN void horizontal(const Taps &taps, const uint32_t (&before)[N][BLOCK_WORDS],
-                                            const uint32_t (&now)[N][BLOCK_WORDS], MatrixSums (&sum)[N + 1]) {
+    template <int N>
+    GPU_FN void horizontal(const Taps &taps, const uint32_t (&before)[N][BLOCK_WORDS],
+                           const uint32_t (&now)[N][BLOCK_WORDS], MatrixSums (&sum)[N + 1]) {
 #pragma unroll
         for (int j = 0; j < N; j++) {
             uint32_t words[WORDS];
@@ -2383,7 +2587,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     }
 
     /* Computes rounded means of columns. */
-    GPU_FN void means_of(const vmafgpu__vif_launch &launch, const MatrixSums (&sum)[BYTES + 1], uint32_t (&mean)[RESULTS]) {
+    GPU_FN void means_of(const vmafgpu__vif_launch &launch, const MatrixSums (&sum)[BYTES + 1],
+                         uint32_t (&mean)[RESULTS]) {
 #pragma unroll
         for (int i = 0; i < RESULTS; i++)
             mean[i] = BYTES == 1   ? (uint32_t)(sum[1][i] + (sum[0][i] >> 8))
@@ -2456,9 +2661,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
             horizontal<4>(warp.taps, digits.square[plane], fresh, sum);
 #pragma unroll
             for (int i = 0; i < RESULTS; i++) {
-                const uint32_t square = weigh(sum[2][i], sum[3][i], sum[4][i]) +
-                                        (uint32_t)((int32_t)weigh(sum[0][i], sum[1][i], 0) >> 16);
-                const int32_t s = (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
+                const uint32_t square =
+                    weigh(sum[2][i], sum[3][i], sum[4][i]) + (uint32_t)((int32_t)weigh(sum[0][i], sum[1][i], 0) >> 16);
+                const int32_t s =
+                    (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
                 variance[plane][i] = plane == 1 && s < 0 ? 0 : s;
             }
 #pragma unroll
@@ -2502,20 +2708,25 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
 #pragma unroll
         for (int i = 0; i < RESULTS / 2; i++)
-            v[i] = again((uint32_t)part[1][i] + bias +   /* keeps the products out of the branch in write() */
-                         (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) + 32768) >> 16));
+            v[i] =
+                again((uint32_t)part[1][i] + bias + /* keeps the products out of the branch in write() */
+                      (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) +
+                                  32768) >>
+                                 16));
         write(again(launch), strip, 16 * (n - 1), v);
     }
 
-    GPU_FN void write(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t block, const uint32_t (&v)[RESULTS]) {
+    GPU_FN void write(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t block,
+                      const uint32_t (&v)[RESULTS]) {
         const int32_t frame = (int32_t)lane_index() / 8 % 2, row = strip.y / 2 + (int32_t)lane_index() % 8;
         const int32_t column = (strip.x + block) / 2 + (int32_t)lane_index() / 16 * (RESULTS / 2);
         if (block < 0 || block >= strip.right || column >= launch.width / 2 || row >= launch.height / 2)
             return;
-        uint32_t *out = (uint32_t *)(vif_output(launch, strip.pair, 0) + (frame ? launch.output[1] - launch.output[0] : 0) +
-                                     (int64_t)row * launch.output_pitch + 2 * column);
+        uint32_t *out =
+            (uint32_t *)(vif_output(launch, strip.pair, 0) + (frame ? launch.output[1] - launch.output[0] : 0) +
+                         (int64_t)row * launch.output_pitch + 2 * column);
 #pragma unroll
-        for (int i = 0; i < RESULTS / 4; i++)   /* rows are padded, so this stays inside the row */
+        for (int i = 0; i < RESULTS / 4; i++) /* rows are padded, so this stays inside the row */
             store(out + i, v[2 * i] | v[2 * i + 1] << 16);
     }
 
@@ -2533,7 +2744,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
             Variances variance = {};
 #pragma unroll
             for (int k = 0; k < 2 * WORDS; k++) {
-                const uint32_t (&row)[4] = samples.row[k / WORDS][k % WORDS];
+                const uint32_t(&row)[4] = samples.row[k / WORDS][k % WORDS];
                 uint32_t digit[BYTES];
                 transpose_bytes<BYTES>(row[0], row[1], row[2], row[3], digit);
                 seen[k / WORDS] |= row[0] | row[1] | row[2] | row[3];
@@ -2545,7 +2756,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 shrink(launch, warp, strip, bytes, step, digits);
             if (!launch.images_only)
                 filter(launch, warp, samples, bytes, digits, variance);
-            take(launch, strip, step + 1, &samples);   /* completes while the statistics are computed */
+            take(launch, strip, step + 1, &samples); /* completes while the statistics are computed */
             if (launch.images_only)
                 continue;
             const int32_t column = 16 * (step - 1);
@@ -2561,7 +2772,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         finish(again(argument), strip, sums, seen);
     }
 
-    GPU_FN void finish(const vmafgpu__vif_launch &launch, const Strip &strip, const VifSums &sums, const uint32_t (&seen)[2]) {
+    GPU_FN void finish(const vmafgpu__vif_launch &launch, const Strip &strip, const VifSums &sums,
+                       const uint32_t (&seen)[2]) {
         if (!launch.images_only) {
             const int64_t total = vif_warp_total(sums, (uint32_t)(strip.right * strip.below));
             const uint32_t lane = again(lane_index());
@@ -2576,14 +2788,14 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
 
 enum { VIF_16_THREADS = LANES * (LANES == 64 ? VMAFGPU__VIF_WARPS_16_64 : VMAFGPU__VIF_WARPS_16_32) };
 
-#define VIF_MATRIX_16_KERNELS(input, SCALE, BYTES, DIGITS)                                                             \
-    GPU_KERNEL(vmafgpu_vif_matrix16_##input##_f64, vmafgpu__vif_launch, VIF_16_THREADS, 1) {           \
-        typedef VifMatrix16<SCALE, BYTES, DIGITS> Form;                                                                \
-        vif_claim<Form, true>(launch, Form::prepare(launch));                                              \
-    }                                                                                                                  \
-    GPU_KERNEL(vmafgpu_vif_matrix16_##input##_int, vmafgpu__vif_launch, VIF_16_THREADS, 1) {           \
-        typedef VifMatrix16<SCALE, BYTES, DIGITS> Form;                                                                \
-        vif_claim<Form, false>(launch, Form::prepare(launch));                                             \
+#define VIF_MATRIX_16_KERNELS(input, SCALE, BYTES, DIGITS) \
+    GPU_KERNEL(vmafgpu_vif_matrix16_##input##_f64, vmafgpu__vif_launch, VIF_16_THREADS, 1) { \
+        typedef VifMatrix16<SCALE, BYTES, DIGITS> Form; \
+        vif_claim<Form, true>(launch, Form::prepare(launch)); \
+    } \
+    GPU_KERNEL(vmafgpu_vif_matrix16_##input##_int, vmafgpu__vif_launch, VIF_16_THREADS, 1) { \
+        typedef VifMatrix16<SCALE, BYTES, DIGITS> Form; \
+        vif_claim<Form, false>(launch, Form::prepare(launch)); \
     }
 VIF_MATRIX_16_KERNELS(0_8, 0, 1, 2)
 VIF_MATRIX_16_KERNELS(0_12, 0, 2, 3)
@@ -2635,16 +2847,16 @@ struct AdmColumn {
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
-    static constexpr bool DIVIDED = false;                        /* true: a warp has several tiles */
+    static constexpr bool DIVIDED = false; /* true: a warp has several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
-    static constexpr int WORD_COLUMNS = 4 / BYTES;                /* input columns in a word */
-    static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
+    static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
+    static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
-    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns per step */
+    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
     /* Runs two steps per iteration, which saves moves from one step to the next. At scales 1 to 3, other instructions
      * would take their place. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
-    static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS);   /* of a row in shared memory, in words */
+    static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS); /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
@@ -2655,8 +2867,12 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
-GPU_FN int32_t adm_larger(int32_t a, int32_t b) { return a > b ? a : b; }
-GPU_FN int32_t adm_lesser(int32_t a, int32_t b) { return a < b ? a : b; }
+GPU_FN int32_t adm_larger(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+GPU_FN int32_t adm_lesser(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
 
 /* ---- the wavelet ---- */
 
@@ -2687,7 +2903,9 @@ static_assert(ADM_ODD_COLUMN * 23171u == 0x80008000u, "2^31 + 2^15, modulo 2^32"
 static_assert(ADM_LOW_0 + ADM_LOW_2 == 23171 && ADM_LOW_3 + ADM_LOW_1 == 23171, "low and high filter");
 
 /* Returns a coefficient of scale 0 from its shifted sum. */
-GPU_FN int32_t adm_value(uint32_t sum) { return (int32_t)(sum ^ 0x80000000u) >> 16; }
+GPU_FN int32_t adm_value(uint32_t sum) {
+    return (int32_t)(sum ^ 0x80000000u) >> 16;
+}
 
 /* Return the low and the high band of four columns: coefficients, or shifted sums at scale 0. */
 template <int SCALE> GPU_FN uint32_t adm_horizontal_low(int32_t a, int32_t b, int32_t c, int32_t d, int64_t half) {
@@ -2797,7 +3015,7 @@ GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double ga
     return adm_pixel<0>(factor, gain_limit, o, t);
 }
 
-#define ADM_TWO_23 8388608.0f
+#define ADM_TWO_23      8388608.0f
 #define ADM_TWO_23_BITS 0x4b000000u
 
 /* Returns a coefficient from its shifted sum. The upper half of the sum becomes the fraction of a float; `upper` is
@@ -2811,7 +3029,7 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
                                  const uint32_t (&t_sum)[VMAFGPU__BANDS], uint32_t (&o_magnitude)[VMAFGPU__BANDS]) {
     const vmafgpu__adm_fast &fast = launch.fast;
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
-    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f;   /* next above 273 / 4096, 546 / 4096 */
+    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f; /* next above 273 / 4096, 546 / 4096 */
     float o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -2829,7 +3047,7 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
     AdmPixel out;
     const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
-    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 };   /* sums of the bits of floats */
+    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* sums of the bits of floats */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int d = band == 2;
@@ -2943,7 +3161,7 @@ template <class Kind, bool FAST> struct AdmSums {
  * bits that the shifts drop are summed in 32 bits, and the addition to the 64-bit sum is part of the multiplication. */
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS];   /* not shifted yet */
+    uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* not shifted yet */
     /* Sums of the dropped bits, of [0] in the low half and of [1] in the high half. Masks have at most 12 bits, and
      * there are at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
@@ -2953,14 +3171,14 @@ template <class Kind> struct AdmSums<Kind, true> {
 /* Returns or adds the masked cubes of a pixel. The restored part is masked by the threshold of the added part, and the
  * other way round. */
 template <class Kind>
-GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2], int i,
-                               int band) {
+GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2],
+                               int i, int band) {
     return vmafgpu__adm_masked_cube(Kind::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
                                     launch.geometry.mask_shift[band]);
 }
 template <class Kind>
-GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums,
-                           const AdmPixel &pixel, const uint32_t (&threshold)[2]) {
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums, const AdmPixel &pixel,
+                           const uint32_t (&threshold)[2]) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
@@ -2968,8 +3186,8 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, fals
             sums.masked[i][band] += (uint64_t)adm_masked_cube<Kind>(launch, pixel, threshold, i, band);
 }
 template <class Kind>
-GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &sums,
-                           const AdmPixel &pixel, const uint32_t (&threshold)[2]) {
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &sums, const AdmPixel &pixel,
+                           const uint32_t (&threshold)[2]) {
     const vmafgpu__adm_addends &addends = launch.fast.addends;
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -3003,7 +3221,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const uint32_t u = magnitude[band];
-        if (Kind::SCALE == 0) {   /* u < 22931: the square fits 32 bits, and nothing is shifted */
+        if (Kind::SCALE == 0) { /* u < 22931: the square fits 32 bits, and nothing is shifted */
             sums.open_denominator[band] += (uint64_t)(u * u) * u;
         } else {
             const uint32_t z =
@@ -3046,13 +3264,13 @@ GPU_FN void adm_flush(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &su
 /* ---- a warp's walk along a tile ---- */
 
 template <class Kind> struct AdmWalk {
-    uint32_t *tile;                    /* shared memory of the warp */
-    int32_t x, end;                    /* first band column of the tile; end of the columns that are summed */
-    uint32_t columns;                  /* masked columns since the last flush */
-    AdmColumn before[3];               /* the first input columns of the next band column */
-    AdmPixel pixel; /* of the previous band column; its masked cubes need the sides of the next one */
-    uint32_t side_before[2];           /* of the column before that one */
-    uint32_t packed[2];                /* scale 0: low-pass samples that wait for the other half of a word */
+    uint32_t *tile;          /* shared memory of the warp */
+    int32_t x, end;          /* first band column of the tile; end of the columns that are summed */
+    uint32_t columns;        /* masked columns since the last flush */
+    AdmColumn before[3];     /* the first input columns of the next band column */
+    AdmPixel pixel;          /* of the previous band column; its masked cubes need the sides of the next one */
+    uint32_t side_before[2]; /* of the column before that one */
+    uint32_t packed[2];      /* scale 0: low-pass samples that wait for the other half of a word */
     AdmSums<Kind, Kind::FAST> sums;
 };
 
@@ -3171,7 +3389,7 @@ GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, con
                 word[i] = row[f * Kind::PLANE + offset[i] + k];
             adm_vertical_bytes<HEAVY>(word, f, next);
         }
-        warp_barrier();   /* all lanes have read word k, so earlier words may be replaced */
+        warp_barrier(); /* all lanes have read word k, so earlier words may be replaced */
         if (!CHECKED || k > 0) {
             adm_column<Kind, HEAVY, CHECKED>(launch, walk, 2 * k - 3, walk.before[0], walk.before[1], walk.before[2],
                                              next[0]);
@@ -3194,7 +3412,7 @@ GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, con
                 } else if constexpr (Kind::SCALE == 0) {
                     sample[0][f][i] = word[k] & 0xffff;
                     sample[1][f][i] = word[k] >> 16;
-                } else {   /* signed */
+                } else { /* signed */
                     sample[0][f][i] = (uint32_t)((int32_t)(word[k] << 16) >> 16);
                     sample[1][f][i] = (uint32_t)((int32_t)word[k] >> 16);
                 }
@@ -3292,9 +3510,15 @@ GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pi
 }
 
 /* The type of the samples of a tile. */
-template <int BYTES> struct AdmSample { using type = uint32_t; };
-template <> struct AdmSample<1> { using type = uint8_t; };
-template <> struct AdmSample<2> { using type = uint16_t; };
+template <int BYTES> struct AdmSample {
+    using type = uint32_t;
+};
+template <> struct AdmSample<1> {
+    using type = uint8_t;
+};
+template <> struct AdmSample<2> {
+    using type = uint16_t;
+};
 
 /* Fills columns -1, width and width + 1 of a tile at the side of the frame. By the border rule they are copies of
  * columns 1, width - 1 and width - 2. */
@@ -3322,12 +3546,14 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     if (word >= WORDS || column < 0 || column >= launch.geometry.w)
         return;
     constexpr int AT_ONCE = LANES / ROW_LANES;
-    const int32_t first = 1 + (int32_t)lane_index() / ROW_LANES, from = y - 1 + first, below = launch.geometry.h - (y - 1);
+    const int32_t first = 1 + (int32_t)lane_index() / ROW_LANES, from = y - 1 + first,
+                  below = launch.geometry.h - (y - 1);
     const int32_t end = below < LANES - 1 ? below : LANES - 1;
     const int64_t next = (int64_t)AT_ONCE * launch.output_pitch;
 #pragma unroll
     for (int f = 0; f < 2; f++) {
-        unsigned char *out = scratch + launch.output[f] + (int64_t)from * launch.output_pitch + (int64_t)column * Kind::LOW_BYTES;
+        unsigned char *out =
+            scratch + launch.output[f] + (int64_t)from * launch.output_pitch + (int64_t)column * Kind::LOW_BYTES;
         const uint32_t *in = tile + f * Kind::PLANE + first * Kind::STRIDE + word;
 #pragma unroll 4
         for (int32_t i = first; i < end; i += AT_ONCE) {
@@ -3433,7 +3659,7 @@ GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     const int64_t half = vmafgpu__half(shift);
     int64_t total = 0;
     for (uint32_t first = thread_index(); first < rows; first += AT_ONCE * block_threads()) {
-        int64_t sum[AT_ONCE];   /* all loads are issued before the first value is needed */
+        int64_t sum[AT_ONCE]; /* all loads are issued before the first value is needed */
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             const uint32_t y = first + (uint32_t)i * block_threads();
@@ -3482,7 +3708,9 @@ ADM_KERNEL(general_2, 4, 2, 4, VMAFGPU__ADM_WIDTH_2, false)
 ADM_KERNEL(general_3, 4, 3, 4, VMAFGPU__ADM_WIDTH_3, false)
 #undef ADM_KERNEL
 
-GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS, 2) { adm_rows(launch); }
+GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS, 2) {
+    adm_rows(launch);
+}
 
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ by little
@@ -3515,13 +3743,19 @@ GPU_FN unsigned char *cambi_scratch(const vmafgpu__cambi_launch &launch) {
     return launch.scratch + block_z() * launch.scratch_size;
 }
 
-GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) { return v < 0 ? 0 : v > highest ? highest : v; }
+GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) {
+    return v < 0 ? 0 : v > highest ? highest : v;
+}
 
 /* ---- prepare ---- */
 
 /* The binary digits of the sum of seven bits, for 32 sums at a time. */
-struct CambiDigits { uint32_t one, two, four; };
-GPU_FN uint32_t cambi_majority(uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (c & (a | b)); }
+struct CambiDigits {
+    uint32_t one, two, four;
+};
+GPU_FN uint32_t cambi_majority(uint32_t a, uint32_t b, uint32_t c) {
+    return (a & b) | (c & (a | b));
+}
 GPU_FN CambiDigits cambi_sum_of_seven(const uint32_t (&v)[7]) {
     const uint32_t first = v[0] ^ v[1] ^ v[2], second = v[3] ^ v[4] ^ v[5];
     const uint32_t carry[3] = { cambi_majority(v[0], v[1], v[2]), cambi_majority(v[3], v[4], v[5]),
@@ -3531,19 +3765,26 @@ GPU_FN CambiDigits cambi_sum_of_seven(const uint32_t (&v)[7]) {
 
 template <int BYTES> struct CambiPrepare {
     enum {
-        WIDTH = VMAFGPU__CAMBI_TILE_WIDTH, HEIGHT = VMAFGPU__CAMBI_TILE_HEIGHT, MARGIN = VMAFGPU__CAMBI_TILE_MARGIN,
-        REACH = VMAFGPU__CAMBI_TILE_REACH, COLUMNS = WIDTH + 2 * MARGIN, FLAT_ROWS = VMAFGPU__CAMBI_TILE_ROWS,
-        ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, WORDS = WIDTH / 32,
-        FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16, DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES,   /* in shared memory */
+        WIDTH = VMAFGPU__CAMBI_TILE_WIDTH,
+        HEIGHT = VMAFGPU__CAMBI_TILE_HEIGHT,
+        MARGIN = VMAFGPU__CAMBI_TILE_MARGIN,
+        REACH = VMAFGPU__CAMBI_TILE_REACH,
+        COLUMNS = WIDTH + 2 * MARGIN,
+        FLAT_ROWS = VMAFGPU__CAMBI_TILE_ROWS,
+        ROWS = FLAT_ROWS + 1,
+        FLAT_BYTES = WIDTH / 8 + 8,
+        WORDS = WIDTH / 32,
+        FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16,
+        DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES, /* in shared memory */
         MASK_AT = DIGITS_AT + FLAT_ROWS * WORDS * 12
     };
     static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
     struct Tile {
-        uint16_t *image;                 /* [ROWS + 1][COLUMNS] and some padding */
-        uint8_t  *flat;                  /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
-        uint32_t *digits;                /* [FLAT_ROWS][WORDS][3] of the sums along rows */
-        uint32_t *mask;                  /* [HEIGHT][WORDS] */
-        int32_t   x, y;
+        uint16_t *image;  /* [ROWS + 1][COLUMNS] and some padding */
+        uint8_t *flat;    /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
+        uint32_t *digits; /* [FLAT_ROWS][WORDS][3] of the sums along rows */
+        uint32_t *mask;   /* [HEIGHT][WORDS] */
+        int32_t x, y;
     };
 
     /* A thread processes eight columns and RUN rows. If averages are taken, it also reads the next row and the next
@@ -3639,7 +3880,8 @@ template <int BYTES> struct CambiPrepare {
 
     /* Returns which of eight samples equal their neighbours to the right and below. */
     GPU_FN uint32_t flat_byte(const Words4 &row, uint32_t next, const Words4 &below) {
-        const uint32_t word[5] = { row.x, row.y, row.z, row.w, next }, under[4] = { below.x, below.y, below.z, below.w };
+        const uint32_t word[5] = { row.x, row.y, row.z, row.w, next },
+                       under[4] = { below.x, below.y, below.z, below.w };
         uint32_t bits = 0;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
@@ -3662,7 +3904,7 @@ template <int BYTES> struct CambiPrepare {
         for (int k = 0; k < RUN; k++, at += COLUMNS) {
             const int32_t y = tile.y - REACH + row + k;
             const uint32_t next = *(const uint32_t *)(at + 8);
-            const Words4 below = *(const Words4 *)(at + COLUMNS);   /* past the last row: not used */
+            const Words4 below = *(const Words4 *)(at + COLUMNS); /* past the last row: not used */
             const uint32_t byte = flat_byte(words, next, below);
             if (row + k < FLAT_ROWS)
                 tile.flat[(row + k) * FLAT_BYTES + 3 + unit] = (uint8_t)(y >= 0 && y < launch.height ? byte & mask : 0);
@@ -3700,12 +3942,14 @@ template <int BYTES> struct CambiPrepare {
                 v[i] = digits[i * WORDS * 3 + p];
             sum[p] = cambi_sum_of_seven(v);
         }
-        const uint32_t two = sum[0].two, four = sum[0].four ^ sum[1].two ^ sum[2].one,
-                       eight = sum[1].four ^ sum[2].two;
+        const uint32_t two = sum[0].two, four = sum[0].four ^ sum[1].two ^ sum[2].one, eight = sum[1].four ^ sum[2].two;
         const uint32_t from_two = two & sum[1].one, from_four = cambi_majority(sum[0].four, sum[1].two, sum[2].one),
                        and_four = four & from_two, from_eight = cambi_majority(sum[1].four, sum[2].two, from_four),
                        and_eight = (eight ^ from_four) & and_four;
-        const uint32_t digit[6] = { sum[0].one, two ^ sum[1].one, four ^ from_two, eight ^ from_four ^ and_four,
+        const uint32_t digit[6] = { sum[0].one,
+                                    two ^ sum[1].one,
+                                    four ^ from_two,
+                                    eight ^ from_four ^ and_four,
                                     sum[2].four ^ from_eight ^ and_eight,
                                     cambi_majority(sum[2].four, from_eight, and_eight) };
         uint32_t more = 0, same = 0xffffffffu;
@@ -3720,7 +3964,8 @@ template <int BYTES> struct CambiPrepare {
 
     GPU_FN void find_mask(const vmafgpu__cambi_launch &launch, const Tile &tile) {
 #pragma unroll 1
-        for (uint32_t n = thread_index(); n < (uint32_t)(HEIGHT * WORDS) >> launch.halved; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
+        for (uint32_t n = thread_index(); n < (uint32_t)(HEIGHT * WORDS) >> launch.halved;
+             n += VMAFGPU__CAMBI_PREPARE_THREADS) {
             const uint32_t row = (n / WORDS) << launch.halved, at = row * WORDS + n % WORDS;
             tile.mask[at] = mask_word(tile.digits + at * 3, launch.mask_threshold);
         }
@@ -3733,8 +3978,7 @@ template <int BYTES> struct CambiPrepare {
         const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
         const uint32_t rows = (HEIGHT >> launch.halved) * pairs / VMAFGPU__CAMBI_PREPARE_THREADS;
         const uint32_t column = thread_index() % pairs * 2 * step, first = thread_index() / pairs * rows;
-        const int32_t x = (tile.x + (int32_t)column) >> launch.halved,
-                      y = (tile.y >> launch.halved) + (int32_t)first;
+        const int32_t x = (tile.x + (int32_t)column) >> launch.halved, y = (tile.y >> launch.halved) + (int32_t)first;
         if (x >= plane.width)
             return;
         const uint16_t *at = tile.image + (REACH + (int32_t)(first * step) - (int32_t)step) * COLUMNS + MARGIN + column;
@@ -3747,18 +3991,16 @@ template <int BYTES> struct CambiPrepare {
                 v[k] = at[(k - 1) * (int32_t)step];
 #pragma unroll
             for (int k = 0; k < 2; k++)
-                filtered[k] =
-                    x + k > 0 && x + k < plane.width - 1 ? cambi_mode(v[k], v[k + 1], v[k + 2]) : v[k + 1];
-            const int32_t row = y + (int32_t)i - 2;   /* the row that is complete now */
+                filtered[k] = x + k > 0 && x + k < plane.width - 1 ? cambi_mode(v[k], v[k + 1], v[k + 2]) : v[k + 1];
+            const int32_t row = y + (int32_t)i - 2; /* the row that is complete now */
             if (i >= 2 && row < plane.height) {
                 const uint32_t *mask = tile.mask + (first + i - 2) * step * WORDS;
                 uint32_t pair = 0;
 #pragma unroll
                 for (int k = 0; k < 2; k++) {
                     const uint32_t position = column + (uint32_t)k * step;
-                    const uint32_t sample = row > 0 && row < plane.height - 1
-                                                ? cambi_mode(before[k], middle[k], filtered[k])
-                                                : centre[k];
+                    const uint32_t sample =
+                        row > 0 && row < plane.height - 1 ? cambi_mode(before[k], middle[k], filtered[k]) : centre[k];
                     if (x + k < plane.width)
                         pair |= (sample | (mask[position / 32] >> position % 32 & 1) * CAMBI_MARK) << 16 * k;
                 }
@@ -3870,8 +4112,7 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
     for (uint32_t i = 0; i < (COUNT * COUNT + VMAFGPU__CAMBI_SHRINK_THREADS - 1) / VMAFGPU__CAMBI_SHRINK_THREADS; i++) {
         const uint32_t n = i * VMAFGPU__CAMBI_SHRINK_THREADS + thread_index();
         const int32_t row = (int32_t)(n / COUNT), column = (int32_t)(n % COUNT);
-        const int32_t x = 2 * ((int32_t)block_x() * OWN - LOW + column),
-                      y = 2 * ((int32_t)block_y() * OWN - LOW + row);
+        const int32_t x = 2 * ((int32_t)block_x() * OWN - LOW + column), y = 2 * ((int32_t)block_y() * OWN - LOW + row);
         const bool inside = x >= 0 && x < plane.width && y >= 0 && y < plane.height;
         const uint16_t sample =
             inside ? load((const uint16_t *)(out + plane.samples + (int64_t)y * plane.pitch) + x) : (uint16_t)0;
@@ -3899,13 +4140,13 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
  * most blocks have no others. Further codes are processed in the same way afterwards.
  */
 struct CambiStrip {
-    const uint8_t *samples;              /* of the scale */
-    uint32_t *histogram;                 /* of the thread's columns; that of the first column follows */
-    uint32_t  cell;                      /* words of each histogram */
-    uint32_t  height, pitch;
-    uint32_t  pair_at, own_at;           /* byte offsets in a row: of the thread's columns, and of its sample */
-    bool      has_pair, has_own;         /* whether they are in the picture */
-    uint32_t  zero, counted;             /* word of the first code that is counted, and number of codes */
+    const uint8_t *samples; /* of the scale */
+    uint32_t *histogram;    /* of the thread's columns; that of the first column follows */
+    uint32_t cell;          /* words of each histogram */
+    uint32_t height, pitch;
+    uint32_t pair_at, own_at; /* byte offsets in a row: of the thread's columns, and of its sample */
+    bool has_pair, has_own;   /* whether they are in the picture */
+    uint32_t zero, counted;   /* word of the first code that is counted, and number of codes */
 };
 
 /* Returns the samples of the thread's columns, or unmarked samples outside the picture. */
@@ -3990,22 +4231,23 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
                    odd0 = (uint32_t)(((uint64_t)odds[1] << 32 | odds[0]) >> odd_shift),
                    odd1 = (uint32_t)(((uint64_t)odds[2] << 32 | odds[1]) >> odd_shift);
     const uint32_t own = even1 & 65535;
-    const uint32_t count[4][2] = { { odd0 >> 16, odd1 & 65535 }, { even0 >> 16, even1 >> 16 },
-                                   { odd0 & 65535, odd1 >> 16 }, { even0 & 65535, even2 } };
+    const uint32_t count[4][2] = { { odd0 >> 16, odd1 & 65535 },
+                                   { even0 >> 16, even1 >> 16 },
+                                   { odd0 & 65535, odd1 >> 16 },
+                                   { even0 & 65535, even2 } };
     float best = 0;
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         const uint32_t most = count[k][0] > count[k][1] ? count[k][0] : count[k][1];
-        const float value = (float)(int32_t)((weights >> 8 * k & 255) * own * most) *
-                            float_bits(load(launch.reciprocal + own + most));
+        const float value =
+            (float)(int32_t)((weights >> 8 * k & 255) * own * most) * float_bits(load(launch.reciprocal + own + most));
         best = value > best ? value : best;
     }
     return bits_of(best);
 }
 
 /* Returns the count of one code in the window. */
-GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
-                               uint32_t code) {
+GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd, uint32_t code) {
     const uint32_t half = (uint32_t)launch.cell, step = 2 * half, pairs = (uint32_t)launch.reach;
     uint32_t sum = odd ? 0u - cells[code + half] : cells[code + half + pairs * step];
 #pragma unroll 4
@@ -4024,8 +4266,8 @@ GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const ui
     for (uint32_t k = 1; k <= contrasts; k++) {
         const uint32_t above = cambi_count_of(launch, cells, odd, middle + k),
                        below = cambi_count_of(launch, cells, odd, middle - k), most = above > below ? above : below;
-        const float value = (float)(int32_t)(load(weights + k - 1) * own * most) *
-                            float_bits(load(launch.reciprocal + own + most));
+        const float value =
+            (float)(int32_t)(load(weights + k - 1) * own * most) * float_bits(load(launch.reciprocal + own + most));
         best = value > best ? value : best;
     }
     return bits_of(best);
@@ -4040,8 +4282,8 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
 /* The samples among which a thread looks for codes: a pair of columns. The threads of a block cover several rows at
  * once. */
 struct CambiScan {
-    int32_t  row, first_y, height;       /* the row where the thread begins; rows of the block */
-    uint32_t at;                         /* byte offset of the samples in a row; all ones: outside */
+    int32_t row, first_y, height; /* the row where the thread begins; rows of the block */
+    uint32_t at;                  /* byte offset of the samples in a row; all ones: outside */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
@@ -4147,7 +4389,9 @@ GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next,
 /* GROUP: number of pairs of columns whose total count fits a byte, or 0 for any number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
-        WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS, HEAD = VMAFGPU__CAMBI_COUNT_HEAD
+        WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH,
+        THREADS = VMAFGPU__CAMBI_COUNT_THREADS,
+        HEAD = VMAFGPU__CAMBI_COUNT_HEAD
     };
     static_assert(THREADS == WIDTH && VMAFGPU__CAMBI_COUNT_ROWS == 32, "a sample for each thread, a bit for each row");
     static_assert((1 + THREADS / LANES) * 4 <= HEAD, "shared memory: rows, and a word of each warp");
@@ -4203,7 +4447,7 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
             rows[HEAD / 4 + n] = 0;
         block_barrier();
         const uint32_t found = warp_or(cambi_scan_rows(strip, scan, mark + low, looked_at));
-        if (lane_index() == 0)   /* no two warps have a row in common */
+        if (lane_index() == 0) /* no two warps have a row in common */
             shared_add(rows, found);
         block_barrier();
         uint32_t todo = rows[0];
@@ -4249,11 +4493,15 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
     }
 }
 
-GPU_KERNEL(vmafgpu_cambi_count_4, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 12) { cambi_count<3>(launch); }
+GPU_KERNEL(vmafgpu_cambi_count_4, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 12) {
+    cambi_count<3>(launch);
+}
 GPU_KERNEL(vmafgpu_cambi_count_4_wide, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 12) {
     cambi_count<1>(launch);
 }
-GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 8) { cambi_count<0>(launch); }
+GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 8) {
+    cambi_count<0>(launch);
+}
 
 /* ---- select ----
  *
@@ -4268,8 +4516,7 @@ enum { CAMBI_LEAST = 0x3f000000 };
 
 /* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
 GPU_FN int64_t cambi_sum(const vmafgpu__cambi_launch &launch, uint32_t scale) {
-    const uint32_t *at =
-        (const uint32_t *)&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale];
+    const uint32_t *at = (const uint32_t *)&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale];
     const uint32_t low = peek(at);
     return (int64_t)((uint64_t)peek(at + 1) << 32 | low);
 }
@@ -4304,7 +4551,9 @@ GPU_FN uint32_t cambi_find_bin(const uint32_t *bins, uint32_t *rank) {
 
 GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_THREADS, 2) {
     enum {
-        BITS = VMAFGPU__CAMBI_SELECT_BITS, BINS = VMAFGPU__CAMBI_SELECT_BINS, PASSES = VMAFGPU__CAMBI_SELECT_PASSES,
+        BITS = VMAFGPU__CAMBI_SELECT_BITS,
+        BINS = VMAFGPU__CAMBI_SELECT_BINS,
+        PASSES = VMAFGPU__CAMBI_SELECT_PASSES,
         THREADS = VMAFGPU__CAMBI_SELECT_THREADS
     };
     static_assert(BINS * sizeof(uint32_t) == VMAFGPU__CAMBI_SELECT_SHARED, "shared memory");
@@ -4329,7 +4578,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
     for (uint32_t i = 0; i < pass; i++)
         known = known << BITS | cambi_find_bin(bins + i * BINS, &rank);
     const uint32_t shift = pass < PASSES ? (PASSES - 1 - pass) * BITS : 0;
-    const uint32_t least = known + CAMBI_LEAST;   /* after the last pass */
+    const uint32_t least = known + CAMBI_LEAST; /* after the last pass */
     for (uint32_t n = thread_index(); n < BINS; n += THREADS)
         histogram[n] = 0;
     block_barrier();
@@ -4389,20 +4638,30 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
  */
 struct CambiOrder {
     enum {
-        THREADS = VMAFGPU__CAMBI_ORDER_THREADS, RUN = VMAFGPU__CAMBI_ORDER_RUN, CHUNK = THREADS * RUN,
-        WARPS = THREADS / LANES, SMALL = VMAFGPU__CAMBI_ORDER_SMALL
+        THREADS = VMAFGPU__CAMBI_ORDER_THREADS,
+        RUN = VMAFGPU__CAMBI_ORDER_RUN,
+        CHUNK = THREADS * RUN,
+        WARPS = THREADS / LANES,
+        SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
     /* Shared memory: words and sums of warps, followed by one of these: the distances of values that wait for a swap at
      * the left and at the right; values; two sums per thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
-                      WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK &&
-                      2 * 8 * THREADS <= CHUNK * 4,
+                      WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK && 2 * 8 * THREADS <= CHUNK * 4,
                   "shared memory: doublewords of warps, lists, values, sums");
-    GPU_FN uint32_t *head() { return (uint32_t *)shared_memory(); }
-    GPU_FN uint32_t *part() { return head() + VMAFGPU__CAMBI_ORDER_HEAD / 4; }
-    GPU_FN uint16_t *list(uint32_t side) { return (uint16_t *)part() + side * CHUNK; }
-    GPU_FN int64_t *sums() { return (int64_t *)part(); }
+    GPU_FN uint32_t *head() {
+        return (uint32_t *)shared_memory();
+    }
+    GPU_FN uint32_t *part() {
+        return head() + VMAFGPU__CAMBI_ORDER_HEAD / 4;
+    }
+    GPU_FN uint16_t *list(uint32_t side) {
+        return (uint16_t *)part() + side * CHUNK;
+    }
+    GPU_FN int64_t *sums() {
+        return (int64_t *)part();
+    }
 };
 
 /* Looks at the next `count` values, from `first` on upwards or (side 1) downwards. Lists the distances of those that
@@ -4460,18 +4719,18 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
     enum { CHUNK = CambiOrder::CHUNK };
     const uint16_t *lefts = CambiOrder::list(0), *rights = CambiOrder::list(1);
     const uint32_t pivot = peek(values + top);
-    int32_t i = *left, k = *right + 1;   /* values between i and k have not been examined */
+    int32_t i = *left, k = *right + 1; /* values between i and k have not been examined */
     int32_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
     uint32_t first[2] = {}, end[2] = {};
     bool is_last = false;
     block_barrier();
     while (!is_last) {
-        const bool is_left = first[0] == end[0];   /* the side to search: it has no values left to swap */
+        const bool is_left = first[0] == end[0]; /* the side to search: it has no values left to swap */
         if (i == k && is_left && first[1] == end[1])
             break;
-        is_last = i == k;   /* all have been examined; one side now continues into the part of the other */
+        is_last = i == k; /* all have been examined; one side now continues into the part of the other */
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
-        if (is_last)   /* before that, the other side may have none left, and its list may be full */
+        if (is_last) /* before that, the other side may have none left, and its list may be full */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
         const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
         if (is_left) {
@@ -4486,7 +4745,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
             k -= is_last ? 0 : count;
         }
         uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
-        if (is_last) {   /* only pairs that have not passed each other */
+        if (is_last) { /* only pairs that have not passed each other */
             uint32_t number = 0;
             if (thread_index() == 0)
                 CambiOrder::head()[0] = 0;
@@ -4500,7 +4759,8 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
             both = CambiOrder::head()[0];
         }
         for (uint32_t m = thread_index(); m < both; m += CambiOrder::THREADS) {
-            uint32_t *const a = values + base[0] + lefts[first[0] + m], *const b = values + base[1] - rights[first[1] + m];
+            uint32_t *const a = values + base[0] + lefts[first[0] + m], *const b =
+                                                                            values + base[1] - rights[first[1] + m];
             const uint32_t value = peek(a);
             store(a, peek(b));
             store(b, value);
@@ -4634,7 +4894,8 @@ GPU_FN void cambi_add_rounded(uint32_t *values, int64_t unit, uint32_t first, ui
     for (uint32_t by = 1; by < CambiOrder::THREADS; by *= 2) {
         block_barrier();
         if (thread_index() % (2 * by) == 0) {
-            int64_t *mine = CambiOrder::sums() + 2 * thread_index(), *next = CambiOrder::sums() + 2 * (thread_index() + by);
+            int64_t *mine = CambiOrder::sums() + 2 * thread_index(),
+                    *next = CambiOrder::sums() + 2 * (thread_index() + by);
             even = mine[0];
             odd = mine[1];
             mine[0] = even + next[even & unit ? 1 : 0];
@@ -4700,20 +4961,22 @@ enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SID
 
 static_assert(VMAFGPU__SPEED_LOW_THREADS % LANES == 0 && VMAFGPU__SPEED_CHECK_THREADS % LANES == 0 &&
                   VMAFGPU__SPEED_FLAT_THREADS % LANES == 0 && VMAFGPU__SPEED_COVARIANCE_THREADS % LANES == 0 &&
-                  VMAFGPU__SPEED_MATRIX_THREADS % LANES == 0 &&
-                  VMAFGPU__SPEED_ENTROPY_THREADS % LANES == 0 && VMAFGPU__SPEED_SCORE_THREADS % LANES == 0,
+                  VMAFGPU__SPEED_MATRIX_THREADS % LANES == 0 && VMAFGPU__SPEED_ENTROPY_THREADS % LANES == 0 &&
+                  VMAFGPU__SPEED_SCORE_THREADS % LANES == 0,
               "blocks are whole warps");
 
-GPU_FN float load_float(const float *p) { return float_bits(load((const uint32_t *)p)); }
+GPU_FN float load_float(const float *p) {
+    return float_bits(load((const uint32_t *)p));
+}
 
 /* ---- from chroma to a plane of a sixteenth ---- */
 
 struct SpeedPlane {
     const uint8_t *data;
     int64_t pitch;
-    const uint8_t *before;   /* for changes between frames: the plane to subtract */
+    const uint8_t *before; /* for changes between frames: the plane to subtract */
     int64_t before_pitch;
-    bool is_even;            /* words have even addresses */
+    bool is_even; /* words have even addresses */
 };
 
 /* Returns luma of a frame and of the frame before it. */
@@ -4752,22 +5015,27 @@ GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPl
     if constexpr (CHANGES) {
         const uint8_t *now = plane.data + y * plane.pitch + (int64_t)x * launch.bytes,
                       *before = plane.before + y * plane.before_pitch + (int64_t)x * launch.bytes;
-        const int32_t change = launch.bytes == 1 ? (int32_t)load(now) - (int32_t)load(before)
-                                                 : (int32_t)load((const uint16_t *)now) - (int32_t)load((const uint16_t *)before);
+        const int32_t change = launch.bytes == 1
+                                   ? (int32_t)load(now) - (int32_t)load(before)
+                                   : (int32_t)load((const uint16_t *)now) - (int32_t)load((const uint16_t *)before);
         return (float)change * launch.unit;
     }
     return (float)(int32_t)(speed_word(launch, plane, x, y) >> launch.shift) * launch.unit - 128;
 }
 
-GPU_FN int32_t speed_index(uint64_t source) { return (int32_t)(uint32_t)source; }
-GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source >> 32)); }
+GPU_FN int32_t speed_index(uint64_t source) {
+    return (int32_t)(uint32_t)source;
+}
+GPU_FN float speed_weight(uint64_t source) {
+    return float_bits((uint32_t)(source >> 32));
+}
 
 /* Applies the taps to a column around row y, after a prescale that makes each sample from 2 x 2. */
 template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3;   /* scalar registers are scarce */
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3; /* scalar registers are scarce */
     float sum = 0;
 #pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
@@ -4826,7 +5094,9 @@ GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPl
 }
 
 /* Eight neighbouring samples of STEP bytes each, including those of the other plane if u and v are interleaved. */
-template <int STEP> struct SpeedChunk { uint32_t word[2 * STEP]; };
+template <int STEP> struct SpeedChunk {
+    uint32_t word[2 * STEP];
+};
 
 template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) {
     SpeedChunk<STEP> chunk;
@@ -4853,7 +5123,7 @@ template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows loaded at once; scalar registers are scarce */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows loaded at once; scalar registers are scarce */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -4866,7 +5136,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         const int32_t chunk = 2 * first - 1 + i;
         if (chunk < 0 || (i >= 2 * count && !launch.mask))
             continue;
-        if (chunk >= whole) {   /* the row ends in this chunk, and no column needs it */
+        if (chunk >= whole) { /* the row ends in this chunk, and no column needs it */
 #pragma unroll 1
             for (int32_t t = -REACH; t <= REACH; t++)
 #pragma unroll 1
@@ -4874,16 +5144,16 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0;   /* the last four samples of the chunk count, otherwise the first five */
+        const bool is_end = i % 2 == 0; /* the last four samples of the chunk count, otherwise the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
             SpeedChunk<STEP> rows[AT_ONCE];
 #pragma unroll
             for (int32_t t = 0; t < AT_ONCE; t++)
-                rows[t] = speed_load_chunk<STEP>(
-                    data + vmafgpu__reflect(y + from + t - REACH, launch.height) * plane.pitch +
-                    (int64_t)chunk * (8 * STEP));
+                rows[t] =
+                    speed_load_chunk<STEP>(data + vmafgpu__reflect(y + from + t - REACH, launch.height) * plane.pitch +
+                                           (int64_t)chunk * (8 * STEP));
 #pragma unroll
             for (int32_t t = 0; t < AT_ONCE; t++) {
 #pragma unroll
@@ -4906,7 +5176,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
             out[k] = sum[k];
         if (!is_end)
             out[REACH] = sum[REACH];
-        if (chunk == 0) {   /* the plane is reflected at its left edge */
+        if (chunk == 0) { /* the plane is reflected at its left edge */
 #pragma unroll
             for (int k = 1; k <= REACH; k++)
                 out[-k] = sum[k];
@@ -4938,8 +5208,8 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     if (!is_done) {
         for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
             const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
-            sums[i] = speed_column<STEP == 0, CHANGES>(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
-                                              y << VMAFGPU__SPEED_SHIFT);
+            sums[i] = speed_column < STEP == 0,
+            CHANGES > (launch, plane, vmafgpu__reflect(column, launch.scaled_width), y << VMAFGPU__SPEED_SHIFT);
         }
     }
     block_barrier();
@@ -4955,11 +5225,21 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
 
 /* The number in a name is the distance of two samples in bytes. A prescale has kernels of its own, because nvcc reads
  * its tables ahead of the condition, even if there are none. */
-GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0>(launch); }
-GPU_KERNEL(vmafgpu_speed_change, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0, true>(launch); }
-GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<1>(launch); }
-GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
-GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
+GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
+    speed_low<0>(launch);
+}
+GPU_KERNEL(vmafgpu_speed_change, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
+    speed_low<0, true>(launch);
+}
+GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
+    speed_low<1>(launch);
+}
+GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
+    speed_low<2>(launch);
+}
+GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) {
+    speed_low<4>(launch);
+}
 
 /* Returns the OR of the words of a row, without those of the other plane that may lie between them. */
 GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y) {
@@ -4990,7 +5270,7 @@ template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &
 #pragma unroll 1
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
         const int32_t y = ((int32_t)block_x() << VMAFGPU__SPEED_SHIFT) + t;
-        if (y < 0 || y >= launch.scaled_height)   /* a row inside replaces it, which is checked anyway */
+        if (y < 0 || y >= launch.scaled_height) /* a row inside replaces it, which is checked anyway */
             continue;
 #pragma unroll 1
         for (int32_t k = 0; k < (SCALED ? launch.sources : 1); k++) {
@@ -5014,7 +5294,9 @@ GPU_KERNEL(vmafgpu_speed_check_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED
 
 /* ---- what the other kernels have in common ---- */
 
-GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) { return !(launch.pairs >> block_z() & 1); }
+GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) {
+    return !(launch.pairs >> block_z() & 1);
+}
 
 /* Returns a part of the scratch memory: of this block's pair and a plane. */
 GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__speed_part &part, uint32_t plane) {
@@ -5022,7 +5304,9 @@ GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__spe
 }
 
 /* Returns how many positions a block has in the plane without its edge, across or down. */
-GPU_FN int32_t speed_positions(int32_t blocks) { return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1; }
+GPU_FN int32_t speed_positions(int32_t blocks) {
+    return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
+}
 
 /* Returns the address of place p of the block at `start`. */
 GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float *start, int32_t p) {
@@ -5107,7 +5391,8 @@ GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     if (speed_is_skipped(launch))
         return;
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
-    const int32_t used = vmafgpu__speed_flat_strip(1, launch.blocks_across), rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
+    const int32_t used = vmafgpu__speed_flat_strip(1, launch.blocks_across),
+                  rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
     const int32_t thread = (int32_t)thread_index(), p = thread, step = launch.strip_rows;
     const int32_t top = p / VMAFGPU__SPEED_BLOCK, left = p % VMAFGPU__SPEED_BLOCK;
     float *band = (float *)shared_memory(), *other = band + step * used + VMAFGPU__SPEED_FLAT_AT_ONCE;
@@ -5116,12 +5401,11 @@ GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     block_barrier();
     for (int32_t first = 0; first < rows; first += step) {
         const int32_t end = first + step < rows ? first + step : rows;
-        if (thread >= LANES) {
+        if (thread >= LANES)
             speed_flatten(launch, other, end, end + step < rows ? end + step : rows, thread - LANES, THREADS - LANES);
-        } else if (p < SPEED_SIDE) {
+        else if (p < SPEED_SIDE)
             for (int32_t y = first > top ? first : top; y < end && y < top + h; y++)
                 total = speed_add_row(total, band + (y - first) * used + left, w);
-        }
         block_barrier();
         float *done = band;
         band = other;
@@ -5131,7 +5415,9 @@ GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
         store(speed_part(launch, launch.layout.means, block_y()) + p, quotient(total, (float)(w * h)));
 }
 
-GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREADS, 2) { speed_flat(launch); }
+GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREADS, 2) {
+    speed_flat(launch);
+}
 
 /* ---- covariance: sums of products of samples that lie some distance apart ----
  *
@@ -5143,8 +5429,8 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
 struct SpeedDistance {
-    int32_t x, y, first, last;         /* columns where windows begin; they begin in rows 0 .. 4 - y */
-    bool    is_single;
+    int32_t x, y, first, last; /* columns where windows begin; they begin in rows 0 .. 4 - y */
+    bool is_single;
 };
 
 GPU_FN SpeedDistance speed_distance(int32_t index) {
@@ -5198,7 +5484,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     const SpeedDistance d = speed_distance((int32_t)block_x());
     const float *flat = speed_part(launch, launch.layout.flat, block_y());
     double *sums = (double *)speed_part(launch, launch.layout.sums, block_y()) + block_x() * SPEED_SIDE;
-    if (w < SPEED_EDGE || h < SPEED_EDGE) {   /* windows have nothing in common */
+    if (w < SPEED_EDGE || h < SPEED_EDGE) { /* windows have nothing in common */
         const int32_t x = thread % VMAFGPU__SPEED_BLOCK, y = thread / VMAFGPU__SPEED_BLOCK;
         if (x < d.first || x > d.last || y > SPEED_EDGE - d.y)
             return;
@@ -5212,7 +5498,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     }
 
     double *columns = (double *)shared_memory();
-    const double *row = columns + thread * chunk;   /* valid in threads that have a row */
+    const double *row = columns + thread * chunk; /* valid in threads that have a row */
     double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
     for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
         const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
@@ -5248,7 +5534,9 @@ GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVAR
     speed_covariance(launch);
 }
 
-GPU_FN double load_double(const double *p) { return double_bits(load((const uint64_t *)p)); }
+GPU_FN double load_double(const double *p) {
+    return double_bits(load((const uint64_t *)p));
+}
 
 enum { SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES };
 
@@ -5310,10 +5598,11 @@ GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p,
     const double n = (double)(w * h);
     const double single_p = load_double(sums + SPEED_SINGLE * SPEED_SIDE + p),
                  single_q = load_double(sums + SPEED_SINGLE * SPEED_SIDE + q);
-    const double both =
-        load_double(sums + index * SPEED_SIDE + p) - c.mean_a * single_q - c.mean_b * single_p + n * c.mean_a * c.mean_b;
-    const double error = vmafgpu__speed_covariance_error(w, h, both, vmafgpu__speed_spread(n, load_double(sums + p), c.mean_a),
-                                                         vmafgpu__speed_spread(n, load_double(sums + q), c.mean_b));
+    const double both = load_double(sums + index * SPEED_SIDE + p) - c.mean_a * single_q - c.mean_b * single_p +
+                        n * c.mean_a * c.mean_b;
+    const double error =
+        vmafgpu__speed_covariance_error(w, h, both, vmafgpu__speed_spread(n, load_double(sums + p), c.mean_a),
+                                        vmafgpu__speed_spread(n, load_double(sums + q), c.mean_b));
     const float low = (float)quotient(both - error, n), high = (float)quotient(both + error, n);
     return low == high ? low : float_bits(0x7fffffff);
 }
@@ -5355,7 +5644,9 @@ GPU_FN float speed_inverse_root(float v, float y) {
 enum { SPEED_LINE = VMAFGPU__SPEED_LINE };
 
 /* Four numbers at an address that is a multiple of 16. */
-struct alignas(16) Floats4 { float x, y, z, w; };
+struct alignas(16) Floats4 {
+    float x, y, z, w;
+};
 GPU_FN void load_four(const float *p, float (&v)[4]) {
     const Floats4 four = *(const Floats4 *)p;
     v[0] = four.x;
@@ -5376,7 +5667,9 @@ template <int COUNT> GPU_FN void load_line(const float *p, float (&v)[COUNT]) {
     }
 }
 
-struct SpeedEigen { float *column, *v, *x, *d, *e; };
+struct SpeedEigen {
+    float *column, *v, *x, *d, *e;
+};
 
 /* Lane r has row r: in step i its element of column i, and the elements right of it, which are moved to the left end of
  * the line and followed by zeros. The lines in shared memory, which all lanes read, have the same layout. */
@@ -5413,8 +5706,8 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
         }
         if (r == top)
             m.e[i] = own;
-        warp_barrier();   /* all lanes have read the column, which the next step overwrites */
-        if (tau != 0) {   /* also if it is NaN */
+        warp_barrier(); /* all lanes have read the column, which the next step overwrites */
+        if (tau != 0) { /* also if it is NaN */
             v = r == top ? 1 : is_inside ? v : 0;
             if (is_row)
                 m.v[place] = v;
@@ -5432,7 +5725,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
 #pragma unroll
             for (int32_t c = 0; c < REST; c++)
                 product += other[c] * line[c];
-            x += -0.5f * tau * product * v;   /* -0.5f * tau is exact */
+            x += -0.5f * tau * product * v; /* -0.5f * tau is exact */
             warp_barrier();
             if (is_row)
                 m.x[place] = x;
@@ -5464,7 +5757,7 @@ GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     if (i + 1 < SPEED_SIDE) {
         beside = m.e[i];
         const float around = magnitude(m.d[i]) + magnitude(m.d[i + 1]);
-        if (magnitude(beside) <= 1.1e-6f * around)   /* rare; doubles are slow */
+        if (magnitude(beside) <= 1.1e-6f * around) /* rare; doubles are slow */
             if ((double)magnitude(beside) < 1e-6 * (double)around)
                 m.e[i] = beside = 0;
     }
@@ -5475,21 +5768,21 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
     const float half = (d[m - 2] - d[m - 1]) / 2.0f, side = e[m - 2], corner = d[m - 1];
     const float length = square_root(half * half + side * side);
     const float ratio = quotient(side, (half > 0 ? half : -half) + length);
-    const float mu = half > 0   ? corner - side * ratio
-                     : half < 0 ? corner + side * ratio
-                                : corner - magnitude(side);
+    const float mu = half > 0 ? corner - side * ratio : half < 0 ? corner + side * ratio : corner - magnitude(side);
     const float least = magnitude(d[0]) + magnitude(e[0]);
-    if (1.1e-6f * magnitude(mu) < least)   /* nearly always; doubles are slow */
+    if (1.1e-6f * magnitude(mu) < least) /* nearly always; doubles are slow */
         return mu;
     return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
 
-struct SpeedTangent { float t, root; };
+struct SpeedTangent {
+    float t, root;
+};
 
 /* Returns t = a / b for |a| <= |b|, which is 0 if a is 0, and 1 / sqrt(1 + t * t). The steps written out here round
  * like a division if nothing leaves the range of floats. The root starts from the quotient before it is refined. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
-    const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
+    const uint32_t least = 0x0d800000, range = 0x4b800000 - least; /* 2^-100 to 2^24 */
     SpeedTangent out;
     float y = reciprocal(b);
     y = fused(y, fused(-b, y, 1.0f), y);
@@ -5498,7 +5791,7 @@ GPU_FN SpeedTangent speed_tangent(float a, float b) {
     out.t = fused(fused(-b, start, a), y, start);
     out.t = fused(fused(-b, out.t, a), y, out.t);
     if (bits_of(magnitude(a)) - least > range || bits_of(magnitude(b)) - least > range) {
-        out.t = a == 0 ? 0 : quotient(a, b);   /* 0 / 0 would be NaN */
+        out.t = a == 0 ? 0 : quotient(a, b); /* 0 / 0 would be NaN */
         root = reciprocal_root(1 + out.t * out.t);
     }
     out.root = speed_inverse_root(1 + out.t * out.t, root);
@@ -5578,22 +5871,26 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
  * leave out the zeros there, as long as all numbers are finite. */
 
 enum {
-    SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64, SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
+    SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64,
+    SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
     SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH,
-    SPEED_VECTOR = 8 * SPEED_GROUPS    /* vector of a reflection: five numbers and three unused ones, and so on */
+    SPEED_VECTOR = 8 * SPEED_GROUPS /* vector of a reflection: five numbers and three unused ones, and so on */
 };
 static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
 static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MATRIX_THREADS / 32 * SPEED_VECTOR +
-               SPEED_SQUARE + 1) * 4 == VMAFGPU__SPEED_MATRIX_SHARED &&
+               SPEED_SQUARE + 1) *
+                          4 ==
+                      VMAFGPU__SPEED_MATRIX_SHARED &&
                   (5 * SPEED_LINE + SPEED_SQUARE + 3) % 2 == 0 &&
-                  (5 * SPEED_LINE + SPEED_SQUARE + 3) * 4 + VMAFGPU__SPEED_MATRIX_THREADS * 8 <= VMAFGPU__SPEED_MATRIX_SHARED,
+                  (5 * SPEED_LINE + SPEED_SQUARE + 3) * 4 + VMAFGPU__SPEED_MATRIX_THREADS * 8 <=
+                      VMAFGPU__SPEED_MATRIX_SHARED,
               "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
-    float *from, *to;                  /* z, and q beside it */
-    float *column, *next;              /* the column that the reflection clears; that of the next reflection */
+    float *from, *to;     /* z, and q beside it */
+    float *column, *next; /* the column that the reflection clears; that of the next reflection */
     float *matrix;
-    float *vector;                     /* of the reflection; each warp has its own */
+    float *vector; /* of the reflection; each warp has its own */
     uint32_t *is_singular;
 };
 
@@ -5621,7 +5918,7 @@ GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[
 /* Runs step k of the decomposition. Returns false if a number is not finite. */
 GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
     const int32_t thread = (int32_t)thread_index(), group = thread / 64, j = thread % 64, lane = (int32_t)lane_index();
-    float line[SPEED_LINE];   /* zeros, then the column from row k on, then zeros */
+    float line[SPEED_LINE]; /* zeros, then the column from row k on, then zeros */
     load_line(m.column, line);
     const float corner = m.column[k];
     float squares = 0;
@@ -5648,18 +5945,17 @@ GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
 #pragma unroll
             for (int32_t r = 0; r < SPEED_ROWS; r++)
                 factor[r] = -2 * m.vector[group * 8 + r];
-            for (int32_t i = is_finite ? k / SPEED_ROWS : 0; i < SPEED_GROUPS; i++) {
+            for (int32_t i = is_finite ? k / SPEED_ROWS : 0; i < SPEED_GROUPS; i++)
                 if (i == group)
                     speed_reflect_group(sum, factor, m.vector + 8 * i, from + i * SPEED_ROWS * SPEED_PITCH, true);
                 else
                     speed_reflect_group(sum, factor, m.vector + 8 * i, from + i * SPEED_ROWS * SPEED_PITCH, false);
-            }
         }
 #pragma unroll
         for (int32_t r = 0; r < SPEED_ROWS; r++) {
             const int32_t row = group * SPEED_ROWS + r;
             float v = is_finite && row < k ? from[row * SPEED_PITCH] : sum[r];
-            if (j < SPEED_SIDE && (row == k || j == k))   /* the next step relies on the identity there */
+            if (j < SPEED_SIDE && (row == k || j == k)) /* the next step relies on the identity there */
                 v = row == j ? 1 : 0;
             if (j == k + 1)
                 m.next[row] = row > k ? v : 0;
@@ -5686,7 +5982,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         m.from[row * SPEED_PITCH + column] = m.matrix[i];
         m.from[row * SPEED_PITCH + SPEED_SIDE + column] = row == column ? 1 : 0;
     }
-    if (thread < 2 * SPEED_LINE)   /* `next` follows it */
+    if (thread < 2 * SPEED_LINE) /* `next` follows it */
         m.column[thread] = thread < SPEED_SIDE ? m.matrix[thread * SPEED_SIDE] : 0;
     if (thread == 0)
         *m.is_singular = 0;
@@ -5758,11 +6054,11 @@ static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
-    double *information;                 /* [place][BLOCKS], from the thread's block on */
-    float  *q, *r;                       /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
-    float  *x;                           /* the solution: [SPEED_SOLUTION][BLOCKS], from the thread's block on */
+    double *information; /* [place][BLOCKS], from the thread's block on */
+    float *q, *r;        /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
+    float *x;            /* the solution: [SPEED_SOLUTION][BLOCKS], from the thread's block on */
     int32_t group, block;
-    bool    is_inside;                   /* whether the block exists */
+    bool is_inside; /* whether the block exists */
 };
 
 GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
@@ -5849,8 +6145,7 @@ GPU_FN void speed_inform(const vmafgpu__speed_launch &launch, const SpeedEntropy
 #pragma unroll 1
     for (int32_t n = e.group * SHARE; n < e.group * SHARE + SHARE; n++) {
         const float value = load_float(eigenvalues + n), positive = value < 0 ? 0 : value;
-        e.information[n * BLOCKS] =
-            vmafgpu__log2((double)(positive * variance + launch.noise), e.table) + log_2_pi_e;
+        e.information[n * BLOCKS] = vmafgpu__log2((double)(positive * variance + launch.noise), e.table) + log_2_pi_e;
     }
 }
 
@@ -5864,13 +6159,14 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
     speed_copy_solution(launch, e);
     const float *start = speed_part(launch, launch.layout.flat, block_y());
     if (e.is_inside)
-        start += (e.block / launch.blocks_across * launch.columns + e.block % launch.blocks_across) * VMAFGPU__SPEED_BLOCK;
+        start +=
+            (e.block / launch.blocks_across * launch.columns + e.block % launch.blocks_across) * VMAFGPU__SPEED_BLOCK;
     float sample[SPEED_LINE] = {}, own[SHARE];
 #pragma unroll
     for (int32_t p = 0; p < SPEED_SIDE; p++)
         sample[p] = load_float(speed_place(launch, start, p));
 #pragma unroll
-    for (int32_t n = 0; n < SHARE; n++)   /* the same as sample[e.group * SHARE + n] */
+    for (int32_t n = 0; n < SHARE; n++) /* the same as sample[e.group * SHARE + n] */
         own[n] = load_float(start + e.group * launch.columns + n);
     block_barrier();
     speed_multiply(e, sample);
@@ -5900,7 +6196,9 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
     store(speed_part(launch, launch.layout.entropy, block_y()) + e.block, entropy);
 }
 
-GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 2) { speed_entropy(launch); }
+GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 2) {
+    speed_entropy(launch);
+}
 
 /* Block x is u or v. */
 GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
@@ -5948,14 +6246,18 @@ GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
     store(&out->singular[block_x()], (int32_t)(is_singular[0] || is_singular[1]));
 }
 
-GPU_KERNEL(vmafgpu_speed_score, vmafgpu__speed_launch, VMAFGPU__SPEED_SCORE_THREADS, 2) { speed_score(launch); }
+GPU_KERNEL(vmafgpu_speed_score, vmafgpu__speed_launch, VMAFGPU__SPEED_SCORE_THREADS, 2) {
+    speed_score(launch);
+}
 
 /* ================================================================================================
  * >>squares                                      psnr, float_psnr, float_moment: sums of integers
  * ================================================================================================ */
 
 /* Returns a square, rounded to the 24 bits of a float. */
-GPU_FN uint64_t rounded_square(int32_t v) { return (uint64_t)(float)(uint32_t)((uint32_t)v * (uint32_t)v); }
+GPU_FN uint64_t rounded_square(int32_t v) {
+    return (uint64_t)(float)(uint32_t)((uint32_t)v * (uint32_t)v);
+}
 
 template <int KIND> GPU_FN void add_squares(uint32_t a, uint32_t b, uint64_t (&sum)[VMAFGPU__SQUARES_SUMS]) {
     const int32_t d = (int32_t)a - (int32_t)b;
@@ -6004,8 +6306,8 @@ template <int KIND> GPU_FN void squares_of(const vmafgpu__squares_launch &launch
     const int bytes = plane ? launch.chroma_bytes : launch.bytes, step = plane ? launch.step : bytes,
               shift = plane ? launch.shift : 0;
     const uint32_t mask = plane ? launch.mask : 0, chunk = 16 / (uint32_t)bytes;
-    const bool by_words = step == bytes && !shift &&
-                          ((uint64_t)a | (uint64_t)b | (uint64_t)a_pitch | (uint64_t)b_pitch) % 16 == 0;
+    const bool by_words =
+        step == bytes && !shift && ((uint64_t)a | (uint64_t)b | (uint64_t)a_pitch | (uint64_t)b_pitch) % 16 == 0;
     uint64_t sum[VMAFGPU__SQUARES_SUMS] = {};
     uint32_t seen[2] = {};
     if (!pair.distorted)
@@ -6057,15 +6359,24 @@ GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
     uint64_t square = 0;
     if (n < count) {
         const int32_t x = n % launch.width, y = launch.first + n / launch.width;
-        const uint32_t a = load((const uint16_t *)((const uint8_t *)pair.reference + (int64_t)y * pair.reference_pitch) + x),
-                       b = load((const uint16_t *)((const uint8_t *)pair.distorted + (int64_t)y * pair.distorted_pitch) + x);
-        square = rounded_square(launch.kind == 0 ? (int32_t)a - (int32_t)b : launch.kind == 1 ? (int32_t)a : (int32_t)b);
+        const uint32_t a = load(
+                           (const uint16_t *)((const uint8_t *)pair.reference + (int64_t)y * pair.reference_pitch) + x),
+                       b = load(
+                           (const uint16_t *)((const uint8_t *)pair.distorted + (int64_t)y * pair.distorted_pitch) + x);
+        square = rounded_square(launch.kind == 0   ? (int32_t)a - (int32_t)b
+                                : launch.kind == 1 ? (int32_t)a
+                                                   : (int32_t)b);
     }
-    store((float *)(launch.scratch + z * launch.scratch_size) + (int64_t)(n % GROUP) * launch.pitch + n / GROUP, (float)square);
+    store((float *)(launch.scratch + z * launch.scratch_size) + (int64_t)(n % GROUP) * launch.pitch + n / GROUP,
+          (float)square);
 }
 
-GPU_KERNEL(vmafgpu_square_terms, vmafgpu__square_terms_launch, VMAFGPU__SQUARES_THREADS, 4) { square_terms(launch); }
-GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3) { squares(launch); }
+GPU_KERNEL(vmafgpu_square_terms, vmafgpu__square_terms_launch, VMAFGPU__SQUARES_THREADS, 4) {
+    square_terms(launch);
+}
+GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3) {
+    squares(launch);
+}
 
 /* ================================================================================================
  * >>chains                                       sums of floats, one addition after the other
@@ -6075,7 +6386,7 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
 
 /* Block z is a pair, block x some rows of a plane. */
 GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
-    enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE };   /* rows that a read covers */
+    enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE }; /* rows that a read covers */
     static_assert(LANES % TILE == 0, "a read covers whole rows of a tile");
     if (!(launch.pairs >> block_z() & 1))
         return;
@@ -6084,14 +6395,16 @@ GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
         n++;
     const vmafgpu__chain_plane &plane = launch.plane[n];
     const unsigned char *scratch = launch.scratch + block_z() * launch.scratch_size;
-    const int32_t lane = (int32_t)lane_index(), column = lane % TILE, first = ((int32_t)block_x() - plane.first) * LANES,
-                  row = first + lane / TILE;
+    const int32_t lane = (int32_t)lane_index(), column = lane % TILE,
+                  first = ((int32_t)block_x() - plane.first) * LANES, row = first + lane / TILE;
     const float *terms = (const float *)(scratch + plane.terms) + (int64_t)row * plane.pitch + column;
     float *tile = (float *)shared_memory();
     float next[TILE], sum = 0;
 #pragma unroll
     for (int k = 0; k < TILE; k++)
-        next[k] = row + k * AT_ONCE < plane.rows && column < plane.columns ? load_float(terms + k * AT_ONCE * plane.pitch) : 0;
+        next[k] = row + k * AT_ONCE < plane.rows && column < plane.columns
+                      ? load_float(terms + k * AT_ONCE * plane.pitch)
+                      : 0;
 #pragma unroll 1
     for (int32_t x = 0; x < plane.columns; x += TILE) {
 #pragma unroll
@@ -6100,9 +6413,10 @@ GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
         warp_barrier();
         terms += TILE;
 #pragma unroll
-        for (int k = 0; k < TILE; k++)   /* zeros beyond the last column add nothing */
+        for (int k = 0; k < TILE; k++) /* zeros beyond the last column add nothing */
             next[k] = row + k * AT_ONCE < plane.rows && x + TILE + column < plane.columns
-                          ? load_float(terms + k * AT_ONCE * plane.pitch) : 0;
+                          ? load_float(terms + k * AT_ONCE * plane.pitch)
+                          : 0;
 #pragma unroll
         for (int k = 0; k < TILE; k++)
             sum += tile[lane * STRIDE + k];
@@ -6171,9 +6485,13 @@ struct FloatSum {
     typedef uint32_t Bits;
     typedef int32_t Whole;
     static constexpr Bits SIGN = (Bits)1 << 31, EXPONENT = 0x7f800000;
-    static constexpr Whole ROOM = (Whole)1 << 23;   /* units in the last place between two powers of two */
-    GPU_FN float number(Bits bits) { return float_bits(bits); }
-    GPU_FN Whole up(Whole v, uint32_t by) { return shuffle_up(v, by); }
+    static constexpr Whole ROOM = (Whole)1 << 23; /* units in the last place between two powers of two */
+    GPU_FN float number(Bits bits) {
+        return float_bits(bits);
+    }
+    GPU_FN Whole up(Whole v, uint32_t by) {
+        return shuffle_up(v, by);
+    }
 };
 
 struct DoubleSum {
@@ -6182,15 +6500,22 @@ struct DoubleSum {
     typedef int64_t Whole;
     static constexpr Bits SIGN = (Bits)1 << 63, EXPONENT = (Bits)0x7ff << 52;
     static constexpr Whole ROOM = (Whole)1 << 52;
-    GPU_FN double number(Bits bits) { return double_bits(bits); }
+    GPU_FN double number(Bits bits) {
+        return double_bits(bits);
+    }
     GPU_FN Whole up(Whole v, uint32_t by) {
-        const uint32_t low = shuffle_up_word((uint32_t)v, by), high = shuffle_up_word((uint32_t)((uint64_t)v >> 32), by);
+        const uint32_t low = shuffle_up_word((uint32_t)v, by),
+                       high = shuffle_up_word((uint32_t)((uint64_t)v >> 32), by);
         return (Whole)((uint64_t)high << 32 | low);
     }
 };
 
-template <class Whole> GPU_FN Whole lesser(Whole a, Whole b) { return a < b ? a : b; }
-template <class Whole> GPU_FN Whole greater(Whole a, Whole b) { return a > b ? a : b; }
+template <class Whole> GPU_FN Whole lesser(Whole a, Whole b) {
+    return a < b ? a : b;
+}
+template <class Whole> GPU_FN Whole greater(Whole a, Whole b) {
+    return a > b ? a : b;
+}
 
 /* Effect of some terms on a sum, in units in the last place: on an even sum, and on an odd one. With terms of both
  * signs, also how far the sum moves down and up on the way. This is the same for all sums from a power of two to the
@@ -6202,7 +6527,9 @@ template <class Sum, bool SIGNED> struct Steps {
 };
 
 /* The place of a sum, in units in the last place above a power of two, and its lowest and highest place so far. */
-template <class Sum> struct Place { typename Sum::Whole at, low, high; };
+template <class Sum> struct Place {
+    typename Sum::Whole at, low, high;
+};
 
 template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
     typedef typename Sum::Whole Whole;
@@ -6220,8 +6547,8 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
 }
 
 /* Returns the effect of both, one after the other. */
-template <class Sum, bool SIGNED> GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first,
-                                                                          const Steps<Sum, SIGNED> &then) {
+template <class Sum, bool SIGNED>
+GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first, const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
     Steps<Sum, SIGNED> out;
 #pragma unroll
@@ -6239,18 +6566,23 @@ template <class Sum, bool SIGNED> GPU_FN Steps<Sum, SIGNED> steps_of_both(const 
     return out;
 }
 
-GPU_FN float load_term(const float *p) { return load_float(p); }
-GPU_FN double load_term(const double *p) { return load_double(p); }
+GPU_FN float load_term(const float *p) {
+    return load_float(p);
+}
+GPU_FN double load_term(const double *p) {
+    return load_double(p);
+}
 
 /* Returns the effect of a group of terms on sums from `floor` on, which is the bits of a power of two, or 0. `sign` can
  * negate the terms. */
-template <class Sum, bool SIGNED, class Term> GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch,
-                                                                                 typename Sum::Bits floor, Term sign) {
+template <class Sum, bool SIGNED, class Term>
+GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Sum::Bits floor, Term sign) {
     typedef typename Sum::Number Number;
     typedef typename Sum::Whole Whole;
     const typename Sum::Bits from = floor + (SIGNED ? Sum::ROOM / 2 : 0);
     const Number bottom = Sum::number(floor), top = Sum::number(floor + Sum::ROOM);
-    Number sum[2] = { Sum::number(from), Sum::number(from + 1) }, low[2] = { sum[0], sum[1] }, high[2] = { sum[0], sum[1] };
+    Number sum[2] = { Sum::number(from), Sum::number(from + 1) }, low[2] = { sum[0], sum[1] },
+           high[2] = { sum[0], sum[1] };
     Steps<Sum, SIGNED> out;
 #pragma unroll 16
     for (int k = 0; k < VMAFGPU__SEQUENCE_GROUP; k++) {
@@ -6355,9 +6687,15 @@ template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu
         store(word, (double)Sum::number(sum));
 }
 
-GPU_KERNEL(vmafgpu_float_rows, vmafgpu__chains_launch, LANES, 8) { float_rows(launch); }
-GPU_KERNEL(vmafgpu_float_sums, vmafgpu__chains_launch, LANES, 8) { float_sums(launch); }
-GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, false, float>(launch); }
+GPU_KERNEL(vmafgpu_float_rows, vmafgpu__chains_launch, LANES, 8) {
+    float_rows(launch);
+}
+GPU_KERNEL(vmafgpu_float_sums, vmafgpu__chains_launch, LANES, 8) {
+    float_sums(launch);
+}
+GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) {
+    sequence<DoubleSum, false, float>(launch);
+}
 
 /* ================================================================================================
  * >>float vif                                    information in floats; and what pictures are smoothed with
@@ -6376,8 +6714,8 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
 }
 
 /* Returns a sample that is made of others, and sets the bits of their words in `seen`. */
-GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
-                           uint32_t &seen) {
+GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x,
+                           int32_t y, uint32_t &seen) {
     float value = 0, weights = 0;
 #pragma unroll 1
     for (int32_t k = 0; k < launch.sources; k++) {
@@ -6386,8 +6724,8 @@ GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uin
         for (int32_t i = 0; i < launch.sources; i++) {
             const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
             const float weight = speed_weight(down) * speed_weight(across);
-            const uint32_t word = load_sample(data + speed_index(down) * pitch + (int64_t)speed_index(across) * launch.step, 0,
-                                              launch.bytes);
+            const uint32_t word = load_sample(
+                data + speed_index(down) * pitch + (int64_t)speed_index(across) * launch.step, 0, launch.bytes);
             seen |= word;
             value += weight * ((float)(int32_t)(word >> launch.shift) * launch.unit - 128.0f);
             weights += weight;
@@ -6412,22 +6750,31 @@ GPU_FN void float_planes(const vmafgpu__float_planes_launch &launch) {
         atomic_or(&launch.illegal[z], 4u);
 }
 
-GPU_KERNEL(vmafgpu_float_planes, vmafgpu__float_planes_launch, VMAFGPU__PLANES_THREADS, 4) { float_planes(launch); }
+GPU_KERNEL(vmafgpu_float_planes, vmafgpu__float_planes_launch, VMAFGPU__PLANES_THREADS, 4) {
+    float_planes(launch);
+}
 
 /* The rows of a picture. */
-struct FloatPicture { const uint8_t *data; int64_t pitch; };
+struct FloatPicture {
+    const uint8_t *data;
+    int64_t pitch;
+};
 
 GPU_FN FloatPicture float_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     FloatPicture picture;
     picture.data = launch.bytes == 4 ? launch.scratch + z * launch.scratch_size + launch.input[f]
                                      : (const uint8_t *)(f ? pair.distorted : pair.reference);
-    picture.pitch = launch.bytes == 4 ? (int64_t)launch.input_pitch * 4 : f ? pair.distorted_pitch : pair.reference_pitch;
+    picture.pitch = launch.bytes == 4 ? (int64_t)launch.input_pitch * 4
+                    : f               ? pair.distorted_pitch
+                                      : pair.reference_pitch;
     return picture;
 }
 
 /* Returns tap k of a sum, or 0 if k is outside of the taps. */
-GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) { return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k]; }
+GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) {
+    return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k];
+}
 
 /* Computes four sums along a line, from its column x - reach on; x is a multiple of four. */
 template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, const float *line, float (&sum)[4]) {
@@ -6461,8 +6808,9 @@ template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, 
 }
 
 /* Adds a row of the picture to the sums down a column. It is the k-th row for the first sum. */
-template <int REACH> GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
-                                             float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
+template <int REACH>
+GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
+                        float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
     const float aa = a * a, bb = b * b, ab = a * b;
 #pragma unroll
     for (int j = 0; j < VMAFGPU__BLUR_ROWS; j++) {
@@ -6479,8 +6827,8 @@ template <int REACH> GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch,
 
 /* Computes sums down column x of both pictures, for rows from y0 on. BYTES of a sample; 0: as in the launch. */
 template <int REACH, int BYTES>
-GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x, int32_t y0,
-                     float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
+GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x,
+                     int32_t y0, float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
     const int32_t reach = REACH ? REACH : launch.reach, bytes = BYTES ? BYTES : launch.bytes;
 #pragma unroll REACH ? VMAFGPU__BLUR_ROWS + 2 * REACH : 1
     for (int32_t k = 0; k < VMAFGPU__BLUR_ROWS + 2 * reach; k++) {
@@ -6499,7 +6847,7 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     const int32_t reach = REACH ? REACH : launch.reach, across = vmafgpu__blur_columns(reach), width = launch.width,
                   height = launch.height, thread = (int32_t)thread_index();
     const int32_t x0 = (int32_t)block_x() * across, y0 = (int32_t)block_y() * ROWS;
-    float *lines = (float *)shared_memory();   /* [MEANS][ROWS][THREADS] */
+    float *lines = (float *)shared_memory(); /* [MEANS][ROWS][THREADS] */
     {
         const FloatPicture r = float_picture(launch, z, 0), d = float_picture(launch, z, 1);
         const int32_t x = mirror(x0 - reach + thread, width);
@@ -6530,8 +6878,8 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             float numerator, denominator;
-            vmafgpu__float_vif_terms(mean[0][k], mean[1][k], mean[2][k], mean[3][k], mean[4][k], &launch.limits, &numerator,
-                                     &denominator);
+            vmafgpu__float_vif_terms(mean[0][k], mean[1][k], mean[2][k], mean[3][k], mean[4][k], &launch.limits,
+                                     &numerator, &denominator);
             if (y < height && x + k < width) {
                 const int64_t at = (int64_t)y * launch.output_pitch + x + k;
                 store((float *)(out + launch.output[0]) + at, numerator);
@@ -6542,14 +6890,21 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
 }
 
 /* With warps of 64 lanes, AMD's scalar registers cannot hold the addresses of all these rows. */
-GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) { float_vif<LANES == 32 ? 8 : 0>(launch); }
-GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) { float_vif<4>(launch); }
-GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
+GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) {
+    float_vif<LANES == 32 ? 8 : 0>(launch);
+}
+GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) {
+    float_vif<4>(launch);
+}
+GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) {
+    float_vif<0>(launch);
+}
 
 /* Computes sums down column x of a picture, for every other row from the one around y on, and writes them `line` floats
  * apart. Each sample is read once. */
 template <int REACH, int BYTES>
-GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y, int32_t line, float *out) {
+GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y,
+                        int32_t line, float *out) {
     enum { ROWS = VMAFGPU__SHRINK_ROWS / VMAFGPU__SHRINK_PARTS, SEEN = 2 * (ROWS - 1) + 2 * REACH + 1 };
     float v[SEEN], sum[ROWS] = {};
 #pragma unroll
@@ -6569,13 +6924,19 @@ GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &
 /* Makes the pictures of the next scale: every other pixel of every other row, smoothed by the taps of that scale. Block
  * z is a picture of a pair. REACH 0: any. */
 template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
-    enum { COLUMNS = VMAFGPU__SHRINK_COLUMNS, ROWS = VMAFGPU__SHRINK_ROWS, THREADS = VMAFGPU__SHRINK_THREADS, PARTS = VMAFGPU__SHRINK_PARTS };
+    enum {
+        COLUMNS = VMAFGPU__SHRINK_COLUMNS,
+        ROWS = VMAFGPU__SHRINK_ROWS,
+        THREADS = VMAFGPU__SHRINK_THREADS,
+        PARTS = VMAFGPU__SHRINK_PARTS
+    };
     const uint32_t z = block_z() / 2;
     const int f = (int)(block_z() % 2);
     if (!launch.batch.pair[z].distorted)
         return;
-    const int32_t thread = (int32_t)thread_index(), reach = REACH ? REACH : launch.reach, line = vmafgpu__shrink_line(reach),
-                  x0 = (int32_t)block_x() * COLUMNS, y0 = (int32_t)block_y() * ROWS, width = launch.width / 2, height = launch.height / 2;
+    const int32_t thread = (int32_t)thread_index(), reach = REACH ? REACH : launch.reach,
+                  line = vmafgpu__shrink_line(reach), x0 = (int32_t)block_x() * COLUMNS, y0 = (int32_t)block_y() * ROWS,
+                  width = launch.width / 2, height = launch.height / 2;
     const FloatPicture picture = float_picture(launch, z, f);
     float *lines = (float *)shared_memory();
     if constexpr (REACH > 0) {
@@ -6598,8 +6959,8 @@ template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch
             float sum = 0;
 #pragma unroll 1
             for (int k = 0; k <= 2 * reach; k++)
-                sum += blur_tap(launch, k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, x,
-                                                          launch.bytes, launch.unit);
+                sum += blur_tap(launch, k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch,
+                                                          x, launch.bytes, launch.unit);
             lines[i] = sum;
         }
     }
@@ -6645,7 +7006,9 @@ GPU_FN FloatPicture motion_picture(const vmafgpu__blur_launch &launch, uint32_t 
     FloatPicture picture;
     picture.data = launch.bytes == 4 ? launch.scratch + z * launch.scratch_size + launch.input[f]
                                      : (const uint8_t *)(f ? pair.reference : pair.before[0]);
-    picture.pitch = launch.bytes == 4 ? (int64_t)launch.input_pitch * 4 : f ? pair.reference_pitch : pair.before_pitch[0];
+    picture.pitch = launch.bytes == 4 ? (int64_t)launch.input_pitch * 4
+                    : f               ? pair.reference_pitch
+                                      : pair.before_pitch[0];
     return picture;
 }
 
@@ -6655,9 +7018,9 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     if (!launch.batch.pair[z].before[0])
         return;
-    const int32_t across = vmafgpu__blur_columns(REACH), thread = (int32_t)thread_index(), x0 = (int32_t)block_x() * across,
-                  y0 = (int32_t)block_y() * ROWS;
-    float *lines = (float *)shared_memory();   /* [2][ROWS][THREADS] */
+    const int32_t across = vmafgpu__blur_columns(REACH), thread = (int32_t)thread_index(),
+                  x0 = (int32_t)block_x() * across, y0 = (int32_t)block_y() * ROWS;
+    float *lines = (float *)shared_memory(); /* [2][ROWS][THREADS] */
     const int32_t column = mirror(x0 - REACH + thread, launch.width);
 #pragma unroll 1
     for (int f = 0; f < 2; f++) {
@@ -6665,8 +7028,8 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
         float v[ROWS + 2 * REACH];
 #pragma unroll
         for (int k = 0; k < ROWS + 2 * REACH; k++)
-            v[k] = float_sample(picture.data + mirror(y0 - REACH + k, launch.height) * picture.pitch, column, launch.bytes,
-                                launch.unit);
+            v[k] = float_sample(picture.data + mirror(y0 - REACH + k, launch.height) * picture.pitch, column,
+                                launch.bytes, launch.unit);
 #pragma unroll
         for (int j = 0; j < ROWS; j++) {
             float sum = 0;
@@ -6691,7 +7054,9 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_motion(launch); }
+GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) {
+    float_motion(launch);
+}
 
 /* Returns a blurred pixel: first down the columns, then along the row. */
 GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y) {
@@ -6703,8 +7068,9 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
         float down = 0;
 #pragma unroll
         for (int k = -REACH; k <= REACH; k++)
-            down += blur_tap(launch, REACH + k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, column,
-                                                               launch.bytes, launch.unit);
+            down +=
+                blur_tap(launch, REACH + k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch,
+                                                           column, launch.bytes, launch.unit);
         sum += blur_tap(launch, REACH + i) * down;
     }
     return sum;
@@ -6713,7 +7079,8 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
 /* The same for smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
-    const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()), y = (int32_t)block_y();
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()),
+                  y = (int32_t)block_y();
     if (!launch.batch.pair[z].before[0] || x >= launch.small_width)
         return;
     float pixel[2];
@@ -6736,7 +7103,9 @@ GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
           magnitude(pixel[0] - pixel[1]));
 }
 
-GPU_KERNEL(vmafgpu_float_motion_small, vmafgpu__blur_launch, VMAFGPU__FLOAT_MOTION_SMALL_THREADS, 4) { float_motion_small(launch); }
+GPU_KERNEL(vmafgpu_float_motion_small, vmafgpu__blur_launch, VMAFGPU__FLOAT_MOTION_SMALL_THREADS, 4) {
+    float_motion_small(launch);
+}
 
 /* ================================================================================================
  * >>float ansnr                                  smoothed pictures and what they differ by
@@ -6744,8 +7113,8 @@ GPU_KERNEL(vmafgpu_float_motion_small, vmafgpu__blur_launch, VMAFGPU__FLOAT_MOTI
 GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
     enum { ROWS = VMAFGPU__FLOAT_ANSNR_ROWS };
     const uint32_t z = block_z();
-    const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_ANSNR_THREADS + thread_index()), y0 = (int32_t)block_y() * ROWS,
-                  width = launch.width, height = launch.height;
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_ANSNR_THREADS + thread_index()),
+                  y0 = (int32_t)block_y() * ROWS, width = launch.width, height = launch.height;
     if (!launch.batch.pair[z].distorted || x >= width)
         return;
     const FloatPicture reference = float_picture(launch, z, 0), distorted = float_picture(launch, z, 1);
@@ -6762,7 +7131,9 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
         float r[5], d[5], along[3];
 #pragma unroll
         for (int i = 0; i < 5; i++) {
-            r[i] = i > 0 && i < 4 ? float_sample(reference.data + y * reference.pitch, column[i], launch.bytes, launch.unit) : 0;
+            r[i] = i > 0 && i < 4
+                       ? float_sample(reference.data + y * reference.pitch, column[i], launch.bytes, launch.unit)
+                       : 0;
             d[i] = float_sample(distorted.data + y * distorted.pitch, column[i], launch.bytes, launch.unit);
         }
 #pragma unroll
@@ -6770,7 +7141,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
             const float *taps = vmafgpu__float_ansnr_taps[i];
             along[i] = taps[0] * d[0] + taps[1] * d[1] + taps[2] * d[2] + taps[1] * d[3] + taps[0] * d[4];
         }
-        const float smooth = r[1] + 2 * r[2] + r[3];   /* sums of the reference are exact */
+        const float smooth = r[1] + 2 * r[2] + r[3]; /* sums of the reference are exact */
 #pragma unroll
         for (int j = 0; j < ROWS; j++) {
             const int tap = k - j;
@@ -6796,7 +7167,9 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREADS, 4) { float_ansnr(launch); }
+GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREADS, 4) {
+    float_ansnr(launch);
+}
 
 /* ================================================================================================
  * >>float adm                                    detail lost and added in floats
@@ -6805,8 +7178,8 @@ GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREA
  */
 
 /* Computes a pixel of all bands of a picture: h, v, d, low-pass. */
-GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
-                            float (&band)[4]) {
+GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8_t *data, int64_t pitch, int32_t x,
+                            int32_t y, float (&band)[4]) {
     float low[4], high[4];
     const uint8_t *row[4];
 #pragma unroll
@@ -6846,7 +7219,8 @@ GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     return both * o;
 }
 
-template <bool CUBES> GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size, float threshold) {
+template <bool CUBES>
+GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size, float threshold) {
     const float over = size - threshold, v = over < 0 ? 0 : over;
     return CUBES ? v * v * v : vmafgpu__powf(v, launch.p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
@@ -6855,13 +7229,16 @@ enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
 /* Magnitudes of a tile, weighted by contrast sensitivity, [original, lost, added][band][pixel], and how much those lost
  * and added mask their neighbours. */
-struct FloatAdmTile { float size[3][3][FADM_TILE], side[2][3][FADM_TILE]; };
+struct FloatAdmTile {
+    float size[3][3][FADM_TILE], side[2][3][FADM_TILE];
+};
 
 /* Decouples a band of a pixel, and returns the weighted magnitude of the original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
                                 float &lost, float &added) {
     const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
-    const float gain = (double)short_limit == launch.gain_limit ? r * short_limit : (float)((double)r * launch.gain_limit);
+    const float gain =
+        (double)short_limit == launch.gain_limit ? r * short_limit : (float)((double)r * launch.gain_limit);
     const float up = gain < t ? gain : t, down = gain > t ? gain : t;
     const float negative = r < 0 ? down : r, bound = r > 0 ? up : negative, kept = parallel ? bound : r;
     lost = magnitude(factor * kept);
@@ -6875,7 +7252,8 @@ GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at
 #pragma unroll
     for (int band = 0; band < 3; band++) {
         const float *side = tile.side[which][band] + at;
-        float sum = side[-VMAFGPU__FLOAT_ADM_COLUMNS - 1] + side[-VMAFGPU__FLOAT_ADM_COLUMNS] + side[-VMAFGPU__FLOAT_ADM_COLUMNS + 1] + side[-1];
+        float sum = side[-VMAFGPU__FLOAT_ADM_COLUMNS - 1] + side[-VMAFGPU__FLOAT_ADM_COLUMNS] +
+                    side[-VMAFGPU__FLOAT_ADM_COLUMNS + 1] + side[-1];
         sum = (float)((double)sum + 0.0666666701 * (double)tile.size[1 + which][band][at]);
         sum += side[1];
         sum += side[VMAFGPU__FLOAT_ADM_COLUMNS - 1];
@@ -6893,16 +7271,18 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
     if (!pair.distorted)
         return;
     unsigned char *scratch = launch.scratch + z * launch.scratch_size;
-    const int32_t x0 = (int32_t)block_x() * (VMAFGPU__FLOAT_ADM_COLUMNS - 2) - 1, y0 = (int32_t)block_y() * (VMAFGPU__FLOAT_ADM_ROWS - 2) - 1;
+    const int32_t x0 = (int32_t)block_x() * (VMAFGPU__FLOAT_ADM_COLUMNS - 2) - 1,
+                  y0 = (int32_t)block_y() * (VMAFGPU__FLOAT_ADM_ROWS - 2) - 1;
     const int32_t width = launch.width, height = launch.height;
     FloatAdmTile &tile = *(FloatAdmTile *)shared_memory();
     float *terms = (float *)(scratch + launch.terms);
     const uint64_t next_terms = launch.terms_size / 4;
 #pragma unroll 1
     for (int32_t i = (int32_t)thread_index(); i < FADM_TILE; i += VMAFGPU__FLOAT_ADM_THREADS) {
-        const int32_t column = i % VMAFGPU__FLOAT_ADM_COLUMNS, row = i / VMAFGPU__FLOAT_ADM_COLUMNS, x = x0 + column, y = y0 + row;
-        const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 && row < VMAFGPU__FLOAT_ADM_ROWS - 1 &&
-                              x < width && y < height;
+        const int32_t column = i % VMAFGPU__FLOAT_ADM_COLUMNS, row = i / VMAFGPU__FLOAT_ADM_COLUMNS, x = x0 + column,
+                      y = y0 + row;
+        const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 &&
+                              row < VMAFGPU__FLOAT_ADM_ROWS - 1 && x < width && y < height;
         /* Pixels outside the picture take the bands of pixels inside; those further out are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
@@ -6910,22 +7290,26 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
 #pragma unroll
         for (int f = 0; f < 2; f++) {
             const bool is_ours = launch.bytes == 4;
-            float_adm_bands(launch,
-                            is_ours ? scratch + launch.input[f] : (const uint8_t *)(f ? pair.distorted : pair.reference),
-                            is_ours ? (int64_t)launch.input_pitch * 4 : f ? pair.distorted_pitch : pair.reference_pitch, from_x,
-                            from_y, band[f]);
+            float_adm_bands(
+                launch, is_ours ? scratch + launch.input[f] : (const uint8_t *)(f ? pair.distorted : pair.reference),
+                is_ours ? (int64_t)launch.input_pitch * 4
+                : f     ? pair.distorted_pitch
+                        : pair.reference_pitch,
+                from_x, from_y, band[f]);
             if (launch.has_low && is_inner)
                 store((float *)(scratch + launch.low[f]) + (int64_t)y * launch.low_pitch + x, band[f][3]);
         }
         if (!launch.has_bands)
             continue;
         const float dot = band[0][0] * band[1][0] + band[0][1] * band[1][1];
-        const float o2 = band[0][0] * band[0][0] + band[0][1] * band[0][1], t2 = band[1][0] * band[1][0] + band[1][1] * band[1][1];
-        const bool parallel = dot >= 0 && dot * dot >= 0.99969542f * o2 * t2;   /* within one degree */
+        const float o2 = band[0][0] * band[0][0] + band[0][1] * band[0][1],
+                    t2 = band[1][0] * band[1][0] + band[1][1] * band[1][1];
+        const bool parallel = dot >= 0 && dot * dot >= 0.99969542f * o2 * t2; /* within one degree */
 #pragma unroll
         for (int b = 0; b < 3; b++) {
             float lost, added;
-            tile.size[0][b][i] = float_adm_decouple(launch, launch.csf[b == 2], parallel, band[0][b], band[1][b], lost, added);
+            tile.size[0][b][i] =
+                float_adm_decouple(launch, launch.csf[b == 2], parallel, band[0][b], band[1][b], lost, added);
             tile.size[1][b][i] = lost;
             tile.size[2][b][i] = added;
             tile.side[0][b][i] = (float)(0.0333333351 * (double)lost);
@@ -6937,13 +7321,14 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
         return;
 #pragma unroll 1
     for (int32_t i = (int32_t)thread_index(); i < FADM_TILE; i += VMAFGPU__FLOAT_ADM_THREADS) {
-        const int32_t column = i % VMAFGPU__FLOAT_ADM_COLUMNS, row = i / VMAFGPU__FLOAT_ADM_COLUMNS, x = x0 + column, y = y0 + row;
-        if (column == 0 || column == VMAFGPU__FLOAT_ADM_COLUMNS - 1 || row == 0 || row == VMAFGPU__FLOAT_ADM_ROWS - 1 || x < launch.left ||
-            x >= width - launch.left || y < launch.top || y >= height - launch.top)
+        const int32_t column = i % VMAFGPU__FLOAT_ADM_COLUMNS, row = i / VMAFGPU__FLOAT_ADM_COLUMNS, x = x0 + column,
+                      y = y0 + row;
+        if (column == 0 || column == VMAFGPU__FLOAT_ADM_COLUMNS - 1 || row == 0 || row == VMAFGPU__FLOAT_ADM_ROWS - 1 ||
+            x < launch.left || x >= width - launch.left || y < launch.top || y >= height - launch.top)
             continue;
         float *out = terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
 #pragma unroll 1
-        for (int kind = 0; kind < 3; kind++) {   /* added detail masks lost detail, and the other way round */
+        for (int kind = 0; kind < 3; kind++) { /* added detail masks lost detail, and the other way round */
             const float threshold = kind == 0 || launch.bypass ? 0 : float_adm_threshold(tile, kind == 1, i);
 #pragma unroll 1
             for (int b = 0; b < 3; b++, out += next_terms)
@@ -6952,8 +7337,12 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
     }
 }
 
-GPU_KERNEL(vmafgpu_float_adm, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_ADM_THREADS, 3) { float_adm<true>(launch); }
-GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_ADM_THREADS, 2) { float_adm<false>(launch); }
+GPU_KERNEL(vmafgpu_float_adm, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_ADM_THREADS, 3) {
+    float_adm<true>(launch);
+}
+GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_ADM_THREADS, 2) {
+    float_adm<false>(launch);
+}
 
 /* ================================================================================================
  * >>ssim                                         structural similarity
@@ -6964,7 +7353,8 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
  */
 
 /* Returns the picture of a scale. */
-GPU_FN FloatPicture ssim_picture(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z, int f) {
+GPU_FN FloatPicture ssim_picture(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z,
+                                 int f) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     const bool is_ours = scale.bytes == 4;
     FloatPicture picture;
@@ -6980,12 +7370,19 @@ GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
     return (float)(bytes == 1 ? load(row + x) : load((const uint16_t *)row + x)) * unit;
 }
 
-GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
+GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) {
+    return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k;
+}
 
 /* Converts floats that are not negative to doubles by one multiplication and addition of integers, because conversions
  * run at a quarter of the rate of double additions and would limit SSIM. 0 becomes 2^-127. */
-struct Widening { uint32_t factor; uint64_t addend; };
-GPU_FN Widening widening() { return { opaque((uint32_t)0x20000000), opaque((uint64_t)0x38000000 << 32) }; }
+struct Widening {
+    uint32_t factor;
+    uint64_t addend;
+};
+GPU_FN Widening widening() {
+    return { opaque((uint32_t)0x20000000), opaque((uint64_t)0x38000000 << 32) };
+}
 GPU_FN double widened(float v, const Widening &how) {
     return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
@@ -7004,7 +7401,8 @@ template <Products KIND> GPU_FN float ssim_narrowed(double sum) {
 
 /* Returns the mean of a square area of luma, summed row by row. */
 template <int BYTES>
-GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t y0, const vmafgpu__ssim_launch &launch) {
+GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t y0,
+                         const vmafgpu__ssim_launch &launch) {
     const int32_t factor = launch.factor;
     const float weight = quotient(1.0f, (float)(factor * factor)), unit = BYTES == 1 ? 1 : launch.unit;
     const Widening how = widening();
@@ -7014,7 +7412,8 @@ GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t
         const uint8_t *row = data + ssim_mirror(y0 + j, launch.batch.height) * pitch;
 #pragma unroll 4
         for (int32_t i = 0; i < factor; i++)
-            sum += ssim_term<Products::POSITIVE>(ssim_sample(row, ssim_mirror(x0 + i, launch.batch.width), BYTES, unit) * weight, how);
+            sum += ssim_term<Products::POSITIVE>(
+                ssim_sample(row, ssim_mirror(x0 + i, launch.batch.width), BYTES, unit) * weight, how);
     }
     return ssim_narrowed<Products::POSITIVE>(sum);
 }
@@ -7025,23 +7424,29 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z() / 2];
     const uint8_t *data = (const uint8_t *)(block_z() % 2 ? pair.distorted : pair.reference);
     const int64_t pitch = block_z() % 2 ? pair.distorted_pitch : pair.reference_pitch;
-    const int32_t factor = launch.factor, half = factor / 2, x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index()),
-                  y = (int32_t)block_y(), x0 = x * factor - half, y0 = y * factor - half;
+    const int32_t factor = launch.factor, half = factor / 2,
+                  x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index()), y = (int32_t)block_y(),
+                  x0 = x * factor - half, y0 = y * factor - half;
     if (!pair.distorted || x >= to.width)
         return;
     float *out = (float *)(launch.scratch + block_z() / 2 * launch.scratch_size + to.picture[block_z() % 2]);
     store(out + (int64_t)y * to.pitch + x, launch.batch.bit_depth == 8 ? ssim_square<1>(data, pitch, x0, y0, launch)
-                                                                        : ssim_square<2>(data, pitch, x0, y0, launch));
+                                                                       : ssim_square<2>(data, pitch, x0, y0, launch));
 }
 
 enum {
-    HALVE_TAPS = 9, HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS, HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
-    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* even columns of a row, then odd ones */
-    HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2, HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
+    HALVE_TAPS = 9,
+    HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS,
+    HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
+    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE,
+    HALVE_ODD = HALVE_LINE / 2, /* even columns of a row, then odd ones */
+    HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2,
+    HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
     HALVE_THREADS_DOWN = VMAFGPU__SSIM_THREADS / HALVE_COLUMNS,
-    HALVE_DOWN = HALVE_ROWS / HALVE_THREADS_DOWN   /* pixels of a thread, one below the other */
+    HALVE_DOWN = HALVE_ROWS / HALVE_THREADS_DOWN /* pixels of a thread, one below the other */
 };
-static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED, "shared memory");
+static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED,
+              "shared memory");
 
 /* Computes the pixels of a thread, each from 9 x 9 samples, from `own` on. POSITIVE: the samples are; the products have
  * the signs of the taps. */
@@ -7075,13 +7480,17 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
 /* Loads the samples that the pixels of a block from (x0, y0) on depend on, and returns the least. A thread issues all
  * its loads before it uses the first sample. */
 template <int BYTES>
-GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit, float *tile) {
-    enum { ACROSS = (HALVE_WIDE + HALVE_COLUMNS - 1) / HALVE_COLUMNS, DOWN = (HALVE_HIGH + HALVE_THREADS_DOWN - 1) / HALVE_THREADS_DOWN };
+GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit,
+                       float *tile) {
+    enum {
+        ACROSS = (HALVE_WIDE + HALVE_COLUMNS - 1) / HALVE_COLUMNS,
+        DOWN = (HALVE_HIGH + HALVE_THREADS_DOWN - 1) / HALVE_THREADS_DOWN
+    };
     const int32_t first = (int32_t)thread_index() % HALVE_COLUMNS, top = (int32_t)thread_index() / HALVE_COLUMNS;
     float sample[ACROSS][DOWN], least = 1;
 #pragma unroll
     for (int i = 0; i < DOWN; i++) {
-        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height);   /* < 0: not used */
+        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height); /* < 0: not used */
         const uint8_t *line = picture.data + (row < 0 ? 0 : row) * picture.pitch;
 #pragma unroll
         for (int k = 0; k < ACROSS; k++) {
@@ -7114,8 +7523,9 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
     const int f = (int)(block_z() % 2), bytes = from.bytes;
     const FloatPicture picture = ssim_picture(launch, from, z, f);
-    const int32_t thread = (int32_t)thread_index(), x0 = (int32_t)block_x() * HALVE_COLUMNS, y0 = (int32_t)block_y() * HALVE_ROWS,
-                  x = thread % HALVE_COLUMNS, y = thread / HALVE_COLUMNS * HALVE_DOWN;
+    const int32_t thread = (int32_t)thread_index(), x0 = (int32_t)block_x() * HALVE_COLUMNS,
+                  y0 = (int32_t)block_y() * HALVE_ROWS, x = thread % HALVE_COLUMNS,
+                  y = thread / HALVE_COLUMNS * HALVE_DOWN;
     float *tile = (float *)shared_memory();
     uint32_t *is_any = (uint32_t *)(tile + HALVE_LINE * HALVE_HIGH);
     if (thread == 0)
@@ -7133,7 +7543,8 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
         ssim_low_pass<Products::ANY>(own, value);
     else
         ssim_low_pass<Products::POSITIVE>(own, value);
-    float *out = (float *)(launch.scratch + z * launch.scratch_size + to.picture[f]) + (int64_t)(y0 + y) * to.pitch + x0 + x;
+    float *out =
+        (float *)(launch.scratch + z * launch.scratch_size + to.picture[f]) + (int64_t)(y0 + y) * to.pitch + x0 + x;
 #pragma unroll
     for (int k = 0; k < HALVE_DOWN; k++)
         if (x0 + x < to.width && y0 + y + k < to.height)
@@ -7141,10 +7552,13 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
 }
 
 enum {
-    SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS, SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES,   /* floats of shared memory */
-    SSIM_ACROSS = 2, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
-    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns, lines of these */
-    SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* index of the last thread in a column of threads */
+    SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS,
+    SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES, /* floats of shared memory */
+    SSIM_ACROSS = 2,
+    SSIM_DOWN = 7, /* windows that a thread has beside each other, and one below the other */
+    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1,
+    SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,  /* columns, lines of these */
+    SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1 /* index of the last thread in a column of threads */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
@@ -7205,19 +7619,23 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
 /* Computes the windows of the block at (x0, y0). A thread leaves the means of a, b, a a, b b, a b of its windows, plane
  * by plane, where its rows began, and returns the address of the first ones. BYTES of a sample; 0: as in the scale. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
-    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from the last thread's first one
+    enum {
+        BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
+    }; /* lines from the last thread's first one
                                                                               on */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
     const int32_t thread = (int32_t)thread_index(), at = thread / SSIM_LINE;
-    float *lines = (float *)shared_memory();   /* [PLANES][BLOCK_LINES][BLOCK_COLUMNS] */
+    float *lines = (float *)shared_memory(); /* [PLANES][BLOCK_LINES][BLOCK_COLUMNS] */
 #pragma unroll 1
     for (int32_t i = SSIM_ACROSS * thread; i < SSIM_PLANE; i += SSIM_ACROSS * VMAFGPU__SSIM_THREADS) {
-        const int32_t below = y0 + i / SSIM_LINE, y = below < scale.height ? below : scale.height - 1, x = x0 + i % SSIM_LINE;
+        const int32_t below = y0 + i / SSIM_LINE, y = below < scale.height ? below : scale.height - 1,
+                      x = x0 + i % SSIM_LINE;
         float v[SSIM_SEEN], w[SSIM_SEEN];
-        const float least = smaller(ssim_samples<BYTES>(a.data + y * a.pitch, x, scale.width - 1, scale.bytes, launch.unit, v),
-                                    ssim_samples<BYTES>(b.data + y * b.pitch, x, scale.width - 1, scale.bytes, launch.unit, w));
+        const float least =
+            smaller(ssim_samples<BYTES>(a.data + y * a.pitch, x, scale.width - 1, scale.bytes, launch.unit, v),
+                    ssim_samples<BYTES>(b.data + y * b.pitch, x, scale.width - 1, scale.bytes, launch.unit, w));
         if (IS_LUMA || (BYTES && least >= SSIM_POSITIVE))
             ssim_along<Products::POSITIVE>(v, w, lines + i);
         else
@@ -7238,7 +7656,7 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
             ssim_down<Products::POSITIVE>(line, mean);
         else
             ssim_down<Products::ANY>(line, mean);
-        block_barrier();   /* other threads have read these lines */
+        block_barrier(); /* other threads have read these lines */
 #pragma unroll
         for (int i = 0; i < SSIM_DOWN; i++)
             plane[i * SSIM_LINE] = mean[i];
@@ -7251,7 +7669,8 @@ GPU_FN void ssim_terms(const float (&m)[VMAFGPU__SSIM_PLANES], double &l, double
     const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;
     const float a2 = m[0] * m[0], b2 = m[1] * m[1], over_a = m[2] - a2, over_b = m[3] - b2;
     const float va = over_a > 0 ? over_a : 0, vb = over_b > 0 ? over_b : 0, deviation = square_root(va * vb);
-    const float given = m[4] - m[0] * m[1], positive = given > 0 ? given : 0, covariance = deviation > 0 ? given : positive;
+    const float given = m[4] - m[0] * m[1], positive = given > 0 ? given : 0,
+                covariance = deviation > 0 ? given : positive;
     l = quotient(2.0 * (double)m[0] * (double)m[1] + (double)c1, (double)(a2 + b2 + c1));
     c = quotient(2.0 * (double)deviation + (double)c2, (double)(va + vb + c2));
     s = quotient(covariance + c3, deviation + c3);
@@ -7281,25 +7700,30 @@ GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *t
     return total;
 }
 
-GPU_FN vmafgpu__ssim_row *ssim_rows(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z, int kind) {
+GPU_FN vmafgpu__ssim_row *ssim_rows(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z,
+                                    int kind) {
     return (vmafgpu__ssim_row *)(launch.scratch + z * launch.scratch_size + scale.rows) +
            (int64_t)kind * (scale.height - VMAFGPU__SSIM_TAPS + 1);
 }
 
 /* Returns 2^n, which must be a normal double. */
-GPU_FN double ssim_power(int32_t n) { return double_bits((uint64_t)(n + 1023) << 52); }
+GPU_FN double ssim_power(int32_t n) {
+    return double_bits((uint64_t)(n + 1023) << 52);
+}
 
 /* Adds a term to the sum of its row. All lanes must call this, also those that have no term or no row. */
 GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
-    const double magic = 6755399441055744.0;   /* 2^52 + 2^51: doubles of this size are integers */
-    const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)), moved = scaled + magic, off = scaled - (moved - magic);
+    const double magic = 6755399441055744.0; /* 2^52 + 2^51: doubles of this size are integers */
+    const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)),
+                 moved = scaled + magic, off = scaled - (moved - magic);
     const bool is_known = term > -2 && term < 2, is_tie = off == 0.5 || off == -0.5;
     int64_t sum = is_term && is_known ? (int64_t)(bits_of(moved) - bits_of(magic)) : 0;
     uint32_t ties = is_term && is_known && is_tie;
     if (is_term && !is_known)
         atomic_or(&row->ties, VMAFGPU__SSIM_UNKNOWN);
     for (uint32_t mask = SSIM_LINE / 2; mask; mask /= 2) {
-        const uint32_t low = shuffle_xor_word((uint32_t)sum, mask), high = shuffle_xor_word((uint32_t)((uint64_t)sum >> 32), mask);
+        const uint32_t low = shuffle_xor_word((uint32_t)sum, mask),
+                       high = shuffle_xor_word((uint32_t)((uint64_t)sum >> 32), mask);
         sum += (int64_t)((uint64_t)high << 32 | low);
         ties += shuffle_xor_word(ties, mask);
     }
@@ -7321,15 +7745,18 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
     const double *words = launch.words + (int64_t)z * launch.word_stride;
     if (!launch.batch.pair[z].distorted || (IS_STRIP && !(launch.again >> z & 1)))
         return;
-    const uint32_t uncertain_word = IS_ROUNDED ? load((const uint32_t *)(words + launch.uncertain_word)) >> 4 * launch.at & 15 : 0;
+    const uint32_t uncertain_word =
+        IS_ROUNDED ? load((const uint32_t *)(words + launch.uncertain_word)) >> 4 * launch.at & 15 : 0;
     if (IS_ROUNDED && !uncertain_word)
         return;
     const int32_t blocks = IS_ROUNDED ? VMAFGPU__SSIM_ROUNDED_BLOCKS : 1, first_row = IS_STRIP ? launch.strip : 0,
-                  width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = IS_STRIP ? launch.strip_end : scale.height - VMAFGPU__SSIM_TAPS + 1;
+                  width = scale.width - VMAFGPU__SSIM_TAPS + 1,
+                  height = IS_STRIP ? launch.strip_end : scale.height - VMAFGPU__SSIM_TAPS + 1;
     const int32_t own_row = (int32_t)(thread_index() / SSIM_LINE) * SSIM_DOWN,
                   y0 = first_row + (int32_t)block_y() * ROWS;
 #pragma unroll 1
-    for (int32_t block = (int32_t)block_x() * blocks; block < ((int32_t)block_x() + 1) * blocks && block < scale.across; block++) {
+    for (int32_t block = (int32_t)block_x() * blocks; block < ((int32_t)block_x() + 1) * blocks && block < scale.across;
+         block++) {
         const int32_t x0 = block * SSIM_LINE, x = x0 + (int32_t)thread_index() % SSIM_LINE;
         const float *own = WHAT != Windows::SUMS ? ssim_block<0>(launch, z, x0, y0)
                            : scale.bytes == 1    ? ssim_block<1>(launch, z, x0, y0)
@@ -7361,7 +7788,10 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                 for (int k = 0; k < 4; k++)
                     if (uncertain_word >> k & 1)
                         ssim_add_rounded(ssim_rows(launch, scale, z, k) + (is_row ? y : 0), is_row, is_inside,
-                                         k == VMAFGPU__SSIM_ALL ? all : k == VMAFGPU__SSIM_L ? l : k == VMAFGPU__SSIM_C ? c : wide);
+                                         k == VMAFGPU__SSIM_ALL ? all
+                                         : k == VMAFGPU__SSIM_L ? l
+                                         : k == VMAFGPU__SSIM_C ? c
+                                                                : wide);
             } else {
                 const int32_t n = (y - first_row) * width + x, count = (height - first_row) * width;
                 double *out = (double *)(launch.scratch + z * launch.scratch_size + launch.terms);
@@ -7370,17 +7800,18 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                       : launch.kind == VMAFGPU__SSIM_L ? l
                       : launch.kind == VMAFGPU__SSIM_C ? c
                                                        : wide);
-                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros after the last one */
+                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++) /* zeros after the last one */
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
-        block_barrier();   /* lines of the next block, or the sums, overwrite these */
+        block_barrier(); /* lines of the next block, or the sums, overwrite these */
         if (WHAT != Windows::SUMS)
             continue;
         const double total = ssim_block_sums(sum, (double *)shared_memory());
         if (thread_index() < VMAFGPU__SSIM_SUMS)
             store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
-                      (block_y() * (uint32_t)scale.across + (uint32_t)block) * VMAFGPU__SSIM_SUMS + thread_index(), total);
+                      (block_y() * (uint32_t)scale.across + (uint32_t)block) * VMAFGPU__SSIM_SUMS + thread_index(),
+                  total);
     }
 }
 
@@ -7411,12 +7842,12 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS;   /* of all, l, c, s; then follow flags of uncertain ones */
+    double *totals = bands + BANDS * SUMS; /* of all, l, c, s; then follow flags of uncertain ones */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
-    const int32_t down = scale.blocks / scale.across, deep = (down + BANDS - 1) / BANDS, count = (down + deep - 1) / deep,
-                  rows = deep * ROWS, step = deep * scale.across;
+    const int32_t down = scale.blocks / scale.across, deep = (down + BANDS - 1) / BANDS,
+                  count = (down + deep - 1) / deep, rows = deep * ROWS, step = deep * scale.across;
 #pragma unroll 1
     for (int32_t band = (int32_t)warp_index(); band < count; band += VMAFGPU__SSIM_THREADS / LANES) {
         const int32_t end = (band + 1) * step < scale.blocks ? (band + 1) * step : scale.blocks;
@@ -7445,7 +7876,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         for (int32_t band = 0; band < count; band++) {
             const int32_t high = (band + 1) * rows < height ? rows : height - band * rows;
             const double windows = (double)(high * width), sum = bands[band * SUMS + (int32_t)thread];
-            bands[band * SUMS + (int32_t)thread] = total;   /* from here on: the sum before the band */
+            bands[band * SUMS + (int32_t)thread] = total; /* from here on: the sum before the band */
             total += sum;
             size += thread == VMAFGPU__SSIM_ALL ? bands[band * SUMS + VMAFGPU__SSIM_ALL_SIZE]
                     : thread == VMAFGPU__SSIM_S ? bands[band * SUMS + VMAFGPU__SSIM_S_SIZE]
@@ -7469,8 +7900,9 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
             const int32_t band = y / rows, high = (band + 1) * rows < height ? rows : height - band * rows;
             const double before = bands[band * SUMS + kind],
                          behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
-            const double about = before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
-            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023;   /* large if the number is negative */
+            const double about =
+                before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
+            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023; /* large if the number is negative */
             store(&out[y].sum, (int64_t)0);
             store(&out[y].ties, (uint32_t)0);
             store(&out[y].exponent, exponent < 8 ? 8 : exponent > 40 ? 40 : exponent);
@@ -7518,7 +7950,8 @@ GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
             for (int32_t i = 0; i < THREADS && first + i < height && thread == 0; i++) {
                 const double unit = units[i], power = unit * 4503599627370496.0;
                 const double size = (high > -low ? high : -low) + 2.0 * windows;
-                const bool is_between = power >= 65536 && low - 2.0 * windows >= power && high + 2.0 * windows <= 2.0 * power;
+                const bool is_between =
+                    power >= 65536 && low - 2.0 * windows >= power && high + 2.0 * windows <= 2.0 * power;
                 const double slack =
                     is_between ? slacks[i] : slacks[i] + (windows + 4) * (unit + 2.0 * ssim_rounding(size * 1.000001));
                 low += grows[i] - slack;
@@ -7533,14 +7966,30 @@ GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
-GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_halve(launch); }
-GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<Windows::SUMS>(launch); }
-GPU_KERNEL(vmafgpu_ssim_rounded, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::ROUNDED>(launch); }
-GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::TERMS>(launch); }
-GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
-GPU_KERNEL(vmafgpu_ssim_finalise, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_finalise(launch); }
-GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
+GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) {
+    ssim_reduce(launch);
+}
+GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) {
+    ssim_halve(launch);
+}
+GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) {
+    ssim_windows<Windows::SUMS>(launch);
+}
+GPU_KERNEL(vmafgpu_ssim_rounded, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) {
+    ssim_windows<Windows::ROUNDED>(launch);
+}
+GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) {
+    ssim_windows<Windows::TERMS>(launch);
+}
+GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) {
+    ssim_means(launch);
+}
+GPU_KERNEL(vmafgpu_ssim_finalise, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) {
+    ssim_finalise(launch);
+}
+GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) {
+    sequence<DoubleSum, true, double>(launch);
+}
 
 /* ================================================================================================
  * >>psnr_hvs                                     what the eye sees of 8x8 blocks
@@ -7550,14 +7999,19 @@ GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREAD
  */
 
 /* Returns a * k in units of 2^s, rounded. */
-template <int k, int s> GPU_FN int32_t psnr_hvs_part(int32_t a) { return (a * k + (1 << (s - 1))) >> s; }
-GPU_FN int32_t psnr_hvs_half(int32_t a) { return a / 2; }
+template <int k, int s> GPU_FN int32_t psnr_hvs_part(int32_t a) {
+    return (a * k + (1 << (s - 1))) >> s;
+}
+GPU_FN int32_t psnr_hvs_half(int32_t a) {
+    return a / 2;
+}
 
 /* Applies Daala's transform to eight values that are STEP apart. */
 template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
-    const int32_t d07 = x[0] - x[7 * STEP], h07 = psnr_hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP], h16 = psnr_hvs_half(e1),
-                  d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP], e2 = x[2 * STEP] - psnr_hvs_half(d25),
-                  e3 = x[3 * STEP] + x[4 * STEP], h34 = psnr_hvs_half(e3), d34 = h34 - x[4 * STEP];
+    const int32_t d07 = x[0] - x[7 * STEP], h07 = psnr_hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP],
+                  h16 = psnr_hvs_half(e1), d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP],
+                  e2 = x[2 * STEP] - psnr_hvs_half(d25), e3 = x[3 * STEP] + x[4 * STEP], h34 = psnr_hvs_half(e3),
+                  d34 = h34 - x[4 * STEP];
     int32_t p0 = e0 + h34, p6 = p0 - e3, p2 = h16 - e2, p4 = p2 - e1, t1 = d07, t3 = d25, t5 = d16, t7 = d34;
     p0 -= psnr_hvs_part<13573, 15>(p4);
     p4 += psnr_hvs_part<11585, 14>(p0);
@@ -7597,10 +8051,10 @@ GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
         quarter[q] += own * own;
         whole_block += off * off;
     }
-    whole_block *= 0x1.041042p+0f;   /* 64 / 63 */
+    whole_block *= 0x1.041042p+0f; /* 64 / 63 */
 #pragma unroll
     for (int q = 0; q < 4; q++)
-        quarter[q] *= 0x1.111112p+0f;   /* 16 / 15 */
+        quarter[q] *= 0x1.111112p+0f; /* 16 / 15 */
     const float quarters = quarter[0] + quarter[1] + quarter[2] + quarter[3];
     return whole_block > 0 ? quotient(quarters, whole_block) : whole_block;
 }
@@ -7612,8 +8066,8 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
     if (!launch.pair[z].plane[1] || n >= launch.blocks)
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
-    int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients of the thread, THREADS apart */
-    const float *mask = launch.mask + (launch.step >> 30);   /* + 0 keeps it out of registers, which would spill */
+    int32_t *reference = (int32_t *)shared_memory() + thread; /* coefficients of the thread, THREADS apart */
+    const float *mask = launch.mask + (launch.step >> 30);    /* + 0 keeps it out of registers, which would spill */
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -7625,8 +8079,9 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
         const uint8_t *block = (const uint8_t *)launch.pair[z].plane[f] + y * launch.pair[z].pitch[f] + x * launch.step;
 #pragma unroll
         for (int i = 0; i < 64; i++)
-            v[i] = (int32_t)(load_sample(block + i / 8 * launch.pair[z].pitch[f] + i % 8 * launch.step, 0, launch.bytes) >>
-                             launch.shift);
+            v[i] =
+                (int32_t)(load_sample(block + i / 8 * launch.pair[z].pitch[f] + i % 8 * launch.step, 0, launch.bytes) >>
+                          launch.shift);
         const float unevenness = psnr_hvs_unevenness(v);
         float sum = 0;
 #pragma unroll
@@ -7656,8 +8111,12 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_psnr_hvs, vmafgpu__psnr_hvs_launch, VMAFGPU__PSNR_HVS_THREADS, 2) { psnr_hvs(launch); }
-GPU_KERNEL(vmafgpu_psnr_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<FloatSum, false, float>(launch); }
+GPU_KERNEL(vmafgpu_psnr_hvs, vmafgpu__psnr_hvs_launch, VMAFGPU__PSNR_HVS_THREADS, 2) {
+    psnr_hvs(launch);
+}
+GPU_KERNEL(vmafgpu_psnr_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) {
+    sequence<FloatSum, false, float>(launch);
+}
 
 /* ================================================================================================
  * >>ciede                                        how far colours are apart
@@ -7678,18 +8137,23 @@ GPU_FN float ciede_root(double x, float &uncertainty) {
     return vmafgpu__ciede_root_of(x, z, vmafgpu__ciede_cube_root(float_bits((uint32_t)bits), (float)z), &uncertainty);
 }
 
-struct CiedeColour { float l, a, b; };
+struct CiedeColour {
+    float l, a, b;
+};
 
 GPU_FN CiedeColour ciede_lab(const vmafgpu__ciede_scale &scale, const uint32_t (&sample)[3], float &uncertainty) {
     CiedeColour out;
     double r, g, b, x, y, z;
     vmafgpu__ciede_primaries(&scale, (int32_t)sample[0], (int32_t)sample[1], (int32_t)sample[2], &r, &g, &b);
     vmafgpu__ciede_stimulus(ciede_channel(r), ciede_channel(g), ciede_channel(b), &x, &y, &z);
-    vmafgpu__ciede_colour(ciede_root(x, uncertainty), ciede_root(y, uncertainty), ciede_root(z, uncertainty), &out.l, &out.a, &out.b);
+    vmafgpu__ciede_colour(ciede_root(x, uncertainty), ciede_root(y, uncertainty), ciede_root(z, uncertainty), &out.l,
+                          &out.a, &out.b);
     return out;
 }
 
-GPU_FN float ciede_length(float a, float b) { return (float)square_root(vmafgpu__ciede_square(a, b)); }
+GPU_FN float ciede_length(float a, float b) {
+    return (float)square_root(vmafgpu__ciede_square(a, b));
+}
 
 GPU_FN float ciede_hue(float b, float a, float &uncertainty) {
     float from;
@@ -7706,7 +8170,8 @@ GPU_FN float ciede_power7(float x) {
 GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float &uncertainty) {
     const float c1 = ciede_length(p.a, p.b), c2 = ciede_length(q.a, q.b);
     const double vividness = square_root(vmafgpu__ciede_vividness(c1, c2));
-    const float a1 = vmafgpu__ciede_corrected(p.a, vividness, &uncertainty), a2 = vmafgpu__ciede_corrected(q.a, vividness, &uncertainty);
+    const float a1 = vmafgpu__ciede_corrected(p.a, vividness, &uncertainty),
+                a2 = vmafgpu__ciede_corrected(q.a, vividness, &uncertainty);
     const float k1 = ciede_length(a1, p.b), k2 = ciede_length(a2, q.b), k = (k1 + k2) / 2;
     const float h1 = ciede_hue(p.b, a1, uncertainty), h2 = ciede_hue(q.b, a2, uncertainty), e = (p.l + q.l) / 2 - 50;
     const float lq = vmafgpu__ciede_lightness(q.l - p.l, e, square_root(vmafgpu__ciede_under(e))),
@@ -7724,7 +8189,8 @@ GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float 
 }
 
 /* Returns a chroma sample of pixel x of row y, as libvmaf reads it. */
-GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_t z, int f, int plane, int32_t x, int32_t y) {
+GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_t z, int f, int plane, int32_t x,
+                                    int32_t y) {
     const uint8_t *data = (const uint8_t *)launch.chroma[z].plane[f][plane];
     int32_t column = x >> launch.column_shift, row = y >> launch.row_shift;
     row = row < launch.last_row ? row : launch.last_row;
@@ -7732,15 +8198,18 @@ GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_
         row++;
     if (row >= launch.chroma_height || column >= launch.chroma_width)
         return 0;
-    return load_sample(data + row * launch.chroma[z].pitch[f][plane] + (int64_t)column * launch.step, 0, launch.chroma_bytes) >>
+    return load_sample(data + row * launch.chroma[z].pitch[f][plane] + (int64_t)column * launch.step, 0,
+                       launch.chroma_bytes) >>
            launch.shift;
 }
 
 /* Returns the result of an uncertain pixel with these samples: what the host has supplied, otherwise `found`. In the
  * latter case the pixel is listed. */
 GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
-    const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16, sample[0][2] | sample[1][2] << 16 };
-    const uint32_t *list = (const uint32_t *)(words + VMAFGPU__CIEDE_LIST), known = peek((const uint32_t *)(words + VMAFGPU__CIEDE_KNOWN));
+    const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16,
+                              sample[0][2] | sample[1][2] << 16 };
+    const uint32_t *list = (const uint32_t *)(words + VMAFGPU__CIEDE_LIST),
+                   known = peek((const uint32_t *)(words + VMAFGPU__CIEDE_KNOWN));
 #pragma unroll 1
     for (uint32_t i = 0; i < known; i++, list += 4)
         if (peek(list) == own[0] && peek(list + 1) == own[1] && peek(list + 2) == own[2])
@@ -7756,7 +8225,10 @@ GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], flo
 
 GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
     enum {
-        THREADS = VMAFGPU__CIEDE_THREADS, GROUPS = VMAFGPU__CIEDE_GROUPS, GROUP = VMAFGPU__SEQUENCE_GROUP, STRIDE = GROUPS + 1
+        THREADS = VMAFGPU__CIEDE_THREADS,
+        GROUPS = VMAFGPU__CIEDE_GROUPS,
+        GROUP = VMAFGPU__SEQUENCE_GROUP,
+        STRIDE = GROUPS + 1
     };
     static_assert(GROUPS * GROUP == THREADS && VMAFGPU__CIEDE_SHARED == GROUP * STRIDE * 4, "a thread has a pixel");
     const uint32_t z = block_z(), thread = thread_index();
@@ -7775,23 +8247,28 @@ GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
 #pragma unroll
         for (int k = 0; k < 4; k++)
             sample[k / 2][1 + k % 2] = ciede_chroma_sample(launch, z, k / 2, k % 2, x, y);
-        const uint32_t apart = (sample[0][0] ^ sample[1][0]) | (sample[0][1] ^ sample[1][1]) | (sample[0][2] ^ sample[1][2]);
+        const uint32_t apart =
+            (sample[0][0] ^ sample[1][0]) | (sample[0][1] ^ sample[1][1]) | (sample[0][2] ^ sample[1][2]);
         if (apart) {
             float uncertainty = 0;
-            const CiedeColour p = ciede_lab(launch.scale, sample[0], uncertainty), q = ciede_lab(launch.scale, sample[1], uncertainty);
+            const CiedeColour p = ciede_lab(launch.scale, sample[0], uncertainty),
+                              q = ciede_lab(launch.scale, sample[1], uncertainty);
             difference = ciede_difference(p, q, uncertainty);
             if (uncertainty > 0)
-                difference = ciede_doubtful((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
+                difference =
+                    ciede_doubtful((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
         }
     }
     tile[thread % GROUP * STRIDE + thread / GROUP] = difference;
     block_barrier();
-    store((float *)(launch.scratch + z * launch.scratch_size) + (int64_t)(thread / GROUPS) * launch.pitch + block_x() * GROUPS +
-              thread % GROUPS,
+    store((float *)(launch.scratch + z * launch.scratch_size) + (int64_t)(thread / GROUPS) * launch.pitch +
+              block_x() * GROUPS + thread % GROUPS,
           tile[thread / GROUPS * STRIDE + thread % GROUPS]);
 }
 
-GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ciede(launch); }
+GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) {
+    ciede(launch);
+}
 
 /* ================================================================================================
  * >>edits                                        what other samples in a rectangle change
@@ -7806,10 +8283,12 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ci
 struct EditPicture {
     const uint8_t *plane, *patch;
     int32_t pitch, patch_pitch;
-    vmafgpu__rect changed;             /* where the patch is */
+    vmafgpu__rect changed; /* where the patch is */
 };
 
-GPU_FN int32_t edit_size(const vmafgpu__range &r) { return r.end - r.first; }
+GPU_FN int32_t edit_size(const vmafgpu__range &r) {
+    return r.end - r.first;
+}
 
 GPU_FN vmafgpu__gpu_edit edit_load(const vmafgpu__edit_batch &batch, uint32_t index) {
     const vmafgpu__gpu_edit *e = batch.edits + index;
@@ -7861,7 +8340,9 @@ GPU_FN void edit_import(const vmafgpu__edit_import_launch &launch) {
         atomic_or((uint32_t *)(batch.records + (int64_t)block_x() * batch.words + batch.words - 1), 1);
 }
 
-GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPORT_THREADS, 4) { edit_import(launch); }
+GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPORT_THREADS, 4) {
+    edit_import(launch);
+}
 
 /* A thread has some samples of the plane. Each sample gets the last edit that covers it. */
 GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
@@ -7891,7 +8372,9 @@ GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_edit_patch, vmafgpu__edit_patch_launch, VMAFGPU__EDIT_PATCH_THREADS, 2) { edit_patch(launch); }
+GPU_KERNEL(vmafgpu_edit_patch, vmafgpu__edit_patch_launch, VMAFGPU__EDIT_PATCH_THREADS, 2) {
+    edit_patch(launch);
+}
 
 /* ---- VIF ---- */
 
@@ -7925,18 +8408,23 @@ template <int SCALE_, EditUse USE_> struct EditTile {
     uint32_t *words;
     int32_t stride, plane;
 };
-template <class Tile> GPU_FN uint32_t *edit_images(const Tile &tile) { return tile.words + Tile::PLANES * tile.plane; }
-template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) { return edit_images(tile) + (Tile::OF_BASE ? 0 : tile.plane / 2); }
+template <class Tile> GPU_FN uint32_t *edit_images(const Tile &tile) {
+    return tile.words + Tile::PLANES * tile.plane;
+}
+template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) {
+    return edit_images(tile) + (Tile::OF_BASE ? 0 : tile.plane / 2);
+}
 
 /* Loads the samples of a tile into shared memory, from LEAD columns before it on: those of the reference, and the
  * edited ones in the high halves. It loads four at a time, then writes the samples of the edit, then the columns beyond
  * the frame. */
 template <int BYTES, class Tile>
-GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x, int32_t y,
-                           int32_t columns, int32_t rows) {
+GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x,
+                           int32_t y, int32_t columns, int32_t rows) {
     constexpr int REACH = Tile::REACH, AT_ONCE = 4;
     const VifImage reference = vif_input<Tile::SCALE>(vif, 0, 0);
-    const int32_t quads = (columns + Tile::LEAD + REACH + 3) / 4, all = rows + 2 * REACH, left = x - Tile::LEAD, top = y - REACH;
+    const int32_t quads = (columns + Tile::LEAD + REACH + 3) / 4, all = rows + 2 * REACH, left = x - Tile::LEAD,
+                  top = y - REACH;
     uint32_t *samples = edit_samples(tile);
 #pragma unroll 1
     for (int32_t unit = (int32_t)thread_index(); unit < quads * all; unit += AT_ONCE * (int32_t)block_threads()) {
@@ -7947,7 +8435,8 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
             const int32_t own = adm_lesser(unit + k * (int32_t)block_threads(), quads * all - 1);
             row[k] = own / quads;
             column[k] = own % quads * 4;
-            const int32_t from = adm_lesser(adm_larger(left + column[k], 0), vif.width - 4 > 0 ? (vif.width - 4) & ~3 : 0);
+            const int32_t from =
+                adm_lesser(adm_larger(left + column[k], 0), vif.width - 4 > 0 ? (vif.width - 4) & ~3 : 0);
             const int32_t in = mirror(top + row[k], vif.height);
             const uint8_t *p = reference.data + (int64_t)in * reference.pitch + from * BYTES;
             const uint8_t *q = picture.plane + (int64_t)in * picture.pitch + from * BYTES;
@@ -7968,7 +8457,8 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
     /* Samples of the edit. If no row of the tile is outside the frame, only the rows of the edit are visited. */
     const vmafgpu__range &own = picture.changed.of[1];
     const bool is_inside = top >= 0 && top + all <= vif.height;
-    const int32_t first = is_inside ? adm_larger(own.first - top, 0) : 0, end = is_inside ? adm_lesser(own.end - top, all) : all;
+    const int32_t first = is_inside ? adm_larger(own.first - top, 0) : 0,
+                  end = is_inside ? adm_lesser(own.end - top, all) : all;
     const int32_t from = adm_larger(picture.changed.of[0].first - left, 0);
     const int32_t wide = adm_lesser(picture.changed.of[0].end - left, 4 * quads) - from;
     for (int32_t i = (int32_t)thread_index(); wide > 0 && i < wide * (end - first); i += (int32_t)block_threads()) {
@@ -8006,7 +8496,8 @@ GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b
     }
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
-        out[i] = ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift) + (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
+        out[i] = ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift) +
+                 (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
 }
 
 /* Like vif_plain_vertical(), for the given columns and rows. */
@@ -8034,7 +8525,8 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
                 own[k] = word[k] >> 16;
 #pragma unroll
             for (int i = 0; i < VIF_RUN / 2; i++)
-                out[i * stride] = (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
+                out[i * stride] =
+                    (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
         /* The planes: squares of the edited picture, products, means of the edited picture, squares of the reference,
          * and means of the reference in the same words as the other means. */
@@ -8044,7 +8536,11 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
             uint32_t v[VIF_RUN];
             const bool is_mean = plane == 2 || plane == 4;
             const uint32_t a = plane < 3 ? 16 : 0, b = is_mean ? 32 : plane == 0 ? 16 : 0;
-            uint32_t *to = means + (is_mean ? 0 : plane == 0 ? (int)Tile::SQUARES : plane == 1 ? (int)Tile::PRODUCTS : 1) * tile.plane;
+            uint32_t *to = means + (is_mean      ? 0
+                                    : plane == 0 ? (int)Tile::SQUARES
+                                    : plane == 1 ? (int)Tile::PRODUCTS
+                                                 : 1) *
+                                       tile.plane;
             edit_vif_plane<SCALE, BYTES>(word, a, b, is_mean ? mean_shift : square_shift, v);
 #pragma unroll
             for (int i = 0; i < VIF_RUN; i++)
@@ -8080,9 +8576,10 @@ GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[EDIT_RUN
 
 /* Computes the part of the next scale's picture that changes and is in the tile. */
 template <class Tile>
-GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t index, const vmafgpu__rect &changed, const Tile &tile,
-                            int32_t x, int32_t y) {
-    constexpr int SCALE = Tile::SCALE, NEXT = SCALE + 1, COUNT = 2 * (8 >> NEXT) + 1, FIRST = (8 >> SCALE) - (8 >> NEXT);
+GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t index, const vmafgpu__rect &changed,
+                            const Tile &tile, int32_t x, int32_t y) {
+    constexpr int SCALE = Tile::SCALE, NEXT = SCALE + 1, COUNT = 2 * (8 >> NEXT) + 1,
+                  FIRST = (8 >> SCALE) - (8 >> NEXT);
     const vmafgpu__edit_batch &batch = launch.edits;
     const int32_t size[2] = { batch.width, batch.height }, from[2] = { x / 2, y / 2 };
     const int32_t most[2] = { launch.tile_width / 2, launch.tile_height / 2 };
@@ -8093,7 +8590,8 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
         here.of[i].first = adm_larger(next.of[i].first, from[i]);
         here.of[i].end = adm_lesser(next.of[i].end, from[i] + most[i]);
     }
-    const int32_t wide = edit_size(here.of[0]), count = wide > 0 ? wide * edit_size(here.of[1]) : 0;   /* may be negative */
+    const int32_t wide = edit_size(here.of[0]),
+                  count = wide > 0 ? wide * edit_size(here.of[1]) : 0; /* may be negative */
     uint8_t *out = batch.scratch + index * batch.scratch_size + batch.vif[NEXT];
     for (int32_t i = (int32_t)thread_index(); i < count; i += (int32_t)block_threads()) {
         const int32_t column = here.of[0].first + i % wide, row = here.of[1].first + i / wide;
@@ -8102,13 +8600,16 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
             v[k] = in[k];
-        store((uint16_t *)(out + (int64_t)(row - next.of[1].first) * batch.vif_pitch[NEXT]) + (column - next.of[0].first),
+        store((uint16_t *)(out + (int64_t)(row - next.of[1].first) * batch.vif_pitch[NEXT]) +
+                  (column - next.of[0].first),
               (uint16_t)((vif_tap_sum<NEXT>(v) + 32768) >> 16));
     }
 }
 
 /* The contribution of a sample with these statistics. */
-struct EditTerm { int32_t information, noise; };
+struct EditTerm {
+    int32_t information, noise;
+};
 GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_t s2, int32_t s12) {
     const uint8_t *table = (const uint8_t *)vif.log_table;
     const bool is_flat = s1 < VMAFGPU__VIF_NOISE;
@@ -8119,7 +8620,9 @@ GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_
 }
 
 /* The block of a map that contains a sample of scale `shift`, and the first sample after the block. */
-struct MapSpan { int32_t block, end; };
+struct MapSpan {
+    int32_t block, end;
+};
 GPU_FN MapSpan map_span(int32_t sample, int32_t size, int32_t count, int shift, int32_t samples) {
     const int32_t k = adm_lesser((sample << shift) / size, count - 1);
     return MapSpan{ k, k + 1 < count ? vmafgpu__divide_up((k + 1) * size, 1 << shift) : samples };
@@ -8139,8 +8642,8 @@ GPU_FN void map_add(int64_t *to, int64_t v) {
 /* Adds the samples of a tile to the sums of blocks: those of the picture, and those of the reference against itself. A
  * thread has a part of a row. */
 template <int SCALE>
-GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows, int32_t wide,
-                    const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
+GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows,
+                    int32_t wide, const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
     const vmafgpu__map_blocks &map = launch.map;
     const int32_t parts = adm_larger((int32_t)block_threads() / rows, 1), run = (columns + parts - 1) / parts;
 #pragma unroll 1
@@ -8302,15 +8805,15 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
         atomic_add(record + vmafgpu__edit_vif_word(batch.vif_variants, SCALE, batch.vif_variants), noise);
 }
 
-#define EDIT_VIF_KERNEL(input, SCALE, BYTES)                                                                           \
-    GPU_KERNEL_UP_TO(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {               \
-        edit_vif<SCALE, BYTES, EDIT_CHANGES>(launch);                                                                  \
-    }                                                                                                                  \
-    GPU_KERNEL(vmafgpu_base_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
-        edit_vif<SCALE, BYTES, EDIT_STORES>(launch);                                                                   \
-    }                                                                                                                  \
-    GPU_KERNEL(vmafgpu_map_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                      \
-        edit_vif<SCALE, BYTES, EDIT_BLOCKS>(launch);                                                                   \
+#define EDIT_VIF_KERNEL(input, SCALE, BYTES) \
+    GPU_KERNEL_UP_TO(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) { \
+        edit_vif<SCALE, BYTES, EDIT_CHANGES>(launch); \
+    } \
+    GPU_KERNEL(vmafgpu_base_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) { \
+        edit_vif<SCALE, BYTES, EDIT_STORES>(launch); \
+    } \
+    GPU_KERNEL(vmafgpu_map_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) { \
+        edit_vif<SCALE, BYTES, EDIT_BLOCKS>(launch); \
     }
 EDIT_VIF_KERNEL(0_8, 0, 1)
 EDIT_VIF_KERNEL(0_16, 0, 2)
@@ -8325,14 +8828,14 @@ EDIT_VIF_KERNEL(3, 3, 2)
 template <class Base> struct StoreKind : Base {};
 template <class Base> struct AdmSums<StoreKind<Base>, false> {
     uint64_t denominator[VMAFGPU__BANDS];
-    int64_t *out;                      /* of the next column; [2][VMAFGPU__BANDS] planes */
+    int64_t *out; /* of the next column; [2][VMAFGPU__BANDS] planes */
     int64_t plane;
-    bool is_own;                       /* the lane's row may be stored */
+    bool is_own; /* the lane's row may be stored */
 };
 
 template <class Base>
-GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums, const AdmPixel &pixel,
-                           const uint32_t (&threshold)[2]) {
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums,
+                           const AdmPixel &pixel, const uint32_t (&threshold)[2]) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
@@ -8349,16 +8852,16 @@ template <class Base> struct MapKind : Base {};
 template <class Base> struct AdmSums<MapKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     const vmafgpu__map_blocks *map;
-    int32_t column, last, end;         /* the next column; end of the block, and of the tile */
-    int32_t row, which;                /* row of blocks; 0: sums of the picture, 1: of the reference against itself */
-    bool is_own;                       /* the lane's row counts */
+    int32_t column, last, end; /* the next column; end of the block, and of the tile */
+    int32_t row, which;        /* row of blocks; 0: sums of the picture, 1: of the reference against itself */
+    bool is_own;               /* the lane's row counts */
 };
 
 /* Starts the sums of the block at the next column. */
-template <class Base>
-GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
+template <class Base> GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
     const vmafgpu__map_blocks &map = *sums.map;
-    sums.last = adm_lesser(map_span(sums.column, map.size, map.across, Base::SCALE + 1, launch.geometry.w).end, sums.end);
+    sums.last =
+        adm_lesser(map_span(sums.column, map.size, map.across, Base::SCALE + 1, launch.geometry.w).end, sums.end);
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
@@ -8367,8 +8870,8 @@ GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base
 }
 
 template <class Base>
-GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums, const AdmPixel &pixel,
-                           const uint32_t (&threshold)[2]) {
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums,
+                           const AdmPixel &pixel, const uint32_t (&threshold)[2]) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
@@ -8377,7 +8880,8 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Ba
     if (++sums.column < sums.last)
         return;
     const vmafgpu__map_blocks &map = *sums.map;
-    int64_t *to = map_sums(map, map_span(sums.column - 1, map.size, map.across, Base::SCALE + 1, launch.geometry.w).block, sums.row);
+    int64_t *to = map_sums(
+        map, map_span(sums.column - 1, map.size, map.across, Base::SCALE + 1, launch.geometry.w).block, sums.row);
     if (sums.is_own && to) {
         to += sums.which * VMAFGPU__SLOPES + Base::SCALE * VMAFGPU__BANDS;
 #pragma unroll
@@ -8391,16 +8895,16 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Ba
 
 /* Starts a lane's row of a tile that ends before column `end`. */
 template <class Base>
-GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums, int32_t column, int32_t,
-                           int32_t row, bool is_own) {
+GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums,
+                           int32_t column, int32_t, int32_t row, bool is_own) {
     const vmafgpu__adm_geometry &g = launch.adm.geometry;
     sums.is_own = is_own;
     sums.plane = (int64_t)g.w * g.h;
     sums.out = launch.cubes + (is_own ? row : g.top) * (int64_t)g.w + column;
 }
 template <class Base>
-GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKind<Base>, false> &sums, int32_t column, int32_t end,
-                           int32_t row, bool is_own) {
+GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKind<Base>, false> &sums, int32_t column,
+                           int32_t end, int32_t row, bool is_own) {
     const vmafgpu__map_blocks &map = launch.map;
     sums.map = &launch.map;
     sums.is_own = is_own;
@@ -8421,7 +8925,9 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
     const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
     const uint8_t *reference = Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference;
     const int32_t pitch = Kind::SCALE ? adm.input_pitch : pair.reference_pitch;
-    const uint8_t *distorted = block_z() ? reference : Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted;
+    const uint8_t *distorted = block_z()     ? reference
+                               : Kind::SCALE ? adm.scratch + adm.input[1]
+                                             : (const uint8_t *)pair.distorted;
     const int32_t distorted_pitch = Kind::SCALE || block_z() ? pitch : pair.distorted_pitch;
     const int32_t x = (g.left & ~1) + (int32_t)index * Kind::WIDTH, end = g.h - g.top;
     const int32_t y = g.top + (int32_t)(warp % (uint32_t)launch.strips) * (LANES - 2);
@@ -8454,42 +8960,47 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
  * of its tile follow those of the previous group. */
 template <class Base> struct EditKind : Base {
     static constexpr bool DIVIDED = true;
-    static constexpr int ODD = (LANES + LANES / VMAFGPU__EDIT_ADM_LANES) * Base::STRIDE, PLANE = 2 * ODD, TILE_WORDS = 2 * PLANE;
+    static constexpr int ODD = (LANES + LANES / VMAFGPU__EDIT_ADM_LANES) * Base::STRIDE, PLANE = 2 * ODD,
+                         TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__EDIT_ADM_TILE_WORDS(Base::WIDTH, Base::WORD_COLUMNS, LANES), "shared memory");
 };
 template <class Base> struct AdmSums<EditKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    const uint64_t *base;              /* the base's cubes of the next column; [2][VMAFGPU__BANDS] planes */
+    const uint64_t *base; /* the base's cubes of the next column; [2][VMAFGPU__BANDS] planes */
     int64_t plane;
 };
 
 template <class Base>
-GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<Base>, false> &sums, const AdmPixel &pixel,
-                           const uint32_t (&threshold)[2]) {
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<Base>, false> &sums,
+                           const AdmPixel &pixel, const uint32_t (&threshold)[2]) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
         for (int band = 0; band < VMAFGPU__BANDS; band++)
             sums.masked[i][band] += (uint64_t)adm_masked_cube<Base>(launch, pixel, threshold, i, band) -
-                load(sums.base + (i * VMAFGPU__BANDS + band) * sums.plane);
+                                    load(sums.base + (i * VMAFGPU__BANDS + band) * sums.plane);
     sums.base++;
 }
 
 /* The number of lanes that an edit has, and the place of this lane among them. */
-struct EditLanes { int32_t count, own; };
+struct EditLanes {
+    int32_t count, own;
+};
 
 /* Loads rows of samples of both planes of a tile, from band position (x, y) on, with `words` words each. Samples beyond
  * the frame are those of adm_load_tile(). */
 template <class Kind>
-GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2], const int32_t (&pitch)[2],
-                          int32_t width, int32_t height, int32_t x, int32_t y, int32_t words, int32_t rows) {
+GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2],
+                          const int32_t (&pitch)[2], int32_t width, int32_t height, int32_t x, int32_t y, int32_t words,
+                          int32_t rows) {
     const int32_t last_word = (width - 1) / Kind::WORD_COLUMNS * Kind::WORD_COLUMNS, first_row = 2 * y - 3;
     const int32_t down = words ? lanes.count / words : 0, along = lanes.count - down * words;
     int32_t row = words ? lanes.own / words : rows, word = lanes.own - row * words;
 #pragma unroll 4
     while (row < rows) {
         const int32_t source = adm_larger(vmafgpu__reflect_repeat(first_row + row, height), 0);
-        const int32_t column = adm_lesser(adm_larger(2 * x - 4 + word * Kind::WORD_COLUMNS, 0), last_word) * Kind::BYTES;
+        const int32_t column =
+            adm_lesser(adm_larger(2 * x - 4 + word * Kind::WORD_COLUMNS, 0), last_word) * Kind::BYTES;
         uint32_t *out = tile + (row & 1) * Kind::ODD + (row >> 1) * Kind::STRIDE + word;
 #pragma unroll
         for (int f = 0; f < 2; f++)
@@ -8503,17 +9014,19 @@ GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t 
 
 /* Writes an edit's samples over those of the tile at band position (x, y). */
 template <class Kind, class Sample>
-GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditPicture &picture, int32_t x, int32_t y, int32_t height,
-                             int32_t words, int32_t rows) {
+GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditPicture &picture, int32_t x, int32_t y,
+                             int32_t height, int32_t words, int32_t rows) {
     const int32_t first_column = 2 * x - 4, first_row = 2 * y - 3;
     const int32_t from = adm_larger(picture.changed.of[0].first, first_column);
     const int32_t to = adm_lesser(picture.changed.of[0].end, first_column + words * Kind::WORD_COLUMNS);
     for (int32_t row = lanes.own; row < rows; row += lanes.count) {
-        const int32_t own = adm_larger(vmafgpu__reflect_repeat(first_row + row, height), 0) - picture.changed.of[1].first;
+        const int32_t own =
+            adm_larger(vmafgpu__reflect_repeat(first_row + row, height), 0) - picture.changed.of[1].first;
         Sample *samples = (Sample *)(tile + (row & 1) * Kind::ODD + (row >> 1) * Kind::STRIDE);
         if ((uint32_t)own >= (uint32_t)edit_size(picture.changed.of[1]))
             continue;
-        const Sample *in = (const Sample *)(picture.patch + (int64_t)own * picture.patch_pitch) - picture.changed.of[0].first;
+        const Sample *in =
+            (const Sample *)(picture.patch + (int64_t)own * picture.patch_pitch) - picture.changed.of[0].first;
         for (int32_t column = from; column < to; column++)
             samples[column - first_column] = load(in + column);
     }
@@ -8602,14 +9115,16 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         const int32_t words = steps * (Kind::BYTES == 4 ? 2 : 1);
         walk.x = x;
         walk.end = adm_lesser(adm_lesser(x + Kind::WIDTH, g.w - g.left), end);
-        walk.sums.base = (const uint64_t *)launch.cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
+        walk.sums.base =
+            (const uint64_t *)launch.cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
         warp_barrier();
         edit_adm_load<Kind>(own_tile, lanes, plane, pitch, input_width, input_height, x, y, words, rows);
         copy_commit();
         copy_wait<0>();
         warp_barrier();
         using Sample = typename AdmSample<Kind::BYTES>::type;
-        edit_adm_overlay<Kind, Sample>(own_tile + Kind::PLANE, lanes, picture, x, y, input_height, words, words ? rows : 0);
+        edit_adm_overlay<Kind, Sample>(own_tile + Kind::PLANE, lanes, picture, x, y, input_height, words,
+                                       words ? rows : 0);
         warp_barrier();
         if (x < 2 || 2 * x - 4 + Kind::COLUMNS > input_width)
             edit_adm_mirror<Kind, Sample>(own_tile, lanes, input_width, x, words ? rows : 0);
@@ -8639,20 +9154,21 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
             }
             total = lanes_sum(total, (uint32_t)lanes.count);
             if (lanes.own == 0 && total)
-                atomic_add(record + vmafgpu__edit_adm_word(batch.vif_variants, batch.adm_variants, Kind::SCALE, launch.variant,
-                                                           i, band), total);
+                atomic_add(record + vmafgpu__edit_adm_word(batch.vif_variants, batch.adm_variants, Kind::SCALE,
+                                                           launch.variant, i, band),
+                           total);
         }
 }
 
-#define EDIT_ADM_KERNEL(name, edit_width, base_width, SCALE, BYTES)                                                    \
-    GPU_KERNEL(vmafgpu_edit_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__EDIT_ADM_THREADS, 8) {                      \
-        edit_adm<EditKind<AdmKind<SCALE, BYTES, edit_width, false>>>(launch);                                          \
-    }                                                                                                                  \
-    GPU_KERNEL(vmafgpu_base_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) {                           \
-        base_adm<StoreKind<AdmKind<SCALE, BYTES, base_width, false>>>(launch);                                         \
-    }                                                                                                                  \
-    GPU_KERNEL(vmafgpu_map_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) {                            \
-        base_adm<MapKind<AdmKind<SCALE, BYTES, base_width, false>>>(launch);                                           \
+#define EDIT_ADM_KERNEL(name, edit_width, base_width, SCALE, BYTES) \
+    GPU_KERNEL(vmafgpu_edit_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__EDIT_ADM_THREADS, 8) { \
+        edit_adm<EditKind<AdmKind<SCALE, BYTES, edit_width, false>>>(launch); \
+    } \
+    GPU_KERNEL(vmafgpu_base_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) { \
+        base_adm<StoreKind<AdmKind<SCALE, BYTES, base_width, false>>>(launch); \
+    } \
+    GPU_KERNEL(vmafgpu_map_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) { \
+        base_adm<MapKind<AdmKind<SCALE, BYTES, base_width, false>>>(launch); \
     }
 EDIT_ADM_KERNEL(0_8, VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__ADM_WIDTH_0_8_WAVE64, 0, 1)
 EDIT_ADM_KERNEL(0_16, VMAFGPU__EDIT_ADM_WIDTH_0_16, VMAFGPU__ADM_WIDTH_0_16, 0, 2)
@@ -8671,12 +9187,14 @@ GPU_FN void edit_change(const vmafgpu__edit_change_launch &launch) {
     const int64_t *record = batch.records + (int64_t)index * batch.words;
     double *x = (double *)shared_memory() + thread_index();
     vmafgpu__smooth_inputs(launch.smooth, record, x, VMAFGPU__EDIT_CHANGE_THREADS);
-    const double score = vmafgpu__smooth_score(launch.smooth, x, VMAFGPU__EDIT_CHANGE_THREADS, launch.coefs, launch.vectors,
-                                               launch.table);
+    const double score = vmafgpu__smooth_score(launch.smooth, x, VMAFGPU__EDIT_CHANGE_THREADS, launch.coefs,
+                                               launch.vectors, launch.table);
     store((uint64_t *)batch.changes + index, bits_of(score - fetch(&launch.smooth->prediction)));
 }
 
-GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANGE_THREADS, 4) { edit_change(launch); }
+GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANGE_THREADS, 4) {
+    edit_change(launch);
+}
 
 /* ---- maps: what each sample of the base gives, by blocks ---- */
 
@@ -8685,7 +9203,9 @@ GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
         vmafgpu__smooth_finalise(launch.smooth, launch.sums, launch.history);
 }
 
-GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) { map_finalise(launch); }
+GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) {
+    map_finalise(launch);
+}
 
 /* Runs as one block. A thread processes a vector at a time, then an input of the model, then one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
@@ -8702,11 +9222,12 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     }
 #pragma unroll 1
     for (int32_t first = 0; first < vectors; first += VMAFGPU__MAP_SLOPE_THREADS) {
-        const int32_t count = vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
+        const int32_t count =
+            vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
         block_barrier();
         if (own < count)
-            weights[own] = vmafgpu__smooth_kernel(x, 1, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
-                                                  gamma);
+            weights[own] = vmafgpu__smooth_kernel(
+                x, 1, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs, gamma);
         block_barrier();
         for (int32_t k = 0; own < inputs && k < count; k++) {
             const double *vector = launch.table + (int64_t)fetch(launch.vectors + first + k) * inputs;
@@ -8720,7 +9241,9 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
         store(launch.slopes + own, vmafgpu__smooth_slope(s, slopes, own));
 }
 
-GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) { map_slopes(launch); }
+GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) {
+    map_slopes(launch);
+}
 
 /* A thread has a block of the map. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
@@ -8738,4 +9261,6 @@ GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
         store(launch.shares + index, (float)share);
 }
 
-GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) { map_shares(launch); }
+GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
+    map_shares(launch);
+}

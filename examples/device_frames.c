@@ -20,9 +20,9 @@ enum { WIDTH = 320, HEIGHT = 180, FRAMES = 20, PAIRS = 2 };
 /* ---- the stand-in for an engine: frames in device memory ---- */
 
 typedef struct engine {
-    device         gpu;
-    uint64_t       frames[PAIRS][2]; /* reference and distorted */
-    unsigned char *picture;          /* on the CPU */
+    device gpu;
+    uint64_t frames[PAIRS][2]; /* reference and distorted */
+    unsigned char *picture;    /* on the CPU */
 } engine;
 
 /* Says why there is none; the caller closes it in any case. */
@@ -31,22 +31,18 @@ static const char *engine_open(engine *e, int is_hip, const char *driver) {
     const char *missing;
     memset(e, 0, sizeof *e);
     missing = device_open(&e->gpu, is_hip, driver);
-    for (int i = 0; i < 2 * PAIRS && !missing; i++) {
-        if (e->gpu.memory_take(&e->frames[i / 2][i % 2], size) != 0) {
+    for (int i = 0; i < 2 * PAIRS && !missing; i++)
+        if (e->gpu.memory_take(&e->frames[i / 2][i % 2], size) != 0)
             missing = "the device has no memory for frames";
-        }
-    }
     e->picture = malloc(size);
     return missing || e->picture ? missing : "no memory";
 }
 
 static void engine_close(engine *e) {
     free(e->picture);
-    for (int i = 0; i < 2 * PAIRS; i++) {
-        if (e->frames[i / 2][i % 2]) {
+    for (int i = 0; i < 2 * PAIRS; i++)
+        if (e->frames[i / 2][i % 2])
             e->gpu.memory_give(e->frames[i / 2][i % 2]);
-        }
-    }
     device_close(&e->gpu);
 }
 
@@ -60,7 +56,8 @@ static int draw(engine *e, int frame, int is_distorted, uint64_t to) {
             e->picture[y * WIDTH + x] = (unsigned char)value;
         }
     }
-    return e->gpu.copy_in(to, e->picture, (size_t)WIDTH * HEIGHT, e->gpu.stream) == 0 && e->gpu.stream_wait(e->gpu.stream) == 0;
+    return e->gpu.copy_in(to, e->picture, (size_t)WIDTH * HEIGHT, e->gpu.stream) == 0 &&
+           e->gpu.stream_wait(e->gpu.stream) == 0;
 }
 
 /* ---- the part that is yours, too ---- */
@@ -75,9 +72,8 @@ static vmafgpu_frame device_frame(uint64_t address) {
 static int print_ready(vmafgpu *vmaf) {
     vmafgpu_score score;
     vmafgpu_result result;
-    while ((result = vmafgpu_next(vmaf, &score)) == VMAFGPU_OK) {
+    while ((result = vmafgpu_next(vmaf, &score)) == VMAFGPU_OK)
         printf("frame %d: %.3f\n", (int)score.index, score.score);
-    }
     return result >= 0;
 }
 
@@ -86,16 +82,14 @@ static int score_frames(vmafgpu *vmaf, engine *e) {
         const uint64_t *pair = e->frames[i % PAIRS];
         vmafgpu_frame reference = device_frame(pair[0]), distorted = device_frame(pair[1]);
         int64_t before = i - PAIRS + 1; /* so many pairs must be done with before this one's memory is free again */
-        if (before > 0 && vmafgpu_reusable(vmaf) < before && vmafgpu_wait(vmaf, before) != VMAFGPU_OK) {
+        if (before > 0 && vmafgpu_reusable(vmaf) < before && vmafgpu_wait(vmaf, before) != VMAFGPU_OK)
             return 0;
-        }
         if (!draw(e, i, 0, pair[0]) || !draw(e, i, 1, pair[1])) {
             fprintf(stderr, "device_frames: a copy failed\n");
             return 0;
         }
-        if (vmafgpu_push(vmaf, &reference, &distorted) != VMAFGPU_OK || !print_ready(vmaf)) {
+        if (vmafgpu_push(vmaf, &reference, &distorted) != VMAFGPU_OK || !print_ready(vmaf))
             return 0;
-        }
     }
     return vmafgpu_flush(vmaf) == VMAFGPU_OK && print_ready(vmaf);
 }
@@ -110,7 +104,7 @@ static int run(engine *e, const char *kernels, const char *driver) {
     config.chroma = VMAFGPU_400;
     config.backend = e->gpu.is_hip ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
     config.gpu.frames = VMAFGPU_MEMORY_DEVICE; /* no others: then no pinned memory is taken for them */
-    config.gpu.context = e->gpu.context; /* NULL with HIP */
+    config.gpu.context = e->gpu.context;       /* NULL with HIP */
     config.gpu.batch = 1; /* the default gathers pairs, so it needs as many in rotation, and is faster */
     config.gpu.kernels_path = kernels;
     config.gpu.driver_path = driver;
@@ -137,11 +131,10 @@ int main(int argc, char **argv) {
         return 1;
     }
     missing = engine_open(&e, is_hip, driver);
-    if (missing) {
+    if (missing)
         printf("no GPU: %s\n", missing);
-    } else {
+    else
         ok = run(&e, kernels, driver);
-    }
     engine_close(&e);
     return !ok;
 }

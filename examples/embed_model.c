@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MODELS 32 /* a set of models is a word of 32 bits */
-#define LINE_WIDTH 118
+#define MAX_MODELS  32 /* a set of models is a word of 32 bits */
+#define LINE_WIDTH  118
 #define NAME_LENGTH 60 /* of an identifier; C99 tells them apart by their first 63 characters */
 
 static const char usage[] =
@@ -48,9 +48,8 @@ static void die(const char *subject, const char *what) {
 static void *grow(void *pointer, size_t count, size_t size) {
     void *grown = count > SIZE_MAX / size ? NULL : realloc(pointer, count * size);
 
-    if (grown == NULL) {
+    if (grown == NULL)
         die("", "out of memory");
-    }
     return grown;
 }
 
@@ -78,28 +77,24 @@ static void print(text *t, const char *format, ...) {
     va_start(list, format);
     size = vsnprintf(line, sizeof line, format, list);
     va_end(list);
-    if (size < 0 || (size_t)size >= sizeof line) {
+    if (size < 0 || (size_t)size >= sizeof line)
         die("", "a name is too long");
-    }
     append(t, line, (size_t)size);
 }
 
 static text read_file(const char *path) {
-    text t = {NULL, 0, 0};
+    text t = { NULL, 0, 0 };
     char block[4096];
     size_t size;
     FILE *file = fopen(path, "rb");
 
-    if (file == NULL) {
+    if (file == NULL)
         die(path, strerror(errno));
-    }
     append(&t, "", 0);
-    while ((size = fread(block, 1, sizeof block, file)) > 0) {
+    while ((size = fread(block, 1, sizeof block, file)) > 0)
         append(&t, block, size);
-    }
-    if (ferror(file)) {
+    if (ferror(file))
         die(path, "cannot be read");
-    }
     fclose(file);
     return t;
 }
@@ -111,13 +106,11 @@ static void print_double(text *t, double value) {
 
     for (digits = 15; digits <= 17; digits++) {
         snprintf(number, sizeof number, "%.*g", digits, value);
-        if (strtod(number, NULL) == value) {
+        if (strtod(number, NULL) == value)
             break;
-        }
     }
-    if (strcmp(number, "-0") == 0) { /* would be an integer, which has no sign */
+    if (strcmp(number, "-0") == 0) /* would be an integer, which has no sign */
         strcpy(number, "-0.0");
-    }
     append(t, number, strlen(number));
 }
 
@@ -126,13 +119,12 @@ static void print_string(text *t, const char *string) {
     for (; *string != '\0'; string++) {
         unsigned char c = (unsigned char)*string;
 
-        if (c < 0x20 || c > 0x7e) {
+        if (c < 0x20 || c > 0x7e)
             print(t, "\\%03o", c);
-        } else if (c == '"' || c == '\\' || c == '?') { /* "??=" could be a trigraph */
+        else if (c == '"' || c == '\\' || c == '?') /* "??=" could be a trigraph */
             print(t, "\\%c", c);
-        } else {
+        else
             append(t, string, 1);
-        }
     }
     append(t, "\"", 1);
 }
@@ -147,11 +139,10 @@ static void print_wrapped(text *t, const char *list, const char *indent) {
         size_t size;
 
         while (*end != '\0' && (quoted || *end != ',')) {
-            if (*end == '\\') {
+            if (*end == '\\')
                 end++;
-            } else if (*end == '"') {
+            else if (*end == '"')
                 quoted = !quoted;
-            }
             end++;
         }
         end += *end == ',';
@@ -177,9 +168,9 @@ static void print_wrapped(text *t, const char *list, const char *indent) {
 typedef struct row {
     const double *figures;
     int width;
-    uint32_t users;   /* set of models */
-    size_t order;     /* of first appearance */
-    size_t same_as;   /* the row that stands for it */
+    uint32_t users; /* set of models */
+    size_t order;   /* of first appearance */
+    size_t same_as; /* the row that stands for it */
     int section, place;
 } row;
 
@@ -217,9 +208,8 @@ typedef struct embedding {
 static int count_users(uint32_t users) {
     int count = 0;
 
-    for (; users != 0; users &= users - 1) {
+    for (; users != 0; users &= users - 1)
         count++;
-    }
     return count;
 }
 
@@ -238,9 +228,8 @@ static char *join_words(const char *name) {
             apart = length > 0;
             continue;
         }
-        if (apart) {
+        if (apart)
             words[length++] = '_';
-        }
         words[length++] = *name;
         apart = 0;
     }
@@ -256,7 +245,9 @@ static char *make_identifier(const char *words) {
     int ends = strcmp(words, "model") == 0 || (length > 6 && strcmp(words + length - 6, "_model") == 0);
 
     sprintf(identifier, "%s%s%s", ours || (words[0] >= '0' && words[0] <= '9') ? "m_" : "", words,
-            length == 0 ? "model" : ends ? "" : "_model");
+            length == 0 ? "model"
+            : ends      ? ""
+                        : "_model");
     return identifier;
 }
 
@@ -266,13 +257,11 @@ static int compare_figures(const void *a, const void *b) {
     const row *first = *(const row *const *)a, *second = *(const row *const *)b;
     int result;
 
-    if (first->width != second->width) {
+    if (first->width != second->width)
         return first->width < second->width ? -1 : 1;
-    }
     result = memcmp(first->figures, second->figures, (size_t)first->width * sizeof(double));
-    if (result != 0) {
+    if (result != 0)
         return result;
-    }
     return first->order < second->order ? -1 : first->order > second->order;
 }
 
@@ -280,12 +269,10 @@ static int compare_sections(const void *a, const void *b) {
     const section *first = (const section *)a, *second = (const section *)b;
     int x = count_users(first->users), y = count_users(second->users);
 
-    if (first->width != second->width) {
+    if (first->width != second->width)
         return first->width < second->width ? -1 : 1;
-    }
-    if (x != y) {
+    if (x != y)
         return x < y ? -1 : 1; /* a model's first section is then its own, and mostly its largest */
-    }
     return first->users < second->users ? -1 : first->users > second->users;
 }
 
@@ -299,9 +286,8 @@ static void collect_rows(embedding *e) {
         for (i = 0; i < e->models[m]->svm_count; i++) {
             const vmafgpu_svm *svm = &e->models[m]->svms[i];
 
-            for (k = 0; k < svm->sv_count; k++) {
+            for (k = 0; k < svm->sv_count; k++)
                 last = svm->sv_rows[k] > last ? svm->sv_rows[k] : last;
-            }
         }
         e->first_row[m] = count;
         e->rows = (row *)grow(e->rows, count + (size_t)last + 1, sizeof *e->rows);
@@ -322,9 +308,8 @@ static void merge_rows(embedding *e) {
     size_t i, count = e->first_row[e->model_count], kept = 0;
     row **sorted = (row **)grow(NULL, count, sizeof *sorted);
 
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         sorted[i] = &e->rows[i];
-    }
     qsort(sorted, count, sizeof *sorted, compare_figures);
     for (i = 0; i < count; i++) {
         size_t size = (size_t)sorted[i]->width * sizeof(double);
@@ -342,9 +327,8 @@ static void merge_rows(embedding *e) {
 static int find_section(const embedding *e, const row *r) {
     int s = 0;
 
-    while (s < e->section_count && (e->sections[s].width != r->width || e->sections[s].users != r->users)) {
+    while (s < e->section_count && (e->sections[s].width != r->width || e->sections[s].users != r->users))
         s++;
-    }
     return s;
 }
 
@@ -397,9 +381,8 @@ static void print_condition(text *t, const embedding *e, uint32_t users) {
     const char *separator = several ? "#if " : "#ifndef ";
     int m;
 
-    if (e->private_mode) {
+    if (e->private_mode)
         return;
-    }
     for (m = 0; m < e->model_count; m++) {
         if (users >> m & 1) {
             print(t, several ? "%s!defined(VMAFGPU_NO_%s)" : "%sVMAFGPU_NO_%s", separator, e->identifiers[m]);
@@ -410,17 +393,16 @@ static void print_condition(text *t, const embedding *e, uint32_t users) {
 }
 
 static void print_end(text *t, const embedding *e) {
-    if (!e->private_mode) {
+    if (!e->private_mode)
         print(t, "#endif\n");
-    }
 }
 
 /* Puts an array into the header, or finds it there; appends its name to `out`. */
 static void use_array(embedding *e, text *out, const char *type, const char *kind, text *items, int model) {
     size_t i = 0;
 
-    while (i < e->array_count && (strcmp(e->arrays[i].kind, kind) != 0 ||
-                                  strcmp(e->arrays[i].items.at, items->at) != 0)) {
+    while (i < e->array_count &&
+           (strcmp(e->arrays[i].kind, kind) != 0 || strcmp(e->arrays[i].items.at, items->at) != 0)) {
         i++;
     }
     if (i == e->array_count) {
@@ -438,7 +420,7 @@ static void use_array(embedding *e, text *out, const char *type, const char *kin
 }
 
 static void use_numbers(embedding *e, text *out, const double *numbers, int count, int model) {
-    text items = {NULL, 0, 0};
+    text items = { NULL, 0, 0 };
     int i;
 
     for (i = 0; i < count; i++) {
@@ -449,7 +431,7 @@ static void use_numbers(embedding *e, text *out, const double *numbers, int coun
 }
 
 static void use_strings(embedding *e, text *out, const char *const *strings, int count, int model) {
-    text items = {NULL, 0, 0};
+    text items = { NULL, 0, 0 };
     int i;
 
     for (i = 0; i < count; i++) {
@@ -460,15 +442,14 @@ static void use_strings(embedding *e, text *out, const char *const *strings, int
 }
 
 static void use_rows(embedding *e, text *out, const vmafgpu_svm *svm, int model) {
-    text items = {NULL, 0, 0};
+    text items = { NULL, 0, 0 };
     int i, home = home_section(e, model);
 
     for (i = 0; i < svm->sv_count; i++) {
         const row *r = model_row(e, model, svm->sv_rows[i]);
 
-        if (r->section != home) {
+        if (r->section != home)
             print(&items, "%sstart_%d - %sstart_%d + ", e->prefix, r->section, e->prefix, home);
-        }
         print(&items, i + 1 < svm->sv_count ? "%d, " : "%d", r->place);
     }
     use_array(e, out, "uint16_t", "rows", &items, model);
@@ -502,11 +483,10 @@ static void print_svm(embedding *e, text *out, const vmafgpu_svm *svm, int model
     print(out, ", ");
     print_double(out, svm->p2);
     print(out, ", %d, ", svm->knot_count);
-    if (svm->knot_count > 0) {
+    if (svm->knot_count > 0)
         use_numbers(e, out, svm->knots, 2 * svm->knot_count, model);
-    } else {
+    else
         print(out, "NULL, ");
-    }
     print(out, "%d, %d, %d, ", svm->out_lte_in, svm->out_gte_in, svm->has_chroma_correction);
     print_double(out, svm->chroma_correction);
 }
@@ -520,7 +500,7 @@ static void print_models(embedding *e, text *out) {
         print_condition(out, e, (uint32_t)1 << m);
         print(out, "static const vmafgpu_svm %ssvms_%d[] = {\n", e->prefix, m);
         for (i = 0; i < e->models[m]->svm_count; i++) {
-            text fields = {NULL, 0, 0};
+            text fields = { NULL, 0, 0 };
 
             append(&fields, "{", 1);
             print_svm(e, &fields, &e->models[m]->svms[i], m);
@@ -536,9 +516,8 @@ static void print_models(embedding *e, text *out) {
         }
         print_end(out, e);
     }
-    if (e->private_mode) {
+    if (e->private_mode)
         return;
-    }
     print(out, "\nstatic const vmafgpu_model vmafgpu__embedded_models[] = {\n");
     for (m = 0; m < e->model_count; m++) {
         print_condition(out, e, (uint32_t)1 << m);
@@ -563,9 +542,8 @@ static void print_arrays(const embedding *e, text *out) {
         print(out, "static const %s %s%s_%lu[] = {\n", a->type, e->prefix, a->kind, (unsigned long)i);
         print_wrapped(out, a->items.at, "    ");
         print(out, "};\n");
-        if (i + 1 == e->array_count || a->users != a[1].users) {
+        if (i + 1 == e->array_count || a->users != a[1].users)
             print_end(out, e);
-        }
     }
 }
 
@@ -573,25 +551,22 @@ static void print_arrays(const embedding *e, text *out) {
 static void print_starts(const embedding *e, text *out) {
     int s;
 
-    if (e->private_mode) {
+    if (e->private_mode)
         append(out, "\n", 1);
-    } else {
+    else
         print(out, "\n/* how many support vectors the sections have, and where they start */\n");
-    }
     print(out, "enum {\n");
     for (s = 0; s < e->section_count; s++) {
         print_condition(out, e, e->sections[s].users);
         print(out, "    %scount_%d = %d,\n", e->prefix, s, e->sections[s].count);
-        if (!e->private_mode) {
+        if (!e->private_mode)
             print(out, "#else\n    %scount_%d = 0,\n#endif\n", e->prefix, s);
-        }
     }
     for (s = 0; s < e->section_count; s++) {
-        if (s == 0 || e->sections[s].width != e->sections[s - 1].width) {
+        if (s == 0 || e->sections[s].width != e->sections[s - 1].width)
             print(out, "    %sstart_%d = 0", e->prefix, s);
-        } else {
+        else
             print(out, "    %sstart_%d = %sstart_%d + %scount_%d", e->prefix, s, e->prefix, s - 1, e->prefix, s - 1);
-        }
         print(out, s + 1 < e->section_count ? ",\n" : "\n");
     }
     print(out, "};\n");
@@ -602,12 +577,11 @@ static void print_section(const embedding *e, text *out, int s) {
 
     for (i = 0; i < e->first_row[e->model_count]; i++) {
         const row *r = &e->rows[i];
-        text items = {NULL, 0, 0};
+        text items = { NULL, 0, 0 };
         int k;
 
-        if (r->same_as != i || r->section != s) {
+        if (r->same_as != i || r->section != s)
             continue;
-        }
         for (k = 0; k < r->width; k++) {
             print_double(&items, r->figures[k]);
             append(&items, ", ", k + 1 < r->width ? 2 : 1);
@@ -624,9 +598,8 @@ static void print_tables(const embedding *e, text *out) {
         uint32_t users = 0;
         int width = e->sections[s].width;
 
-        for (end = s; end < e->section_count && e->sections[end].width == width; end++) {
+        for (end = s; end < e->section_count && e->sections[end].width == width; end++)
             users |= e->sections[end].users;
-        }
         append(out, "\n", 1);
         print_condition(out, e, users);
         print(out, "static const double %stable_%d[] = {\n", e->prefix, width);
@@ -641,18 +614,15 @@ static void print_tables(const embedding *e, text *out) {
 }
 
 static void upper_case(char *at) {
-    for (; *at != '\0'; at++) {
-        if (*at >= 'a' && *at <= 'z') {
+    for (; *at != '\0'; at++)
+        if (*at >= 'a' && *at <= 'z')
             *at = (char)(*at - 'a' + 'A');
-        }
-    }
 }
 
 /* A name that does not end the comment it stands in. */
 static void print_plain(text *t, const char *name) {
-    for (; *name != '\0'; name++) {
+    for (; *name != '\0'; name++)
         append(t, is_plain(*name) || strchr("._- ", *name) != NULL ? name : "_", 1);
-    }
 }
 
 static void print_top(const embedding *e, text *out, const char *guard) {
@@ -660,17 +630,17 @@ static void print_top(const embedding *e, text *out, const char *guard) {
     int m;
 
     print(out, "/* Models for vmafgpu.h as constant arrays.\n *\n");
-    if (e->notice != NULL) {
+    if (e->notice != NULL)
         print(out, " * %s\n", e->notice);
-    } else if (e->private_mode) {
+    else if (e->private_mode)
         print(out, " * The figures belong to whoever made the models.\n");
-    } else {
+    else
         append(out, netflix_notice, strlen(netflix_notice));
-    }
     print(out, " *\n * Generated by examples/embed_model.c, do not edit.");
     if (!e->private_mode) {
-        print(out, " To make it again from libvmaf's model files (DIR is\n"
-                   " * ../shared/models or any other directory that has them):\n *     embed_model -o models/model_embed.h");
+        print(out,
+              " To make it again from libvmaf's model files (DIR is\n"
+              " * ../shared/models or any other directory that has them):\n *     embed_model -o models/model_embed.h");
         for (m = 0; m < e->model_count; m++) {
             append(out, " \\\n *         DIR/", strlen(" \\\n *         DIR/"));
             print_plain(out, e->models[m]->name);
@@ -692,27 +662,22 @@ static void write_out(const embedding *e, const text *out) {
     FILE *file = e->output == NULL ? stdout : fopen(e->output, "wb");
     const char *name = e->output == NULL ? "standard output" : e->output;
 
-    if (file == NULL) {
+    if (file == NULL)
         die(name, strerror(errno));
-    }
-    if (fwrite(out->at, 1, out->size, file) != out->size || fflush(file) != 0) {
+    if (fwrite(out->at, 1, out->size, file) != out->size || fflush(file) != 0)
         die(name, "cannot be written");
-    }
-    if (e->output != NULL && fclose(file) != 0) {
+    if (e->output != NULL && fclose(file) != 0)
         die(name, "cannot be written");
-    }
 }
 
 /* Would VMAFGPU_NO_ and this leave out something else than a model? */
 static int is_switch(const char *name) {
-    static const char *const switches[] = {"GPU", "JSON", "MODELS", "SIMD", "THREADS"};
+    static const char *const switches[] = { "GPU", "JSON", "MODELS", "SIMD", "THREADS" };
     size_t i;
 
-    for (i = 0; i < sizeof switches / sizeof switches[0]; i++) {
-        if (strcmp(name, switches[i]) == 0) {
+    for (i = 0; i < sizeof switches / sizeof switches[0]; i++)
+        if (strcmp(name, switches[i]) == 0)
             return 1;
-        }
-    }
     return strncmp(name, "GFX", 3) == 0 || strncmp(name, "SM_", 3) == 0;
 }
 
@@ -728,21 +693,18 @@ static void name_models(embedding *e) {
             free(words);
         } else {
             upper_case(words);
-            if (is_switch(words)) {
+            if (is_switch(words))
                 die(e->models[m]->name, "VMAFGPU_NO_ and this name is a switch of vmafgpu.h; use --name");
-            }
             e->identifiers[m] = words;
         }
-        for (i = 0; i < m; i++) {
-            if (strcmp(e->identifiers[i], e->identifiers[m]) == 0) {
+        for (i = 0; i < m; i++)
+            if (strcmp(e->identifiers[i], e->identifiers[m]) == 0)
                 die(e->models[m]->name, "another model has the same name; use --name");
-            }
-        }
     }
 }
 
 static void embed(embedding *e) {
-    text top = {NULL, 0, 0}, models = {NULL, 0, 0};
+    text top = { NULL, 0, 0 }, models = { NULL, 0, 0 };
     char guard[200];
 
     snprintf(guard, sizeof guard, "VMAFGPU_MODEL_EMBED_H");
@@ -769,29 +731,25 @@ static void embed(embedding *e) {
 
 static void add_model(embedding *e, const char *path, const char *name) {
     text json = read_file(path);
-    text own = {NULL, 0, 0};
+    text own = { NULL, 0, 0 };
     char error[256];
     int m = e->model_count;
 
-    if (m == MAX_MODELS) {
+    if (m == MAX_MODELS)
         die(path, "more than 32 models do not fit into one header");
-    }
     if (name == NULL) {
         const char *at;
         size_t size;
 
-        for (name = at = path; *at != '\0'; at++) {
-            if (*at == '/' || *at == '\\') {
+        for (name = at = path; *at != '\0'; at++)
+            if (*at == '/' || *at == '\\')
                 name = at + 1;
-            }
-        }
         size = strlen(name);
         append(&own, name, size > 5 && strcmp(name + size - 5, ".json") == 0 ? size - 5 : size);
         name = own.at;
     }
-    if (vmafgpu_model_parse(&e->models[m], name, json.at, json.size, NULL, error, sizeof error) != VMAFGPU_OK) {
+    if (vmafgpu_model_parse(&e->models[m], name, json.at, json.size, NULL, error, sizeof error) != VMAFGPU_OK)
         die(path, error);
-    }
     e->model_count++;
     free(own.at);
     free(json.at);
@@ -805,18 +763,16 @@ static void clean_up(embedding *e) {
         vmafgpu_model_free(e->models[m], NULL);
         free(e->identifiers[m]);
     }
-    for (i = 0; i < e->array_count; i++) {
+    for (i = 0; i < e->array_count; i++)
         free(e->arrays[i].items.at);
-    }
     free(e->rows);
     free(e->sections);
     free(e->arrays);
 }
 
 static const char *argument_of(int argc, char **argv, int *i) {
-    if (*i + 1 >= argc) {
+    if (*i + 1 >= argc)
         die(argv[*i], "this option needs an argument; see --help");
-    }
     return argv[++*i];
 }
 
@@ -844,21 +800,18 @@ int main(int argc, char **argv) {
             name = argument_of(argc, argv, &i);
         } else if (strcmp(word, "--notice") == 0) {
             e.notice = argument_of(argc, argv, &i);
-            if (strstr(e.notice, "*/") != NULL) {
+            if (strstr(e.notice, "*/") != NULL)
                 die(word, "the text must not end the comment that it goes into");
-            }
         } else if (strcmp(word, "-o") == 0 || strcmp(word, "--output") == 0) {
             e.output = argument_of(argc, argv, &i);
         } else {
             die(word, "unknown option; see --help");
         }
     }
-    if (e.model_count == 0) {
+    if (e.model_count == 0)
         die("", "no model file given; see --help");
-    }
-    if (name != NULL) {
+    if (name != NULL)
         die("--name", "no model file follows");
-    }
     embed(&e);
     clean_up(&e);
     return 0;

@@ -38,7 +38,7 @@ static void encode(const unsigned char *in, unsigned char *out, int q) {
 }
 
 static int search(vmafgpu *vmaf, double target, unsigned char *frames[2], unsigned char *candidate) {
-    static const int quantisers[] = {64, 48, 32, 24, 16, 12, 8, 6, 4, 2}; /* the cheapest first */
+    static const int quantisers[] = { 64, 48, 32, 24, 16, 12, 8, 6, 4, 2 }; /* the cheapest first */
     for (int i = 0; i < FRAMES; i++) {
         unsigned char *current = frames[i % 2], *before = frames[(i + 1) % 2];
         vmafgpu_frame reference = vmafgpu_frame_of(vmafgpu_get_config(vmaf), current, 0);
@@ -49,16 +49,14 @@ static int search(vmafgpu *vmaf, double target, unsigned char *frames[2], unsign
         draw(current, i);
         do {
             encode(current, candidate, quantisers[tried]);
-            if (vmafgpu_score_pair(vmaf, i > 0 ? &previous : NULL, &reference, &distorted, &score) != VMAFGPU_OK) {
+            if (vmafgpu_score_pair(vmaf, i > 0 ? &previous : NULL, &reference, &distorted, &score) != VMAFGPU_OK)
                 return 0;
-            }
             printf("frame %d, q %2d: %7.3f\n", i, quantisers[tried], score.score);
         } while (score.score < target && ++tried < count);
-        if (tried < count) {
+        if (tried < count)
             printf("frame %d: q %d is enough\n", i, quantisers[tried]);
-        } else {
+        else
             printf("frame %d: no setting reaches %g\n", i, target);
-        }
     }
     return 1;
 }
@@ -79,12 +77,11 @@ int main(int argc, char **argv) {
     config.chroma = VMAFGPU_400;
     ok = memory && vmafgpu_open(&vmaf, &config) == VMAFGPU_OK;
     if (ok) {
-        unsigned char *frames[2] = {memory, memory + (size_t)WIDTH * HEIGHT};
+        unsigned char *frames[2] = { memory, memory + (size_t)WIDTH * HEIGHT };
         ok = search(vmaf, target, frames, memory + (size_t)WIDTH * HEIGHT * 2);
     }
-    if (!ok) {
+    if (!ok)
         fprintf(stderr, "encoder_loop: %s\n", memory ? vmafgpu_last_error(vmaf) : "no memory");
-    }
     vmafgpu_close(vmaf);
     free(memory);
     return !ok;

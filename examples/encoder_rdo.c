@@ -12,16 +12,24 @@
 #include <string.h>
 #include <time.h>
 
-enum { WIDTH = 320, HEIGHT = 176, BLOCK = 8, ACROSS = WIDTH / BLOCK, BLOCKS = ACROSS * (HEIGHT / BLOCK), CODINGS = 8, ROUNDS = 3 };
+enum {
+    WIDTH = 320,
+    HEIGHT = 176,
+    BLOCK = 8,
+    ACROSS = WIDTH / BLOCK,
+    BLOCKS = ACROSS * (HEIGHT / BLOCK),
+    CODINGS = 8,
+    ROUNDS = 3
+};
 
 typedef struct coding {
     unsigned char samples[BLOCK * BLOCK];
-    double        bits, error, change; /* squared error; what it would do to VMAF */
+    double bits, error, change; /* squared error; what it would do to VMAF */
 } coding;
 
 static unsigned char source[WIDTH * HEIGHT], coded[WIDTH * HEIGHT];
-static coding        codings[BLOCKS][CODINGS];
-static int           chosen[BLOCKS];
+static coding codings[BLOCKS][CODINGS];
+static int chosen[BLOCKS];
 
 static double seconds(void) {
     return (double)clock() / CLOCKS_PER_SEC;
@@ -34,7 +42,9 @@ static void draw(void) {
         for (int x = 0; x < WIDTH; x++) {
             double value = 110 + 0.2 * x - 0.1 * y;
             noise = noise * 1664525u + 1013904223u;
-            value += x < WIDTH / 3 ? 40 * sin(x * 0.7) * cos(y * 0.5) : x < 2 * WIDTH / 3 ? ((x / 23 ^ y / 17) & 1) * 45 : 0;
+            value += x < WIDTH / 3       ? 40 * sin(x * 0.7) * cos(y * 0.5)
+                     : x < 2 * WIDTH / 3 ? ((x / 23 ^ y / 17) & 1) * 45
+                                         : 0;
             value += y > HEIGHT / 2 ? (double)(noise >> 27) : (double)(noise >> 29);
             source[y * WIDTH + x] = (unsigned char)(value < 0 ? 0 : value > 255 ? 255 : value);
         }
@@ -53,9 +63,8 @@ static void transform(const double *in, int inverse, double *out) {
         for (int i = 0; i < BLOCK; i++) {
             for (int k = 0; k < BLOCK; k++) {
                 double sum = 0;
-                for (int j = 0; j < BLOCK; j++) {
+                for (int j = 0; j < BLOCK; j++)
                     sum += from[i * BLOCK + j] * (inverse ? basis[j][k] : basis[k][j]);
-                }
                 to[k * BLOCK + i] = sum; /* transposed, and so is the second pass */
             }
         }
@@ -64,12 +73,11 @@ static void transform(const double *in, int inverse, double *out) {
 
 /* One block at one quantiser, and what it costs: some bits for each level, more for large ones. */
 static void encode(int block, int q, coding *out) {
-    static const double steps[CODINGS] = {6, 9, 13, 19, 28, 42, 63, 95};
+    static const double steps[CODINGS] = { 6, 9, 13, 19, 28, 42, 63, 95 };
     const unsigned char *from = source + block / ACROSS * BLOCK * WIDTH + block % ACROSS * BLOCK;
     double in[BLOCK * BLOCK], coefficients[BLOCK * BLOCK];
-    for (int i = 0; i < BLOCK * BLOCK; i++) {
+    for (int i = 0; i < BLOCK * BLOCK; i++)
         in[i] = from[i / BLOCK * WIDTH + i % BLOCK] - 128;
-    }
     transform(in, 0, coefficients);
     out->bits = 3;
     for (int i = 0; i < BLOCK * BLOCK; i++) {
@@ -80,7 +88,10 @@ static void encode(int block, int q, coding *out) {
     transform(coefficients, 1, in);
     out->error = 0;
     for (int i = 0; i < BLOCK * BLOCK; i++) {
-        const double value = floor(in[i] + 128.5), wrong = (value < 0 ? 0 : value > 255 ? 255 : value) - from[i / BLOCK * WIDTH + i % BLOCK];
+        const double value = floor(in[i] + 128.5), wrong = (value < 0     ? 0
+                                                            : value > 255 ? 255
+                                                                          : value) -
+                                                           from[i / BLOCK * WIDTH + i % BLOCK];
         out->samples[i] = (unsigned char)(value < 0 ? 0 : value > 255 ? 255 : value);
         out->error += wrong * wrong;
     }
@@ -88,9 +99,8 @@ static void encode(int block, int q, coding *out) {
 
 static void place(int block) {
     unsigned char *to = coded + block / ACROSS * BLOCK * WIDTH + block % ACROSS * BLOCK;
-    for (int y = 0; y < BLOCK; y++) {
+    for (int y = 0; y < BLOCK; y++)
         memcpy(to + y * WIDTH, codings[block][chosen[block]].samples + y * BLOCK, BLOCK);
-    }
 }
 
 static vmafgpu_edit edit_of(int block, int q) {
@@ -127,11 +137,10 @@ static void spend(const int *blocks, int count, double budget, int by_vmaf) {
     double low = 0, high = by_vmaf ? 1 : 1e6;
     for (int i = 0; i < 60; i++) {
         const double price = (low + high) / 2;
-        if (choose(blocks, count, price, by_vmaf, choice) > budget) {
+        if (choose(blocks, count, price, by_vmaf, choice) > budget)
             low = price;
-        } else {
+        else
             high = price;
-        }
     }
     (void)choose(blocks, count, high, by_vmaf, choice);
     for (int i = 0; i < count; i++) {
@@ -142,9 +151,8 @@ static void spend(const int *blocks, int count, double budget, int by_vmaf) {
 
 static double bits_of(const int *blocks, int count) {
     double bits = 0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         bits += codings[blocks[i]][chosen[blocks[i]]].bits;
-    }
     return bits;
 }
 
@@ -154,26 +162,20 @@ static vmafgpu_result improve(vmafgpu *v, int phase, long *tries, vmafgpu_score 
     static vmafgpu_edit_score scores[BLOCKS * CODINGS];
     static int blocks[BLOCKS];
     int count = 0;
-    for (int i = 0; i < BLOCKS; i++) {
-        if (i % ACROSS % 2 == phase % 2 && i / ACROSS % 2 == phase / 2) {
+    for (int i = 0; i < BLOCKS; i++)
+        if (i % ACROSS % 2 == phase % 2 && i / ACROSS % 2 == phase / 2)
             blocks[count++] = i;
-        }
-    }
-    for (int i = 0; i < count * CODINGS; i++) {
+    for (int i = 0; i < count * CODINGS; i++)
         edits[i] = edit_of(blocks[i / CODINGS], i % CODINGS);
-    }
     vmafgpu_result result = vmafgpu_edit_try(v, edits, count * CODINGS, scores, NULL);
-    for (int i = 0; i < count * CODINGS; i++) {
+    for (int i = 0; i < count * CODINGS; i++)
         codings[blocks[i / CODINGS]][i % CODINGS].change = scores[i].change;
-    }
-    if (result != VMAFGPU_OK) {
+    if (result != VMAFGPU_OK)
         return result;
-    }
     *tries += count * CODINGS;
     spend(blocks, count, bits_of(blocks, count), 1);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         edits[i] = edit_of(blocks[i], chosen[blocks[i]]);
-    }
     return vmafgpu_edit_commit(v, edits, count, score);
 }
 
@@ -196,9 +198,8 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < BLOCKS; i++) {
         all[i] = i;
-        for (int q = 0; q < CODINGS; q++) {
+        for (int q = 0; q < CODINGS; q++)
             encode(i, q, &codings[i][q]);
-        }
     }
     spend(all, BLOCKS, budget, 0);
 
@@ -208,20 +209,20 @@ int main(int argc, char **argv) {
     config.edit_size = BLOCK;
     vmafgpu_result result = vmafgpu_open(&v, &config);
     if (result == VMAFGPU_OK) {
-        const vmafgpu_frame reference = vmafgpu_frame_of(&config, source, 0), distorted = vmafgpu_frame_of(&config, coded, 0);
+        const vmafgpu_frame reference = vmafgpu_frame_of(&config, source, 0),
+                            distorted = vmafgpu_frame_of(&config, coded, 0);
         result = vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, &score);
     }
     if (result == VMAFGPU_OK) {
-        printf("least squared error: %.3f bits per pixel, VMAF %.3f, %.2f s\n", bits_of(all, BLOCKS) / (WIDTH * HEIGHT), score.score,
-               seconds() - start);
+        printf("least squared error: %.3f bits per pixel, VMAF %.3f, %.2f s\n", bits_of(all, BLOCKS) / (WIDTH * HEIGHT),
+               score.score, seconds() - start);
     }
     start = seconds();
-    for (int i = 0; i < 4 * ROUNDS && result == VMAFGPU_OK; i++) {
+    for (int i = 0; i < 4 * ROUNDS && result == VMAFGPU_OK; i++)
         result = improve(v, i % 4, &tries, &score);
-    }
     if (result == VMAFGPU_OK) {
-        printf("VMAF itself:         %.3f bits per pixel, VMAF %.3f, %.2f s, %ld tries\n", bits_of(all, BLOCKS) / (WIDTH * HEIGHT),
-               score.score, seconds() - start, tries);
+        printf("VMAF itself:         %.3f bits per pixel, VMAF %.3f, %.2f s, %ld tries\n",
+               bits_of(all, BLOCKS) / (WIDTH * HEIGHT), score.score, seconds() - start, tries);
     } else {
         puts(vmafgpu_last_error(v));
     }

@@ -23,12 +23,12 @@ enum { BLOCK = 16, ACROSS = (WIDTH + BLOCK - 1) / BLOCK, DOWN = (HEIGHT + BLOCK 
 
 typedef struct overlay {
     vmafgpu *vmaf;
-    int64_t  pushed;          /* pairs */
-    int      frame[FRAMES];   /* of each; an engine needs as many as are in flight */
-    int      left_out;
-    int      shown;           /* of these frames */
-    double   score;           /* what is on the screen */
-    float    maps[2 * RING][DOWN * ACROSS];   /* those that are shown, and those that are made meanwhile */
+    int64_t pushed;    /* pairs */
+    int frame[FRAMES]; /* of each; an engine needs as many as are in flight */
+    int left_out;
+    int shown;                           /* of these frames */
+    double score;                        /* what is on the screen */
+    float maps[2 * RING][DOWN * ACROSS]; /* those that are shown, and those that are made meanwhile */
 } overlay;
 
 /* The pair of frames that the engine may draw and decode into now; -1: all are being scored, so this frame is not. Frames belong to
@@ -44,23 +44,20 @@ static int overlay_slot(overlay *o) {
 /* After the frame was drawn and the decoder's copy of it: both are on their way on config.gpu.stream. 0: something is wrong. */
 static int overlay_push(overlay *o, int frame, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
     vmafgpu_result result = vmafgpu_map_next(o->vmaf, o->maps[o->pushed % (2 * RING)], VMAFGPU_MEMORY_HOST);
-    if (result == VMAFGPU_OK) {
+    if (result == VMAFGPU_OK)
         result = vmafgpu_try_push(o->vmaf, reference, distorted);
-    }
-    if (result == VMAFGPU_OK) {
+    if (result == VMAFGPU_OK)
         o->frame[o->pushed++] = frame;
-    } else if (result == VMAFGPU_AGAIN) {
-        o->left_out++;   /* the next pair's motion is that to the last reference that was pushed */
-    }
+    else if (result == VMAFGPU_AGAIN)
+        o->left_out++; /* the next pair's motion is that to the last reference that was pushed */
     return result >= VMAFGPU_OK;
 }
 
 /* The block in which the score loses the most. An engine draws all of them over the frame. */
 static int worst_block(const float *map) {
     int worst = 0;
-    for (int i = 1; i < DOWN * ACROSS; i++) {
+    for (int i = 1; i < DOWN * ACROSS; i++)
         worst = map[i] > map[worst] ? i : worst;
-    }
     return worst;
 }
 
@@ -73,8 +70,8 @@ static int overlay_update(overlay *o, double *scores) {
         o->shown = o->frame[score.index];
         const float *map = o->maps[score.index % (2 * RING)];
         const int worst = worst_block(map);
-        printf("frame %d: VMAF %.3f, and %.3f is lost at %d, %d\n", o->shown, o->score, map[worst], worst % ACROSS * BLOCK,
-               worst / ACROSS * BLOCK);   /* an engine draws text */
+        printf("frame %d: VMAF %.3f, and %.3f is lost at %d, %d\n", o->shown, o->score, map[worst],
+               worst % ACROSS * BLOCK, worst / ACROSS * BLOCK); /* an engine draws text */
     }
     return result >= VMAFGPU_OK;
 }
@@ -83,10 +80,10 @@ static vmafgpu_config overlay_config(void) {
     vmafgpu_config config = VMAFGPU_INIT;
     config.width = WIDTH;
     config.height = HEIGHT;
-    config.chroma = VMAFGPU_400;   /* models of v0.6 look at luma alone */
+    config.chroma = VMAFGPU_400; /* models of v0.6 look at luma alone */
     config.map_size = BLOCK;
-    config.live = 1;               /* a score as soon as its pair is done, not one pair later */
-    config.discard_scores = 1;     /* memory does not grow */
+    config.live = 1;           /* a score as soon as its pair is done, not one pair later */
+    config.discard_scores = 1; /* memory does not grow */
     config.gpu.queue = RING;
     return config;
 }
@@ -94,11 +91,11 @@ static vmafgpu_config overlay_config(void) {
 /* ---- the stand-in for an engine ---- */
 
 typedef struct engine {
-    device         gpu;
-    int            is_cpu;
-    uint64_t       frames[RING][2];   /* reference and distorted, on the device */
-    void          *film;              /* pinned */
-    int            drawn;
+    device gpu;
+    int is_cpu;
+    uint64_t frames[RING][2]; /* reference and distorted, on the device */
+    void *film;               /* pinned */
+    int drawn;
 } engine;
 
 static unsigned char *film_picture(const engine *e, int frame, int is_distorted) {
@@ -120,38 +117,30 @@ static const char *engine_open(engine *e, const char *kind, const char *driver) 
     const char *missing = NULL;
     memset(e, 0, sizeof *e);
     e->is_cpu = !strcmp(kind, "cpu");
-    if (!e->is_cpu) {
+    if (!e->is_cpu)
         missing = device_open(&e->gpu, !strcmp(kind, "hip"), driver);
-    }
-    for (int i = 0; i < 2 * RING && !missing && !e->is_cpu; i++) {
-        if (e->gpu.memory_take(&e->frames[i / 2][i % 2], size) != 0) {
+    for (int i = 0; i < 2 * RING && !missing && !e->is_cpu; i++)
+        if (e->gpu.memory_take(&e->frames[i / 2][i % 2], size) != 0)
             missing = "the device has no memory for frames";
-        }
-    }
-    if (!missing && e->is_cpu) {
+    if (!missing && e->is_cpu)
         e->film = malloc(2 * PICTURES * size);
-    } else if (!missing && e->gpu.pinned_take(&e->film, 2 * PICTURES * size, 0) != 0) {
+    else if (!missing && e->gpu.pinned_take(&e->film, 2 * PICTURES * size, 0) != 0)
         e->film = NULL;
-    }
-    for (int i = 0; i < 2 * PICTURES && e->film; i++) {
+    for (int i = 0; i < 2 * PICTURES && e->film; i++)
         paint(film_picture(e, i / 2, i % 2), i / 2, i % 2 ? 2 + i / 8 : 1);
-    }
     return missing || e->film ? missing : "no memory";
 }
 
 static void engine_close(engine *e) {
-    for (int i = 0; i < 2 * RING; i++) {
-        if (e->frames[i / 2][i % 2]) {
+    for (int i = 0; i < 2 * RING; i++)
+        if (e->frames[i / 2][i % 2])
             e->gpu.memory_give(e->frames[i / 2][i % 2]);
-        }
-    }
     if (e->is_cpu) {
         free(e->film);
         return;
     }
-    if (e->film) {
+    if (e->film)
         e->gpu.pinned_give(e->film);
-    }
     device_close(&e->gpu);
 }
 
@@ -163,9 +152,8 @@ static int engine_draw(engine *e, int frame, int slot, vmafgpu_frame pair[2]) {
         const unsigned char *picture = film_picture(e, frame, i);
         pair[i].data[0] = e->is_cpu ? (const void *)picture : (const void *)(uintptr_t)e->frames[slot][i];
         pair[i].memory = e->is_cpu ? VMAFGPU_MEMORY_HOST : VMAFGPU_MEMORY_DEVICE;
-        if (!e->is_cpu && e->gpu.copy_in(e->frames[slot][i], picture, size, e->gpu.stream) != 0) {
+        if (!e->is_cpu && e->gpu.copy_in(e->frames[slot][i], picture, size, e->gpu.stream) != 0)
             return 0;
-        }
     }
     return 1;
 }
@@ -201,8 +189,8 @@ static int run(engine *e, const char *kernels, const char *driver) {
     config.backend = e->is_cpu ? VMAFGPU_BACKEND_CPU : e->gpu.is_hip ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
     if (!e->is_cpu) {
         config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
-        config.gpu.context = e->gpu.context;   /* NULL with HIP */
-        config.gpu.stream = e->gpu.stream;     /* the GPU waits for what draws a pair, and nobody else does */
+        config.gpu.context = e->gpu.context; /* NULL with HIP */
+        config.gpu.stream = e->gpu.stream;   /* the GPU waits for what draws a pair, and nobody else does */
         config.gpu.kernels_path = kernels;
         config.gpu.driver_path = driver;
     }
@@ -210,17 +198,15 @@ static int run(engine *e, const char *kernels, const char *driver) {
     for (; e->drawn < FRAMES && ok; e->drawn++) {
         vmafgpu_frame pair[2];
         const int slot = overlay_slot(&o);
-        if (slot >= 0) {
+        if (slot >= 0)
             ok = engine_draw(e, e->drawn, slot, pair) && overlay_push(&o, e->drawn, &pair[0], &pair[1]);
-        }
         ok = ok && overlay_update(&o, scores);
     }
     /* The clip is over: now there is time to wait. */
     ok = ok && vmafgpu_flush(o.vmaf) == VMAFGPU_OK && overlay_update(&o, scores);
-    if (!ok) {
+    if (!ok)
         fprintf(stderr, "engine_overlay: %s\n", vmafgpu_last_error(o.vmaf));
-    }
-    vmafgpu_close(o.vmaf);   /* before the frames go */
+    vmafgpu_close(o.vmaf); /* before the frames go */
     return ok && check(e, &o, scores);
 }
 
@@ -234,11 +220,10 @@ int main(int argc, char **argv) {
         return 1;
     }
     missing = engine_open(&e, kind, driver);
-    if (missing) {
+    if (missing)
         printf("no GPU: %s\n", missing);
-    } else {
+    else
         ok = run(&e, kernels, driver);
-    }
     engine_close(&e);
     return !ok;
 }

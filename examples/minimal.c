@@ -29,11 +29,15 @@ int main(int argc, char **argv) {
     if (ok)
         printf("mean: %f\n", mean);
     else
-        fprintf(stderr, "minimal: %s\n", argc != 5 ? "needs WIDTH HEIGHT reference.yuv distorted.yuv" :
-                v && *vmafgpu_last_error(v) ? vmafgpu_last_error(v) : "cannot read that");
+        fprintf(stderr, "minimal: %s\n",
+                argc != 5                     ? "needs WIDTH HEIGHT reference.yuv distorted.yuv"
+                : v && *vmafgpu_last_error(v) ? vmafgpu_last_error(v)
+                                              : "cannot read that");
     vmafgpu_close(v);
     free(memory);
-    if (ref) fclose(ref);
-    if (dist) fclose(dist);
+    if (ref)
+        fclose(ref);
+    if (dist)
+        fclose(dist);
     return !ok;
 }

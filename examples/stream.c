@@ -20,9 +20,8 @@ typedef struct source {
 /* The next pair of planes; 0 at the end. */
 static int next_pair(source *s, unsigned char *reference, unsigned char *distorted) {
     size_t size = (size_t)s->width * (size_t)s->height;
-    if (s->from_stdin) {
+    if (s->from_stdin)
         return fread(reference, size, 1, stdin) == 1 && fread(distorted, size, 1, stdin) == 1;
-    }
     for (int y = 0; y < s->height; y++) {
         for (int x = 0; x < s->width; x++) {
             int u = x + 2 * s->frame, damage = s->frame % 25;
@@ -39,25 +38,22 @@ static void on_score(void *user, const vmafgpu_score *score) {
     double *worst = user;
     printf("frame %d: %.3f\n", (int)score->index, score->score);
     fflush(stdout);
-    if (score->score < *worst) {
+    if (score->score < *worst)
         *worst = score->score;
-    }
 }
 
 static int run(vmafgpu *vmaf, source *s, unsigned char *planes) {
     unsigned char *other = planes + (size_t)s->width * (size_t)s->height;
-    vmafgpu_frame reference = {{planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
-    vmafgpu_frame distorted = {{other, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
-    while (next_pair(s, planes, other)) {
-        if (vmafgpu_push(vmaf, &reference, &distorted) != VMAFGPU_OK) {
+    vmafgpu_frame reference = { { planes, NULL, NULL }, { 0, 0, 0 }, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV };
+    vmafgpu_frame distorted = { { other, NULL, NULL }, { 0, 0, 0 }, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV };
+    while (next_pair(s, planes, other))
+        if (vmafgpu_push(vmaf, &reference, &distorted) != VMAFGPU_OK)
             return 0;
-        }
-    }
     return vmafgpu_flush(vmaf) == VMAFGPU_OK;
 }
 
 int main(int argc, char **argv) {
-    source s = {320, 180, 0, 0};
+    source s = { 320, 180, 0, 0 };
     double worst = 100, mean = 0;
     vmafgpu_config config = VMAFGPU_INIT;
     vmafgpu *vmaf = NULL;

@@ -24,7 +24,8 @@ static void draw(unsigned char *luma, int width, int height) {
         for (int x = 0; x < width; x++) {
             int value = 60 + 128 * x / width + (x > width / 2 ? ((x / 24 ^ y / 18) & 1) * 30 : 0);
             noise = noise * 1664525u + 1013904223u;
-            luma[y * width + x] = (unsigned char)(value + (int)(noise >> 30) * (4 * y / height)); /* grain, more of it below */
+            luma[y * width + x] =
+                (unsigned char)(value + (int)(noise >> 30) * (4 * y / height)); /* grain, more of it below */
         }
     }
 }
@@ -35,7 +36,16 @@ static void blur(const unsigned char *in, unsigned char *out, int width, int hei
             int sum = 8;
             for (int i = 0; i < 9; i++) {
                 const int u = x + i % 3 - 1, v = y + i / 3 - 1;
-                sum += (i % 2 ? 2 : i == 4 ? 4 : 1) * in[(v < 0 ? 0 : v < height ? v : y) * width + (u < 0 ? 0 : u < width ? u : x)];
+                sum += (i % 2    ? 2
+                        : i == 4 ? 4
+                                 : 1) *
+                       in[(v < 0        ? 0
+                           : v < height ? v
+                                        : y) *
+                              width +
+                          (u < 0       ? 0
+                           : u < width ? u
+                                       : x)];
             }
             out[y * width + x] = (unsigned char)(sum >> 4);
         }
@@ -94,24 +104,24 @@ int main(int argc, char **argv) {
     }
     const size_t size = (size_t)width * (size_t)height;
     const int count = (width + BLOCK - 1) / BLOCK * ((height + BLOCK - 1) / BLOCK);
-    unsigned char *source = (unsigned char *)malloc(size), *blurred = (unsigned char *)malloc(size), *whole = (unsigned char *)malloc(size);
+    unsigned char *source = (unsigned char *)malloc(size), *blurred = (unsigned char *)malloc(size),
+                  *whole = (unsigned char *)malloc(size);
     vmafgpu_edit *edits = (vmafgpu_edit *)malloc(sizeof *edits * (size_t)count);
     vmafgpu_edit_score *scores = (vmafgpu_edit_score *)malloc(sizeof *scores * (size_t)count);
     if (source && blurred && whole && edits && scores) {
-        const vmafgpu_frame reference = vmafgpu_frame_of(&config, source, 0), distorted = vmafgpu_frame_of(&config, whole, 0);
+        const vmafgpu_frame reference = vmafgpu_frame_of(&config, source, 0),
+                            distorted = vmafgpu_frame_of(&config, whole, 0);
         double least = 1e9, most = 0;
         int different = 0;
         draw(source, width, height);
         blur(source, blurred, width, height);
         memcpy(whole, source, size);
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             edits[i] = block_of(blurred, width, height, i);
-        }
         double start = seconds();
         result = vmafgpu_edit_begin(v, NULL, &reference, NULL, NULL, NULL);
-        if (result == VMAFGPU_OK) {
+        if (result == VMAFGPU_OK)
             result = vmafgpu_edit_try(v, edits, count, scores, NULL);
-        }
         const double tried = seconds() - start;
         start = seconds();
         for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
@@ -123,15 +133,15 @@ int main(int argc, char **argv) {
                     const size_t at = (size_t)y * (size_t)width + (size_t)edits[i].x;
                     memcpy(whole + at, (pass ? source : blurred) + at, (size_t)edits[i].width);
                 }
-                if (!pass) {
+                if (!pass)
                     result = vmafgpu_score_pair(v, NULL, &reference, &distorted, &score);
-                }
             }
             different += memcmp(&score.score, &scores[i].score, sizeof score.score) != 0;
         }
         if (result == VMAFGPU_OK) {
-            printf("%d blocks, weights %.3f to %.3f: %.3f s by tries, %.3f s by whole pictures, %d of the scores differ\n", count, least,
-                   most, tried, seconds() - start, different);
+            printf(
+                "%d blocks, weights %.3f to %.3f: %.3f s by tries, %.3f s by whole pictures, %d of the scores differ\n",
+                count, least, most, tried, seconds() - start, different);
         } else {
             puts(vmafgpu_last_error(v));
         }

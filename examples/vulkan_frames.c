@@ -26,9 +26,9 @@
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime() */
 #if defined(__has_include)
-#  if __has_include(<vulkan/vulkan_core.h>)
-#    define HAS_VULKAN 1
-#  endif
+#if __has_include(<vulkan/vulkan_core.h>)
+#define HAS_VULKAN 1
+#endif
 #endif
 #include <stdio.h>
 #ifndef HAS_VULKAN
@@ -39,8 +39,8 @@ int main(void) {
 #else
 #define VK_NO_PROTOTYPES
 #ifdef _WIN32
-#  define VK_USE_PLATFORM_WIN32_KHR
-#  include <windows.h>
+#define VK_USE_PLATFORM_WIN32_KHR
+#include <windows.h>
 #endif
 #include <vulkan/vulkan.h>
 #define VMAFGPU_IMPLEMENTATION
@@ -51,42 +51,50 @@ int main(void) {
 #include <time.h>
 #include "vulkan_frames.h"
 #ifndef _WIN32
-#  include <dlfcn.h>
-#  include <unistd.h>
+#include <dlfcn.h>
+#include <unistd.h>
 #endif
 
 enum { MOST_RING = 8, MOST_CHECKED = 240 };
 
 #ifdef _WIN32
-#  define MEMORY_HANDLE VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT
-#  define SEMAPHORE_HANDLE VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT
-#  define MEMORY_EXTENSION "VK_KHR_external_memory_win32"
-#  define SEMAPHORE_EXTENSION "VK_KHR_external_semaphore_win32"
+#define MEMORY_HANDLE       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT
+#define SEMAPHORE_HANDLE    VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT
+#define MEMORY_EXTENSION    "VK_KHR_external_memory_win32"
+#define SEMAPHORE_EXTENSION "VK_KHR_external_semaphore_win32"
 #else
-#  define MEMORY_HANDLE VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
-#  define SEMAPHORE_HANDLE VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT
-#  define MEMORY_EXTENSION "VK_KHR_external_memory_fd"
-#  define SEMAPHORE_EXTENSION "VK_KHR_external_semaphore_fd"
+#define MEMORY_HANDLE       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
+#define SEMAPHORE_HANDLE    VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT
+#define MEMORY_EXTENSION    "VK_KHR_external_memory_fd"
+#define SEMAPHORE_EXTENSION "VK_KHR_external_semaphore_fd"
 #endif
 
 /* ---- CUDA's driver: what this needs of cuda.h, whose structs these are, on 64-bit systems ---- */
 
-enum { CU_OPAQUE_FD = 1, CU_OPAQUE_WIN32 = 2, CU_TIMELINE_FD = 9, CU_TIMELINE_WIN32 = 10, CU_DEDICATED = 1, CU_SURFACE = 2,
-       CU_UNSIGNED_INT8 = 1, CU_NOT_READY = 600 };
+enum {
+    CU_OPAQUE_FD = 1,
+    CU_OPAQUE_WIN32 = 2,
+    CU_TIMELINE_FD = 9,
+    CU_TIMELINE_WIN32 = 10,
+    CU_DEDICATED = 1,
+    CU_SURFACE = 2,
+    CU_UNSIGNED_INT8 = 1,
+    CU_NOT_READY = 600
+};
 
 typedef union cu_handle {
     int fd;
     struct {
-        void       *handle;
+        void *handle;
         const void *name;
     } win32;
 } cu_handle;
 
 typedef struct cu_memory {
-    int       type;
+    int type;
     cu_handle handle;
-    uint64_t  size;
-    unsigned  flags, reserved[16];
+    uint64_t size;
+    unsigned flags, reserved[16];
 } cu_memory;
 
 typedef struct cu_buffer {
@@ -97,17 +105,17 @@ typedef struct cu_buffer {
 typedef struct cu_mipmaps {
     uint64_t offset;
     struct {
-        size_t   width, height, depth;
-        int      format;
+        size_t width, height, depth;
+        int format;
         unsigned channels, flags;
     } array;
     unsigned levels, reserved[16];
 } cu_mipmaps;
 
 typedef struct cu_semaphore {
-    int       type;
+    int type;
     cu_handle handle;
-    unsigned  flags, reserved[16];
+    unsigned flags, reserved[16];
 } cu_semaphore;
 
 /* To wait for a value, or to signal it: the rest differs, and is zero. */
@@ -117,10 +125,10 @@ typedef struct cu_value {
 } cu_value;
 
 typedef struct cu_resource {
-    int type;                  /* 0: an array */
+    int type; /* 0: an array */
     union {
         void *array;
-        int   reserved[32];
+        int reserved[32];
     } of;
     unsigned flags;
 } cu_resource;
@@ -159,9 +167,12 @@ typedef struct cu_resource {
 
 /* The sizes that cuda.h's structs have: a field too few and the driver reads what is not there. */
 typedef char cu_sizes_are_right[sizeof(cu_memory) == 104 && sizeof(cu_buffer) == 88 && sizeof(cu_mipmaps) == 120 &&
-                                sizeof(cu_semaphore) == 96 && sizeof(cu_value) == 144 && sizeof(cu_resource) == 144 ? 1 : -1];
+                                        sizeof(cu_semaphore) == 96 && sizeof(cu_value) == 144 &&
+                                        sizeof(cu_resource) == 144
+                                    ? 1
+                                    : -1];
 
-#define CU_FIELD(name, arguments) static int (*name) arguments;
+#define CU_FIELD(name, arguments) static int(*name) arguments;
 CU_FUNCTIONS(CU_FIELD)
 CU_MORE_FUNCTIONS(CU_FIELD)
 #undef CU_FIELD
@@ -190,9 +201,9 @@ CU_MORE_FUNCTIONS(CU_FIELD)
     X(vkCmdDispatch) X(vkCmdCopyImageToBuffer)
 /* clang-format on */
 #ifdef _WIN32
-#  define VK_FUNCTIONS_OF_HANDLES(X) X(vkGetMemoryWin32HandleKHR) X(vkGetSemaphoreWin32HandleKHR)
+#define VK_FUNCTIONS_OF_HANDLES(X) X(vkGetMemoryWin32HandleKHR) X(vkGetSemaphoreWin32HandleKHR)
 #else
-#  define VK_FUNCTIONS_OF_HANDLES(X) X(vkGetMemoryFdKHR) X(vkGetSemaphoreFdKHR)
+#define VK_FUNCTIONS_OF_HANDLES(X) X(vkGetMemoryFdKHR) X(vkGetSemaphoreFdKHR)
 #endif
 #define VK_POINTER(name) static PFN_##name name;
 VK_FUNCTIONS_OF_ALL(VK_POINTER)
@@ -205,72 +216,76 @@ VK_FUNCTIONS_OF_HANDLES(VK_POINTER)
 
 typedef enum way { SURFACE, PLANE, RGBA, LUMA, WAYS } way;
 
-static int is_image(way w) { return w == SURFACE || w == PLANE; }
-static int is_luma(way w) { return w == LUMA || w == PLANE; }
+static int is_image(way w) {
+    return w == SURFACE || w == PLANE;
+}
+static int is_luma(way w) {
+    return w == LUMA || w == PLANE;
+}
 
 typedef struct options {
-    way         way;
-    int         width, height, frames, load, ring, map, is_quiet, is_checked, waits_not, is_validated;
-    double      rate;
+    way way;
+    int width, height, frames, load, ring, map, is_quiet, is_checked, waits_not, is_validated;
+    double rate;
     const char *kernels, *driver;
 } options;
 
 /* Vulkan's memory, an image or a buffer, and CUDA's view of it. */
 typedef struct resource {
-    VkImage         image;
-    VkImageView     view;
-    VkBuffer        buffer;
-    VkDeviceMemory  memory;
-    VkDescriptorSet set;            /* of an image */
-    void           *mapped;         /* of a buffer on the host */
-    void           *imported, *mipmaps;
-    uint64_t        address;        /* CUdeviceptr or CUsurfObject */
+    VkImage image;
+    VkImageView view;
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkDescriptorSet set; /* of an image */
+    void *mapped;        /* of a buffer on the host */
+    void *imported, *mipmaps;
+    uint64_t address; /* CUdeviceptr or CUsurfObject */
 } resource;
 
 /* A pair in rotation. */
 typedef struct slot {
     VkCommandBuffer commands, load;
-    resource        drawn[2];       /* reference and distorted, images */
-    resource        linear[2];      /* not where images are handed over */
-    resource        map;            /* with --map: floats */
-    uint64_t        busy_until;     /* what `scored` must reach before it is drawn over; 0: it is free */
+    resource drawn[2];   /* reference and distorted, images */
+    resource linear[2];  /* not where images are handed over */
+    resource map;        /* with --map: floats */
+    uint64_t busy_until; /* what `scored` must reach before it is drawn over; 0: it is free */
 } slot;
 
 typedef struct engine {
-    options          o;
-    void            *vulkan, *cuda;
-    VkInstance       instance;
+    options o;
+    void *vulkan, *cuda;
+    VkInstance instance;
     VkPhysicalDevice physical;
-    VkDevice         device;
-    VkQueue          queue;
-    uint32_t         family;
+    VkDevice device;
+    VkQueue queue;
+    uint32_t family;
     VkPhysicalDeviceMemoryProperties memory;
-    char             name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
-    VkCommandPool    commands;
-    VkShaderModule   shader;
+    char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
+    VkCommandPool commands;
+    VkShaderModule shader;
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
-    VkPipeline       pipeline;
+    VkPipeline pipeline;
     VkDescriptorPool sets;
-    VkSemaphore      drawn, scored;
-    VkSemaphore      seen, rendered;       /* the host's: as `drawn`; the load behind a pair is over */
-    void            *cuda_drawn, *cuda_scored;
-    int              has_timelines;
-    void            *context, *in, *out;   /* CUDA's; pairs come behind what is on `in`, and are given back on `out` */
-    int              is_current, has_context;
-    slot             slots[MOST_RING];
-    resource         scene;                /* what --load draws to */
-    resource         copies;               /* of all frames, on the host, with --check */
-    vmafgpu         *vmaf;
-    double           began;
-    double          *drawn_at, *took;      /* seconds; of each frame, and of each pair */
-    double          *gpu_took;             /* of each pair, the GPU's own time */
-    void            *events[2 * MOST_RING][2];
-    double           busy;                 /* seconds that the load took, in all */
-    int              rendered_to;
-    int             *frame_of;             /* of each pair */
-    double          *scores;               /* of each pair */
-    int              pushed, shown, left_out, late;
+    VkSemaphore drawn, scored;
+    VkSemaphore seen, rendered; /* the host's: as `drawn`; the load behind a pair is over */
+    void *cuda_drawn, *cuda_scored;
+    int has_timelines;
+    void *context, *in, *out; /* CUDA's; pairs come behind what is on `in`, and are given back on `out` */
+    int is_current, has_context;
+    slot slots[MOST_RING];
+    resource scene;  /* what --load draws to */
+    resource copies; /* of all frames, on the host, with --check */
+    vmafgpu *vmaf;
+    double began;
+    double *drawn_at, *took; /* seconds; of each frame, and of each pair */
+    double *gpu_took;        /* of each pair, the GPU's own time */
+    void *events[2 * MOST_RING][2];
+    double busy; /* seconds that the load took, in all */
+    int rendered_to;
+    int *frame_of;  /* of each pair */
+    double *scores; /* of each pair */
+    int pushed, shown, left_out, late;
 } engine;
 
 /* Says what is wrong, once. */
@@ -353,7 +368,8 @@ static int open_cuda(engine *e, unsigned char uuid[16]) {
     }
     e->has_context = CU_OK(cuDevicePrimaryCtxRetain(&e->context, 0));
     e->is_current = e->has_context && CU_OK(cuCtxPushCurrent_v2(e->context));
-    return e->is_current && CU_OK(cuDeviceGetUuid(uuid, 0)) && CU_OK(cuStreamCreate(&e->in, 1)) && CU_OK(cuStreamCreate(&e->out, 1));
+    return e->is_current && CU_OK(cuDeviceGetUuid(uuid, 0)) && CU_OK(cuStreamCreate(&e->in, 1)) &&
+           CU_OK(cuStreamCreate(&e->out, 1));
 }
 
 /* The device of that UUID; without such a one, as with the simulated GPU of the tests, a CPU's, whose memory is the host's. */
@@ -364,24 +380,25 @@ static int choose_device(engine *e, const unsigned char uuid[16]) {
     int best = 0;
     result_ = vkEnumeratePhysicalDevices(e->instance, &count, all);
     for (uint32_t i = 0; i < count && (result_ == VK_SUCCESS || result_ == VK_INCOMPLETE); i++) {
-        VkPhysicalDeviceIDProperties id = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, NULL, {0}, {0}, {0}, 0, 0};
+        VkPhysicalDeviceIDProperties id = {
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, NULL, { 0 }, { 0 }, { 0 }, 0, 0
+        };
         VkPhysicalDeviceProperties2 p;
         memset(&p, 0, sizeof p);
         p.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
         p.pNext = &id;
         vkGetPhysicalDeviceProperties2(all[i], &p);
-        const int rank = memcmp(uuid, id.deviceUUID, 16) == 0                        ? 2
+        const int rank = memcmp(uuid, id.deviceUUID, 16) == 0                     ? 2
                          : p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ? 1
-                                                                                     : 0;
+                                                                                  : 0;
         if (rank > best) {
             best = rank;
             e->physical = all[i];
             memcpy(e->name, p.properties.deviceName, sizeof e->name);
         }
     }
-    if (!best) {
+    if (!best)
         printf("no Vulkan: none of its %d devices is CUDA's\n", (int)count);
-    }
     return best != 0;
 }
 
@@ -389,20 +406,19 @@ static int has_extension(const engine *e, const char *name) {
     VkExtensionProperties all[512];
     uint32_t count = 512;
     (void)vkEnumerateDeviceExtensionProperties(e->physical, NULL, &count, all);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!strcmp(all[i].extensionName, name)) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(all[i].extensionName, name))
             return 1;
-        }
-    }
     return 0;
 }
 
 /* Whether a timeline can be handed out. */
 static int can_export_timelines(const engine *e) {
-    const VkSemaphoreTypeCreateInfo type = {VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, NULL, VK_SEMAPHORE_TYPE_TIMELINE, 0};
-    const VkPhysicalDeviceExternalSemaphoreInfo info = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO, &type,
-                                                        SEMAPHORE_HANDLE};
-    VkExternalSemaphoreProperties found = {VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES, NULL, 0, 0, 0};
+    const VkSemaphoreTypeCreateInfo type = { VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, NULL,
+                                             VK_SEMAPHORE_TYPE_TIMELINE, 0 };
+    const VkPhysicalDeviceExternalSemaphoreInfo info = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
+                                                         &type, SEMAPHORE_HANDLE };
+    VkExternalSemaphoreProperties found = { VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES, NULL, 0, 0, 0 };
     vkGetPhysicalDeviceExternalSemaphoreProperties(e->physical, &info, &found);
     return has_extension(e, SEMAPHORE_EXTENSION) &&
            (found.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
@@ -414,11 +430,14 @@ static int open_vulkan(engine *e, const unsigned char uuid[16]) {
 #else
     const char *const name = "libvulkan.so.1";
 #endif
-    const VkApplicationInfo app = {VK_STRUCTURE_TYPE_APPLICATION_INFO, NULL, "vulkan_frames", 1, NULL, 0, VK_API_VERSION_1_2};
+    const VkApplicationInfo app = {
+        VK_STRUCTURE_TYPE_APPLICATION_INFO, NULL, "vulkan_frames", 1, NULL, 0, VK_API_VERSION_1_2
+    };
     const char *const layer = "VK_LAYER_KHRONOS_validation";
     const int is_validated = e->o.is_validated;
-    const VkInstanceCreateInfo instance = {VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, NULL, 0, &app, is_validated ? 1u : 0u, &layer, 0,
-                                           NULL};
+    const VkInstanceCreateInfo instance = {
+        VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, NULL, 0, &app, is_validated ? 1u : 0u, &layer, 0, NULL
+    };
     PFN_vkGetInstanceProcAddr get;
     VkQueueFamilyProperties families[16];
     uint32_t count = 16, extensions = 0;
@@ -444,14 +463,15 @@ static int open_vulkan(engine *e, const unsigned char uuid[16]) {
 #define VK_FIND(name) name = (PFN_##name)get(e->instance, #name);
     VK_FUNCTIONS_OF_INSTANCE(VK_FIND)
 #undef VK_FIND
-    if (!choose_device(e, uuid)) {
+    if (!choose_device(e, uuid))
         return 0;
-    }
     if (!has_extension(e, MEMORY_EXTENSION)) {
         printf("no Vulkan: %s does not hand out memory\n", e->name);
         return 0;
     }
-    VkPhysicalDeviceTimelineSemaphoreFeatures timelines = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, NULL, VK_TRUE};
+    VkPhysicalDeviceTimelineSemaphoreFeatures timelines = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, NULL, VK_TRUE
+    };
     VkPhysicalDeviceFeatures2 features;
     memset(&features, 0, sizeof features);
     features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
@@ -459,19 +479,20 @@ static int open_vulkan(engine *e, const unsigned char uuid[16]) {
     features.features.shaderStorageImageWriteWithoutFormat = VK_TRUE;
     extension[extensions++] = MEMORY_EXTENSION;
     e->has_timelines = e->has_timelines && can_export_timelines(e);
-    if (e->has_timelines) {
+    if (e->has_timelines)
         extension[extensions++] = SEMAPHORE_EXTENSION;
-    }
     vkGetPhysicalDeviceMemoryProperties(e->physical, &e->memory);
     vkGetPhysicalDeviceQueueFamilyProperties(e->physical, &count, families);
-    while (e->family < count && !(families[e->family].queueFlags & VK_QUEUE_COMPUTE_BIT)) {
+    while (e->family < count && !(families[e->family].queueFlags & VK_QUEUE_COMPUTE_BIT))
         e->family++;
-    }
-    const VkDeviceQueueCreateInfo queue = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, e->family, 1, &priority};
-    const VkDeviceCreateInfo device = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features, 0, 1, &queue, 0, NULL, extensions, extension, NULL};
-    if (!VK_OK(vkCreateDevice(e->physical, &device, NULL, &e->device))) {
+    const VkDeviceQueueCreateInfo queue = {
+        VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, e->family, 1, &priority
+    };
+    const VkDeviceCreateInfo device = {
+        VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features, 0, 1, &queue, 0, NULL, extensions, extension, NULL
+    };
+    if (!VK_OK(vkCreateDevice(e->physical, &device, NULL, &e->device)))
         return 0;
-    }
 #define VK_FIND(name) name = (PFN_##name)vkGetDeviceProcAddr(e->device, #name);
     VK_FUNCTIONS_OF_DEVICE(VK_FIND)
     VK_FUNCTIONS_OF_HANDLES(VK_FIND)
@@ -482,55 +503,73 @@ static int open_vulkan(engine *e, const unsigned char uuid[16]) {
 
 static int open_pipeline(engine *e) {
     VkResult result_;
-    const VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL, VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                          e->family};
-    const VkShaderModuleCreateInfo shader = {VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, NULL, 0, sizeof vulkan_frames_shader,
-                                             vulkan_frames_shader};
-    const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};
-    const VkDescriptorSetLayoutCreateInfo sets = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, NULL, 0, 1, &binding};
-    const VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 16};
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 2 * MOST_RING + 1};
-    const VkDescriptorPoolCreateInfo descriptors = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, NULL, 0, 2 * MOST_RING + 1, 1, &size};
+    const VkCommandPoolCreateInfo pool = { VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL,
+                                           VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, e->family };
+    const VkShaderModuleCreateInfo shader = { VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, NULL, 0,
+                                              sizeof vulkan_frames_shader, vulkan_frames_shader };
+    const VkDescriptorSetLayoutBinding binding = { 0, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1, VK_SHADER_STAGE_COMPUTE_BIT,
+                                                   NULL };
+    const VkDescriptorSetLayoutCreateInfo sets = { VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, NULL, 0, 1,
+                                                   &binding };
+    const VkPushConstantRange constants = { VK_SHADER_STAGE_COMPUTE_BIT, 0, 16 };
+    const VkDescriptorPoolSize size = { VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 2 * MOST_RING + 1 };
+    const VkDescriptorPoolCreateInfo descriptors = {
+        VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, NULL, 0, 2 * MOST_RING + 1, 1, &size
+    };
     if (!VK_OK(vkCreateCommandPool(e->device, &pool, NULL, &e->commands)) ||
         !VK_OK(vkCreateShaderModule(e->device, &shader, NULL, &e->shader)) ||
         !VK_OK(vkCreateDescriptorSetLayout(e->device, &sets, NULL, &e->set_layout)) ||
         !VK_OK(vkCreateDescriptorPool(e->device, &descriptors, NULL, &e->sets))) {
         return 0;
     }
-    const VkPipelineLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, NULL, 0, 1, &e->set_layout, 1, &constants};
-    if (!VK_OK(vkCreatePipelineLayout(e->device, &layout, NULL, &e->layout))) {
+    const VkPipelineLayoutCreateInfo layout = {
+        VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, NULL, 0, 1, &e->set_layout, 1, &constants
+    };
+    if (!VK_OK(vkCreatePipelineLayout(e->device, &layout, NULL, &e->layout)))
         return 0;
-    }
-    const VkPipelineShaderStageCreateInfo stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, NULL, 0, VK_SHADER_STAGE_COMPUTE_BIT,
-                                                   e->shader, "main", NULL};
-    const VkComputePipelineCreateInfo pipeline = {VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, NULL, 0, stage, e->layout, VK_NULL_HANDLE, 0};
+    const VkPipelineShaderStageCreateInfo stage = { VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                    NULL,
+                                                    0,
+                                                    VK_SHADER_STAGE_COMPUTE_BIT,
+                                                    e->shader,
+                                                    "main",
+                                                    NULL };
+    const VkComputePipelineCreateInfo pipeline = {
+        VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, NULL, 0, stage, e->layout, VK_NULL_HANDLE, 0
+    };
     return VK_OK(vkCreateComputePipelines(e->device, VK_NULL_HANDLE, 1, &pipeline, NULL, &e->pipeline));
 }
 
 /* ---- memory: Vulkan's, handed out, and imported ---- */
 
-static int take_memory(engine *e, resource *r, int is_shared, VkMemoryPropertyFlags flags, int is_dedicated, VkDeviceSize *size) {
-    VkMemoryRequirements2 needed = {VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, NULL, {0, 0, 0}};
-    const VkImageMemoryRequirementsInfo2 of_image = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, NULL, r->image};
-    const VkBufferMemoryRequirementsInfo2 of_buffer = {VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, NULL, r->buffer};
-    const VkMemoryDedicatedAllocateInfo dedicated = {VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, NULL, r->image, r->buffer};
-    const VkExportMemoryAllocateInfo shared = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, is_dedicated ? &dedicated : NULL, MEMORY_HANDLE};
+static int take_memory(engine *e, resource *r, int is_shared, VkMemoryPropertyFlags flags, int is_dedicated,
+                       VkDeviceSize *size) {
+    VkMemoryRequirements2 needed = { VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, NULL, { 0, 0, 0 } };
+    const VkImageMemoryRequirementsInfo2 of_image = { VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, NULL,
+                                                      r->image };
+    const VkBufferMemoryRequirementsInfo2 of_buffer = { VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, NULL,
+                                                        r->buffer };
+    const VkMemoryDedicatedAllocateInfo dedicated = { VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, NULL, r->image,
+                                                      r->buffer };
+    const VkExportMemoryAllocateInfo shared = { VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+                                                is_dedicated ? &dedicated : NULL, MEMORY_HANDLE };
     uint32_t type = 0;
     VkResult result_;
-    if (r->image) {
+    if (r->image)
         vkGetImageMemoryRequirements2(e->device, &of_image, &needed);
-    } else {
+    else
         vkGetBufferMemoryRequirements2(e->device, &of_buffer, &needed);
-    }
     while (type < e->memory.memoryTypeCount && (!(needed.memoryRequirements.memoryTypeBits >> type & 1) ||
                                                 (e->memory.memoryTypes[type].propertyFlags & flags) != flags)) {
         type++;
     }
-    const VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, is_shared ? &shared : NULL, needed.memoryRequirements.size, type};
+    const VkMemoryAllocateInfo info = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, is_shared ? &shared : NULL,
+                                        needed.memoryRequirements.size, type };
     *size = needed.memoryRequirements.size;
     return (type < e->memory.memoryTypeCount || fail("Vulkan has no such memory")) &&
            VK_OK(vkAllocateMemory(e->device, &info, NULL, &r->memory)) &&
-           VK_OK(r->image ? vkBindImageMemory(e->device, r->image, r->memory, 0) : vkBindBufferMemory(e->device, r->buffer, r->memory, 0));
+           VK_OK(r->image ? vkBindImageMemory(e->device, r->image, r->memory, 0)
+                          : vkBindBufferMemory(e->device, r->buffer, r->memory, 0));
 }
 
 /* Has CUDA know the memory. The file descriptor is CUDA's when that succeeds, ours when it fails; a Windows handle stays ours. */
@@ -542,35 +581,35 @@ static int import_memory(engine *e, resource *r, VkDeviceSize size, int is_dedic
     description.size = size;
     description.flags = is_dedicated ? CU_DEDICATED : 0;
 #ifdef _WIN32
-    const VkMemoryGetWin32HandleInfoKHR get = {VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_KHR, NULL, r->memory, MEMORY_HANDLE};
+    const VkMemoryGetWin32HandleInfoKHR get = { VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_KHR, NULL, r->memory,
+                                                MEMORY_HANDLE };
     HANDLE handle = NULL;
-    if (!VK_OK(vkGetMemoryWin32HandleKHR(e->device, &get, &handle))) {
+    if (!VK_OK(vkGetMemoryWin32HandleKHR(e->device, &get, &handle)))
         return 0;
-    }
     description.type = CU_OPAQUE_WIN32;
     description.handle.win32.handle = handle;
     error_ = cuImportExternalMemory(&r->imported, &description);
     CloseHandle(handle);
 #else
-    const VkMemoryGetFdInfoKHR get = {VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, NULL, r->memory, MEMORY_HANDLE};
-    if (!VK_OK(vkGetMemoryFdKHR(e->device, &get, &description.handle.fd))) {
+    const VkMemoryGetFdInfoKHR get = { VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, NULL, r->memory, MEMORY_HANDLE };
+    if (!VK_OK(vkGetMemoryFdKHR(e->device, &get, &description.handle.fd)))
         return 0;
-    }
     description.type = CU_OPAQUE_FD;
     error_ = cuImportExternalMemory(&r->imported, &description);
-    if (error_ != 0) {
+    if (error_ != 0)
         close(description.handle.fd);
-    }
 #endif
     return error_ == 0 || fail("cuImportExternalMemory() gave %d", error_);
 }
 
 /* An image that the shader writes; if it is shared CUDA has it, too. */
 static int make_image(engine *e, resource *r, int is_shared) {
-    const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL, MEMORY_HANDLE};
-    const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-    const VkDescriptorSetAllocateInfo set = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, NULL, e->sets, 1, &e->set_layout};
-    VkDescriptorImageInfo seen = {VK_NULL_HANDLE, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL};
+    const VkExternalMemoryImageCreateInfo external = { VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
+                                                       MEMORY_HANDLE };
+    const VkImageSubresourceRange all = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1 };
+    const VkDescriptorSetAllocateInfo set = { VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, NULL, e->sets, 1,
+                                              &e->set_layout };
+    VkDescriptorImageInfo seen = { VK_NULL_HANDLE, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL };
     VkImageViewCreateInfo view;
     VkWriteDescriptorSet write;
     VkImageCreateInfo info;
@@ -597,7 +636,8 @@ static int make_image(engine *e, resource *r, int is_shared) {
         return 0;
     }
     view.image = r->image;
-    if (!VK_OK(vkCreateImageView(e->device, &view, NULL, &r->view)) || !VK_OK(vkAllocateDescriptorSets(e->device, &set, &r->set))) {
+    if (!VK_OK(vkCreateImageView(e->device, &view, NULL, &r->view)) ||
+        !VK_OK(vkAllocateDescriptorSets(e->device, &set, &r->set))) {
         return 0;
     }
     seen.imageView = r->view;
@@ -608,9 +648,8 @@ static int make_image(engine *e, resource *r, int is_shared) {
     write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
     write.pImageInfo = &seen;
     vkUpdateDescriptorSets(e->device, 1, &write, 0, NULL);
-    if (!is_shared) {
+    if (!is_shared)
         return 1;
-    }
     cu_mipmaps mipmaps;
     cu_resource array;
     memset(&mipmaps, 0, sizeof mipmaps);
@@ -621,13 +660,16 @@ static int make_image(engine *e, resource *r, int is_shared) {
     mipmaps.array.flags = CU_SURFACE;
     mipmaps.levels = 1;
     memset(&array, 0, sizeof array);
-    return import_memory(e, r, size, 1) && CU_OK(cuExternalMemoryGetMappedMipmappedArray(&r->mipmaps, r->imported, &mipmaps)) &&
-           CU_OK(cuMipmappedArrayGetLevel(&array.of.array, r->mipmaps, 0)) && CU_OK(cuSurfObjectCreate(&r->address, &array));
+    return import_memory(e, r, size, 1) &&
+           CU_OK(cuExternalMemoryGetMappedMipmappedArray(&r->mipmaps, r->imported, &mipmaps)) &&
+           CU_OK(cuMipmappedArrayGetLevel(&array.of.array, r->mipmaps, 0)) &&
+           CU_OK(cuSurfObjectCreate(&r->address, &array));
 }
 
 /* A buffer for copies: for CUDA, or for the host. */
 static int make_buffer(engine *e, resource *r, VkDeviceSize bytes, int is_shared) {
-    const VkExternalMemoryBufferCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL, MEMORY_HANDLE};
+    const VkExternalMemoryBufferCreateInfo external = { VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
+                                                        MEMORY_HANDLE };
     VkBufferCreateInfo info;
     VkDeviceSize size;
     VkResult result_;
@@ -640,9 +682,8 @@ static int make_buffer(engine *e, resource *r, VkDeviceSize bytes, int is_shared
     info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     memset(&part, 0, sizeof part);
     part.size = bytes;
-    if (!VK_OK(vkCreateBuffer(e->device, &info, NULL, &r->buffer))) {
+    if (!VK_OK(vkCreateBuffer(e->device, &info, NULL, &r->buffer)))
         return 0;
-    }
     if (is_shared) {
         return take_memory(e, r, 1, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0, &size) && import_memory(e, r, size, 0) &&
                CU_OK(cuExternalMemoryGetMappedBuffer(&r->address, r->imported, &part));
@@ -652,65 +693,57 @@ static int make_buffer(engine *e, resource *r, VkDeviceSize bytes, int is_shared
 }
 
 static void give_back(engine *e, resource *r) {
-    if (r->address && r->mipmaps) {
+    if (r->address && r->mipmaps)
         cuSurfObjectDestroy(r->address);
-    } else if (r->address) {
+    else if (r->address)
         cuMemFree_v2(r->address);
-    }
-    if (r->mipmaps) {
+    if (r->mipmaps)
         cuMipmappedArrayDestroy(r->mipmaps);
-    }
-    if (r->imported) {
+    if (r->imported)
         cuDestroyExternalMemory(r->imported);
-    }
-    if (r->view) {
+    if (r->view)
         vkDestroyImageView(e->device, r->view, NULL);
-    }
-    if (r->image) {
+    if (r->image)
         vkDestroyImage(e->device, r->image, NULL);
-    }
-    if (r->buffer) {
+    if (r->buffer)
         vkDestroyBuffer(e->device, r->buffer, NULL);
-    }
-    if (r->memory) {
+    if (r->memory)
         vkFreeMemory(e->device, r->memory, NULL);
-    }
 }
 
 /* A timeline; CUDA gets it, too, where timelines can be handed out, unless `imported` is NULL. */
 static int make_timeline(engine *e, VkSemaphore *timeline, void **imported) {
     const int is_shared = e->has_timelines && imported;
-    const VkExportSemaphoreCreateInfo external = {VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO, NULL, SEMAPHORE_HANDLE};
-    const VkSemaphoreTypeCreateInfo type = {VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, is_shared ? &external : NULL,
-                                            VK_SEMAPHORE_TYPE_TIMELINE, 0};
-    const VkSemaphoreCreateInfo info = {VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
+    const VkExportSemaphoreCreateInfo external = { VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO, NULL,
+                                                   SEMAPHORE_HANDLE };
+    const VkSemaphoreTypeCreateInfo type = { VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, is_shared ? &external : NULL,
+                                             VK_SEMAPHORE_TYPE_TIMELINE, 0 };
+    const VkSemaphoreCreateInfo info = { VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0 };
     VkResult result_;
     cu_semaphore description;
     int error_;
-    if (!VK_OK(vkCreateSemaphore(e->device, &info, NULL, timeline)) || !is_shared) {
+    if (!VK_OK(vkCreateSemaphore(e->device, &info, NULL, timeline)) || !is_shared)
         return *timeline != VK_NULL_HANDLE;
-    }
     memset(&description, 0, sizeof description);
 #ifdef _WIN32
-    const VkSemaphoreGetWin32HandleInfoKHR get = {VK_STRUCTURE_TYPE_SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR, NULL, *timeline, SEMAPHORE_HANDLE};
+    const VkSemaphoreGetWin32HandleInfoKHR get = { VK_STRUCTURE_TYPE_SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR, NULL,
+                                                   *timeline, SEMAPHORE_HANDLE };
     HANDLE handle = NULL;
-    if (!VK_OK(vkGetSemaphoreWin32HandleKHR(e->device, &get, &handle))) {
+    if (!VK_OK(vkGetSemaphoreWin32HandleKHR(e->device, &get, &handle)))
         return 0;
-    }
     description.type = CU_TIMELINE_WIN32;
     description.handle.win32.handle = handle;
     error_ = cuImportExternalSemaphore(imported, &description);
     CloseHandle(handle);
 #else
-    const VkSemaphoreGetFdInfoKHR get = {VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR, NULL, *timeline, SEMAPHORE_HANDLE};
-    if (!VK_OK(vkGetSemaphoreFdKHR(e->device, &get, &description.handle.fd))) {
+    const VkSemaphoreGetFdInfoKHR get = { VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR, NULL, *timeline,
+                                          SEMAPHORE_HANDLE };
+    if (!VK_OK(vkGetSemaphoreFdKHR(e->device, &get, &description.handle.fd)))
         return 0;
-    }
     description.type = CU_TIMELINE_FD;
     error_ = cuImportExternalSemaphore(imported, &description);
-    if (error_ != 0) {
+    if (error_ != 0)
         close(description.handle.fd);
-    }
 #endif
     return error_ == 0 || fail("cuImportExternalSemaphore() gave %d", error_);
 }
@@ -722,51 +755,58 @@ static size_t picture_bytes(const engine *e) {
 static int open_slots(engine *e) {
     VkResult result_;
     if (!make_timeline(e, &e->drawn, &e->cuda_drawn) || !make_timeline(e, &e->scored, &e->cuda_scored) ||
-        !make_timeline(e, &e->seen, NULL) || !make_timeline(e, &e->rendered, NULL) || (e->o.load && !make_image(e, &e->scene, 0))) {
+        !make_timeline(e, &e->seen, NULL) || !make_timeline(e, &e->rendered, NULL) ||
+        (e->o.load && !make_image(e, &e->scene, 0))) {
         return 0;
     }
     for (int i = 0; i < e->o.ring; i++) {
         slot *s = &e->slots[i];
-        const VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL, e->commands,
-                                                  VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+        const VkCommandBufferAllocateInfo info = { VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL, e->commands,
+                                                   VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1 };
         if (!VK_OK(vkAllocateCommandBuffers(e->device, &info, &s->commands)) ||
             !VK_OK(vkAllocateCommandBuffers(e->device, &info, &s->load))) {
             return 0;
         }
         for (int k = 0; k < 2; k++) {
-            if (!make_image(e, &s->drawn[k], is_image(e->o.way)) || (!is_image(e->o.way) && !make_buffer(e, &s->linear[k], picture_bytes(e), 1))) {
+            if (!make_image(e, &s->drawn[k], is_image(e->o.way)) ||
+                (!is_image(e->o.way) && !make_buffer(e, &s->linear[k], picture_bytes(e), 1))) {
                 return 0;
             }
         }
     }
     int error_ = 0;
-    for (int i = 0; i < 4 * e->o.ring && e->has_timelines; i++) {
-        if (!CU_OK(cuEventCreate(&e->events[i / 2][i % 2], 0))) {
+    for (int i = 0; i < 4 * e->o.ring && e->has_timelines; i++)
+        if (!CU_OK(cuEventCreate(&e->events[i / 2][i % 2], 0)))
             return 0;
-        }
-    }
     return !e->o.is_checked || make_buffer(e, &e->copies, 2 * picture_bytes(e) * (VkDeviceSize)e->o.frames, 0);
 }
 
 /* ---- a frame ---- */
 
-static void barrier(const engine *e, VkCommandBuffer c, VkImage image, VkImageLayout from, VkAccessFlags before, VkAccessFlags after,
-                    VkPipelineStageFlags stage, VkPipelineStageFlags next, int gives_away) {
-    const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-    const VkImageMemoryBarrier b = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, NULL, before, after, from, VK_IMAGE_LAYOUT_GENERAL,
-                                    gives_away ? e->family : VK_QUEUE_FAMILY_IGNORED,
-                                    gives_away ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED, image, all};
+static void barrier(const engine *e, VkCommandBuffer c, VkImage image, VkImageLayout from, VkAccessFlags before,
+                    VkAccessFlags after, VkPipelineStageFlags stage, VkPipelineStageFlags next, int gives_away) {
+    const VkImageSubresourceRange all = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1 };
+    const VkImageMemoryBarrier b = { VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                     NULL,
+                                     before,
+                                     after,
+                                     from,
+                                     VK_IMAGE_LAYOUT_GENERAL,
+                                     gives_away ? e->family : VK_QUEUE_FAMILY_IGNORED,
+                                     gives_away ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED,
+                                     image,
+                                     all };
     vkCmdPipelineBarrier(c, stage, next, 0, 0, NULL, 0, NULL, 1, &b);
 }
 
 enum { COMPUTE = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, COPY = VK_PIPELINE_STAGE_TRANSFER_BIT };
 
-static const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, NULL,
-                                               VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, NULL};
+static const VkCommandBufferBeginInfo begin = { VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, NULL,
+                                                VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, NULL };
 
 /* Has the shader draw, which always begins from nothing: so an image need not be taken back from CUDA. */
 static void record_picture(const engine *e, VkCommandBuffer c, const resource *r, int frame, int side, int work) {
-    const uint32_t constants[4] = {(uint32_t)frame, (uint32_t)side, (uint32_t)is_luma(e->o.way), (uint32_t)work};
+    const uint32_t constants[4] = { (uint32_t)frame, (uint32_t)side, (uint32_t)is_luma(e->o.way), (uint32_t)work };
     barrier(e, c, r->image, VK_IMAGE_LAYOUT_UNDEFINED, 0, VK_ACCESS_SHADER_WRITE_BIT, COMPUTE | COPY, COMPUTE, 0);
     vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipeline);
     vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout, 0, 1, &r->set, 0, NULL);
@@ -784,15 +824,15 @@ static int record(engine *e, slot *s, int frame) {
     copy.imageExtent.width = (uint32_t)e->o.width;
     copy.imageExtent.height = (uint32_t)e->o.height;
     copy.imageExtent.depth = 1;
-    if (!VK_OK(vkBeginCommandBuffer(s->commands, &begin))) {
+    if (!VK_OK(vkBeginCommandBuffer(s->commands, &begin)))
         return 0;
-    }
     for (int i = 0; i < 2; i++) {
         const VkImage image = s->drawn[i].image;
         const int copies = !is_image(e->o.way) || e->o.is_checked;
         record_picture(e, s->commands, &s->drawn[i], frame, i ? 2 + frame / 30 % 4 : 1, 0);
         if (copies) {
-            barrier(e, s->commands, image, VK_IMAGE_LAYOUT_GENERAL, VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT, COMPUTE, COPY, 0);
+            barrier(e, s->commands, image, VK_IMAGE_LAYOUT_GENERAL, VK_ACCESS_SHADER_WRITE_BIT,
+                    VK_ACCESS_TRANSFER_READ_BIT, COMPUTE, COPY, 0);
         }
         if (!is_image(e->o.way)) {
             copy.bufferOffset = 0;
@@ -807,30 +847,34 @@ static int record(engine *e, slot *s, int frame) {
                     VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 1);
         }
     }
-    if (!VK_OK(vkEndCommandBuffer(s->commands))) {
+    if (!VK_OK(vkEndCommandBuffer(s->commands)))
         return 0;
-    }
-    if (!e->o.load) {
+    if (!e->o.load)
         return 1;
-    }
-    if (!VK_OK(vkBeginCommandBuffer(s->load, &begin))) {
+    if (!VK_OK(vkBeginCommandBuffer(s->load, &begin)))
         return 0;
-    }
     record_picture(e, s->load, &e->scene, frame, 1, e->o.load);
     return VK_OK(vkEndCommandBuffer(s->load));
 }
 
 /* Draws a pair: behind what scores the one that was there; `drawn` is frame + 1 when it is there. */
 static int draw(engine *e, slot *s, int frame) {
-    const uint64_t waits_for = e->has_timelines ? s->busy_until : 0, signals[2] = {(uint64_t)frame + 1, (uint64_t)frame + 1};
-    const VkSemaphore ends[2] = {e->drawn, e->seen};
+    const uint64_t waits_for = e->has_timelines ? s->busy_until : 0,
+                   signals[2] = { (uint64_t)frame + 1, (uint64_t)frame + 1 };
+    const VkSemaphore ends[2] = { e->drawn, e->seen };
     const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    const VkTimelineSemaphoreSubmitInfo values = {VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, waits_for ? 1u : 0u, &waits_for, 2,
-                                                  signals};
-    const VkSubmitInfo submit = {VK_STRUCTURE_TYPE_SUBMIT_INFO, &values, waits_for ? 1u : 0u, &e->scored, &stage, 1, &s->commands, 2,
-                                 ends};
-    const VkTimelineSemaphoreSubmitInfo load_values = {VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, 0, NULL, 1, signals};
-    const VkSubmitInfo load = {VK_STRUCTURE_TYPE_SUBMIT_INFO, &load_values, 0, NULL, NULL, 1, &s->load, 1, &e->rendered};
+    const VkTimelineSemaphoreSubmitInfo values = {
+        VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, waits_for ? 1u : 0u, &waits_for, 2, signals
+    };
+    const VkSubmitInfo submit = {
+        VK_STRUCTURE_TYPE_SUBMIT_INFO, &values, waits_for ? 1u : 0u, &e->scored, &stage, 1, &s->commands, 2, ends
+    };
+    const VkTimelineSemaphoreSubmitInfo load_values = {
+        VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, 0, NULL, 1, signals
+    };
+    const VkSubmitInfo load = {
+        VK_STRUCTURE_TYPE_SUBMIT_INFO, &load_values, 0, NULL, NULL, 1, &s->load, 1, &e->rendered
+    };
     VkResult result_;
     return record(e, s, frame) && VK_OK(vkQueueSubmit(e->queue, 1, &submit, VK_NULL_HANDLE)) &&
            (!e->o.load || VK_OK(vkQueueSubmit(e->queue, 1, &load, VK_NULL_HANDLE))) &&
@@ -854,29 +898,27 @@ static int push(engine *e, slot *s, int frame) {
     int error_;
     memset(&value, 0, sizeof value);
     value.value = (uint64_t)frame + 1;
-    if (e->has_timelines && !e->o.waits_not && !CU_OK(cuWaitExternalSemaphoresAsync(&e->cuda_drawn, &value, 1, e->in))) {
+    if (e->has_timelines && !e->o.waits_not && !CU_OK(cuWaitExternalSemaphoresAsync(&e->cuda_drawn, &value, 1, e->in)))
         return 0;
-    }
     void *const *events = e->events[e->pushed % (2 * e->o.ring)];
-    if (e->has_timelines && !CU_OK(cuEventRecord(events[0], e->in))) {
+    if (e->has_timelines && !CU_OK(cuEventRecord(events[0], e->in)))
         return 0;
-    }
-    result = e->o.map ? vmafgpu_map_next(e->vmaf, (float *)(uintptr_t)s->map.address, VMAFGPU_MEMORY_DEVICE) : VMAFGPU_OK;
+    result =
+        e->o.map ? vmafgpu_map_next(e->vmaf, (float *)(uintptr_t)s->map.address, VMAFGPU_MEMORY_DEVICE) : VMAFGPU_OK;
     result = result == VMAFGPU_OK ? vmafgpu_try_push(e->vmaf, &reference, &distorted) : result;
     if (result == VMAFGPU_AGAIN) {
         e->left_out++;
         return 1;
     }
-    if (result != VMAFGPU_OK) {
+    if (result != VMAFGPU_OK)
         return fail("%s", vmafgpu_last_error(e->vmaf));
-    }
     e->frame_of[e->pushed++] = frame;
     s->busy_until = value.value;
-    if (!e->has_timelines) {
+    if (!e->has_timelines)
         return 1;
-    }
     return (vmafgpu_wait_on_stream(e->vmaf, e->out, -1) == VMAFGPU_OK || fail("%s", vmafgpu_last_error(e->vmaf))) &&
-           CU_OK(cuEventRecord(events[1], e->out)) && CU_OK(cuSignalExternalSemaphoresAsync(&e->cuda_scored, &value, 1, e->out));
+           CU_OK(cuEventRecord(events[1], e->out)) &&
+           CU_OK(cuSignalExternalSemaphoresAsync(&e->cuda_scored, &value, 1, e->out));
 }
 
 /* Notes when pairs were drawn and scored, and shows the number. */
@@ -885,16 +927,13 @@ static int look(engine *e, int drawn) {
     vmafgpu_result result;
     uint64_t value = 0;
     VkResult result_;
-    if (!VK_OK(vkGetSemaphoreCounterValue(e->device, e->seen, &value))) {
+    if (!VK_OK(vkGetSemaphoreCounterValue(e->device, e->seen, &value)))
         return 0;
-    }
     const double time = now();
-    for (int i = drawn < (int)value ? drawn : (int)value; i > 0 && e->drawn_at[i - 1] == 0; i--) {
+    for (int i = drawn < (int)value ? drawn : (int)value; i > 0 && e->drawn_at[i - 1] == 0; i--)
         e->drawn_at[i - 1] = time;
-    }
-    if (e->o.load && !VK_OK(vkGetSemaphoreCounterValue(e->device, e->rendered, &value))) {
+    if (e->o.load && !VK_OK(vkGetSemaphoreCounterValue(e->device, e->rendered, &value)))
         return 0;
-    }
     if (e->o.load && (int)value > e->rendered_to && e->drawn_at[value - 1] > 0) {
         e->rendered_to = (int)value;
         e->busy += time - e->drawn_at[value - 1];
@@ -907,13 +946,14 @@ static int look(engine *e, int drawn) {
         if (e->has_timelines) {
             void *const *events = e->events[score.index % (2 * e->o.ring)];
             float milliseconds = 0;
-            while (cuEventElapsedTime(&milliseconds, events[0], events[1]) == CU_NOT_READY) {   /* for a hair's breadth */
+            while (cuEventElapsedTime(&milliseconds, events[0], events[1]) == CU_NOT_READY) { /* for a hair's breadth */
             }
             e->gpu_took[score.index] = milliseconds * 1e-3;
         }
         e->shown++;
         if (!e->o.is_quiet) {
-            printf("\rframe %d  VMAF %7.3f  %.2f ms after it was drawn ", frame, score.score, e->took[score.index] * 1e3);
+            printf("\rframe %d  VMAF %7.3f  %.2f ms after it was drawn ", frame, score.score,
+                   e->took[score.index] * 1e3);
             fflush(stdout);
         }
     }
@@ -942,7 +982,7 @@ static int check(engine *e) {
     vmafgpu *cpu = NULL;
     const size_t map_bytes = sizeof(float) * (size_t)vmafgpu_map_blocks(e->vmaf, NULL, NULL);
     float *maps = (float *)calloc(2, map_bytes + 1), *of_cpu = maps + map_bytes / sizeof *maps;
-    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = {0};   /* the pair whose map a slot still has */
+    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = { 0 }; /* the pair whose map a slot still has */
     config.backend = VMAFGPU_BACKEND_CPU;
     if (!maps || vmafgpu_open(&cpu, &config) != VMAFGPU_OK) {
         fail("%s", maps ? vmafgpu_last_error(cpu) : "no memory");
@@ -950,32 +990,31 @@ static int check(engine *e) {
         free(maps);
         return 0;
     }
-    for (int i = 0; i < e->pushed; i++) {
+    for (int i = 0; i < e->pushed; i++)
         latest[e->frame_of[i] % e->o.ring] = i;
-    }
     for (int i = 0; i < e->pushed; i++) {
         vmafgpu_frame pair[2] = VMAFGPU_INIT;
         vmafgpu_score score;
         for (int k = 0; k < 2; k++) {
-            pair[k].data[0] = (const unsigned char *)e->copies.mapped + (2 * (size_t)e->frame_of[i] + (size_t)k) * picture_bytes(e);
+            pair[k].data[0] =
+                (const unsigned char *)e->copies.mapped + (2 * (size_t)e->frame_of[i] + (size_t)k) * picture_bytes(e);
             pair[k].pixels = is_luma(e->o.way) ? VMAFGPU_PIXELS_YUV : VMAFGPU_PIXELS_RGBA8;
         }
         const int has_map = e->o.map && latest[e->frame_of[i] % e->o.ring] == i;
-        if (has_map && vmafgpu_map_next(cpu, of_cpu, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK) {
+        if (has_map && vmafgpu_map_next(cpu, of_cpu, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK)
             fail("%s", vmafgpu_last_error(cpu));
-        }
         same += vmafgpu_push(cpu, &pair[0], &pair[1]) == VMAFGPU_OK && vmafgpu_next(cpu, &score) == VMAFGPU_OK &&
                 memcmp(&score.score, &e->scores[i], sizeof score.score) == 0;
         mapped += has_map;
-        same_maps += has_map && cuMemcpyDtoH_v2(maps, e->slots[e->frame_of[i] % e->o.ring].map.address, map_bytes) == 0 &&
+        same_maps += has_map &&
+                     cuMemcpyDtoH_v2(maps, e->slots[e->frame_of[i] % e->o.ring].map.address, map_bytes) == 0 &&
                      memcmp(maps, of_cpu, map_bytes) == 0;
     }
     vmafgpu_close(cpu);
     free(maps);
     printf("%d of %d scores are the CPU's\n", same, e->pushed);
-    if (e->o.map) {
+    if (e->o.map)
         printf("%d of %d maps are the CPU's\n", same_maps, mapped);
-    }
     return same == e->pushed && e->pushed > 0 && same_maps == mapped;
 }
 
@@ -985,7 +1024,7 @@ static int compare(const void *a, const void *b) {
 }
 
 static void show_percentiles(const char *what, double *seconds, int count) {
-    static const double percents[] = {50, 90, 99, 99.9, 100};
+    static const double percents[] = { 50, 90, 99, 99.9, 100 };
     qsort(seconds, (size_t)count, sizeof *seconds, compare);
     printf("%s, ms:", what);
     for (size_t i = 0; i < sizeof percents / sizeof *percents && count; i++) {
@@ -997,18 +1036,15 @@ static void show_percentiles(const char *what, double *seconds, int count) {
 
 static void report(engine *e) {
     double sum = 0, seconds = now() - e->began;
-    for (int i = 0; i < e->pushed; i++) {
+    for (int i = 0; i < e->pushed; i++)
         sum += e->scores[i];
-    }
-    printf("%s%d frames, %d scored, %d left out; mean %.3f; %.1f frames/s on %s\n", e->o.is_quiet ? "" : "\n", e->o.frames, e->pushed,
-           e->left_out, e->pushed ? sum / e->pushed : 0, e->o.frames / seconds, e->name);
-    if (e->o.load) {
+    printf("%s%d frames, %d scored, %d left out; mean %.3f; %.1f frames/s on %s\n", e->o.is_quiet ? "" : "\n",
+           e->o.frames, e->pushed, e->left_out, e->pushed ? sum / e->pushed : 0, e->o.frames / seconds, e->name);
+    if (e->o.load)
         printf("the load behind each pair: %.3f ms\n", e->busy * 1e3 / e->o.frames);
-    }
     show_percentiles("drawn to scored", e->took, e->pushed);
-    if (e->has_timelines) {
+    if (e->has_timelines)
         show_percentiles("GPU time of a pair", e->gpu_took, e->pushed);
-    }
 }
 
 static int open_vmaf(engine *e) {
@@ -1020,14 +1056,11 @@ static int open_vmaf(engine *e) {
     config.gpu.queue = e->o.ring;
     config.gpu.kernels_path = e->o.kernels;
     config.gpu.driver_path = e->o.driver;
-    if (vmafgpu_open(&e->vmaf, &config) != VMAFGPU_OK) {
+    if (vmafgpu_open(&e->vmaf, &config) != VMAFGPU_OK)
         return fail("%s", vmafgpu_last_error(e->vmaf));
-    }
-    for (int i = 0; i < e->o.ring && e->o.map; i++) {
-        if (!make_buffer(e, &e->slots[i].map, sizeof(float) * (VkDeviceSize)vmafgpu_map_blocks(e->vmaf, NULL, NULL), 1)) {
+    for (int i = 0; i < e->o.ring && e->o.map; i++)
+        if (!make_buffer(e, &e->slots[i].map, sizeof(float) * (VkDeviceSize)vmafgpu_map_blocks(e->vmaf, NULL, NULL), 1))
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -1035,7 +1068,8 @@ static int open_vmaf(engine *e) {
  * recording of a pair, which must be over. */
 static int is_free(engine *e, const slot *s, int frame) {
     if (e->has_timelines) {
-        return frame < e->o.ring || (e->drawn_at[frame - e->o.ring] > 0 && (!e->o.load || e->rendered_to > frame - e->o.ring));
+        return frame < e->o.ring ||
+               (e->drawn_at[frame - e->o.ring] > 0 && (!e->o.load || e->rendered_to > frame - e->o.ring));
     }
     return !s->busy_until || vmafgpu_reusable(e->vmaf) == e->pushed || vmafgpu_wait(e->vmaf, -1) == VMAFGPU_OK;
 }
@@ -1047,61 +1081,49 @@ static int run(engine *e) {
     e->gpu_took = (double *)calloc(count, sizeof *e->gpu_took);
     e->scores = (double *)calloc(count, sizeof *e->scores);
     e->frame_of = (int *)calloc(count, sizeof *e->frame_of);
-    if (!e->drawn_at || !e->took || !e->gpu_took || !e->scores || !e->frame_of) {
+    if (!e->drawn_at || !e->took || !e->gpu_took || !e->scores || !e->frame_of)
         return fail("no memory");
-    }
-    if (!e->o.is_quiet) {
+    if (!e->o.is_quiet)
         printf("%s; %s\n", e->name, e->has_timelines ? "two timelines" : "no timelines to share: the host waits");
-    }
     e->began = now();
     for (int i = 0; i < e->o.frames; i++) {
         slot *s = &e->slots[i % e->o.ring];
         const double due = e->o.rate > 0 ? e->began + i / e->o.rate : 0;
-        do {   /* an engine does its own work here, and looks once per frame */
-            if (!look(e, i)) {
+        do { /* an engine does its own work here, and looks once per frame */
+            if (!look(e, i))
                 return 0;
-            }
         } while (now() < due || !is_free(e, s, i));
-        if (!draw(e, s, i) || !push(e, s, i)) {
+        if (!draw(e, s, i) || !push(e, s, i))
             return 0;
-        }
     }
-    for (const double end = now() + 10; e->shown < e->pushed && now() < end;) {
-        if (!look(e, e->o.frames)) {
+    for (const double end = now() + 10; e->shown < e->pushed && now() < end;)
+        if (!look(e, e->o.frames))
             return 0;
-        }
-    }
     report(e);
     return !e->o.is_checked || check(e);
 }
 
 static void close_engine(engine *e) {
-    if (e->device && vkDeviceWaitIdle) {
+    if (e->device && vkDeviceWaitIdle)
         vkDeviceWaitIdle(e->device);
-    }
-    vmafgpu_close(e->vmaf);   /* before the frames go */
-    if (e->in) {
+    vmafgpu_close(e->vmaf); /* before the frames go */
+    if (e->in)
         cuStreamSynchronize(e->in);
-    }
-    if (e->out) {
+    if (e->out)
         cuStreamSynchronize(e->out);
-    }
     if (e->device) {
         for (int i = 0; i < 2 * MOST_RING; i++) {
             give_back(e, &e->slots[i / 2].drawn[i % 2]);
             give_back(e, &e->slots[i / 2].linear[i % 2]);
         }
-        for (int i = 0; i < MOST_RING; i++) {
+        for (int i = 0; i < MOST_RING; i++)
             give_back(e, &e->slots[i].map);
-        }
         give_back(e, &e->scene);
         give_back(e, &e->copies);
-        if (e->cuda_drawn) {
+        if (e->cuda_drawn)
             cuDestroyExternalSemaphore(e->cuda_drawn);
-        }
-        if (e->cuda_scored) {
+        if (e->cuda_scored)
             cuDestroyExternalSemaphore(e->cuda_scored);
-        }
         vkDestroySemaphore(e->device, e->drawn, NULL);
         vkDestroySemaphore(e->device, e->scored, NULL);
         vkDestroySemaphore(e->device, e->seen, NULL);
@@ -1114,27 +1136,21 @@ static void close_engine(engine *e) {
         vkDestroyCommandPool(e->device, e->commands, NULL);
         vkDestroyDevice(e->device, NULL);
     }
-    if (e->instance) {
+    if (e->instance)
         vkDestroyInstance(e->instance, NULL);
-    }
-    for (int i = 0; i < 4 * MOST_RING; i++) {
-        if (e->events[i / 2][i % 2]) {
+    for (int i = 0; i < 4 * MOST_RING; i++)
+        if (e->events[i / 2][i % 2])
             cuEventDestroy_v2(e->events[i / 2][i % 2]);
-        }
-    }
-    if (e->in) {
+    if (e->in)
         cuStreamDestroy_v2(e->in);
-    }
-    if (e->out) {
+    if (e->out)
         cuStreamDestroy_v2(e->out);
-    }
     if (e->is_current) {
         void *context;
         cuCtxPopCurrent_v2(&context);
     }
-    if (e->has_context) {
+    if (e->has_context)
         cuDevicePrimaryCtxRelease_v2(0);
-    }
     free(e->drawn_at);
     free(e->took);
     free(e->gpu_took);
@@ -1143,7 +1159,7 @@ static void close_engine(engine *e) {
 }
 
 static int parse(int argc, char **argv, options *o) {
-    static const char *const ways[WAYS] = {"surface", "plane", "rgba", "luma"};
+    static const char *const ways[WAYS] = { "surface", "plane", "rgba", "luma" };
     memset(o, 0, sizeof *o);
     o->width = 1280;
     o->height = 720;
@@ -1155,9 +1171,8 @@ static int parse(int argc, char **argv, options *o) {
         int takes = 1, known = 1;
         if (!strcmp(argv[i], "--way")) {
             int k = 0;
-            while (k < WAYS && strcmp(value, ways[k])) {
+            while (k < WAYS && strcmp(value, ways[k]))
                 k++;
-            }
             known = k < WAYS;
             o->way = (way)k;
         } else if (!strcmp(argv[i], "--size")) {
@@ -1186,9 +1201,8 @@ static int parse(int argc, char **argv, options *o) {
             known = !strcmp(argv[i], "--quiet") || !strcmp(argv[i], "--check") || !strcmp(argv[i], "--no-wait") ||
                     !strcmp(argv[i], "--validate");
         }
-        if (!known || (takes && !*value)) {
+        if (!known || (takes && !*value))
             return fail("%s %s is not understood; see the top of vulkan_frames.c", argv[i], takes ? value : "");
-        }
         i += takes;
     }
     return !o->is_checked || o->frames <= MOST_CHECKED || fail("--check takes %d frames at most", (int)MOST_CHECKED);
@@ -1196,18 +1210,16 @@ static int parse(int argc, char **argv, options *o) {
 
 int main(int argc, char **argv) {
     static engine e;
-    unsigned char uuid[16] = {0};
+    unsigned char uuid[16] = { 0 };
     int ok;
-    if (!parse(argc, argv, &e.o)) {
+    if (!parse(argc, argv, &e.o))
         return 2;
-    }
-    if (!open_cuda(&e, uuid) || !open_vulkan(&e, uuid)) {   /* it was said why; that is no failure of ours */
+    if (!open_cuda(&e, uuid) || !open_vulkan(&e, uuid)) { /* it was said why; that is no failure of ours */
         close_engine(&e);
         return 0;
     }
-    if (is_image(e.o.way) && !e.has_timelines) {
-        e.o.way = is_luma(e.o.way) ? LUMA : RGBA;   /* a driver without semaphores has no arrays either */
-    }
+    if (is_image(e.o.way) && !e.has_timelines)
+        e.o.way = is_luma(e.o.way) ? LUMA : RGBA; /* a driver without semaphores has no arrays either */
     ok = open_pipeline(&e) && open_slots(&e) && open_vmaf(&e) && run(&e);
     close_engine(&e);
     return !ok;

@@ -21,10 +21,10 @@
 enum { PAIRS = 2, MAX_COUNTS = 16, MAX_ROUNDS = 99 };
 
 typedef struct options {
-    int      width, height, bits; /* 0: all */
-    int      counts[MAX_COUNTS], count, rounds;
+    int width, height, bits; /* 0: all */
+    int counts[MAX_COUNTS], count, rounds;
     unsigned mask;
-    double   seconds;
+    double seconds;
 } options;
 
 /* The program ends here when something fails: it is a benchmark, and what it holds goes with it. */
@@ -35,7 +35,7 @@ static void die(const char *what) {
 
 /* Luma of a few pairs. */
 typedef struct film {
-    int   width, height, bits;
+    int width, height, bits;
     void *luma[PAIRS][2];
 } film;
 
@@ -47,15 +47,13 @@ static film film_make(int width, int height, int bits) {
     f.width = width;
     f.height = height;
     f.bits = bits;
-    if (!samples || !clip_init(&c, "texture+mix", width, height, bits, 420, PAIRS, 1)) {
+    if (!samples || !clip_init(&c, "texture+mix", width, height, bits, 420, PAIRS, 1))
         die("no clip");
-    }
     for (int i = 0; i < PAIRS; i++) {
         for (int k = 0; k < 2; k++) {
             f.luma[i][k] = malloc(count * (bits > 8 ? 2 : 1));
-            if (!f.luma[i][k]) {
+            if (!f.luma[i][k])
                 die("no memory");
-            }
             clip_plane(&c, i, k ? CLIP_DISTORTED : CLIP_REFERENCE, 0, samples);
             clip_store(samples, count, bits > 8 ? 2 : 1, (unsigned char *)f.luma[i][k]);
         }
@@ -82,9 +80,8 @@ static vmafgpu *open_context(const film *f, int threads, unsigned mask) {
     config.threads = threads;
     config.cpumask = mask;
     config.discard_scores = 1;
-    if (vmafgpu_open(&context, &config) != VMAFGPU_OK) {
+    if (vmafgpu_open(&context, &config) != VMAFGPU_OK)
         die(vmafgpu_last_error(context));
-    }
     return context;
 }
 
@@ -92,12 +89,10 @@ static void push(vmafgpu *context, const film *f, int64_t i) {
     vmafgpu_frame frames[2];
     vmafgpu_score score;
     memset(frames, 0, sizeof frames);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; k++)
         frames[k].data[0] = f->luma[i % PAIRS][k];
-    }
-    if (vmafgpu_push(context, &frames[0], &frames[1]) != VMAFGPU_OK) {
+    if (vmafgpu_push(context, &frames[0], &frames[1]) != VMAFGPU_OK)
         die(vmafgpu_last_error(context));
-    }
     while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
     }
 }
@@ -125,9 +120,8 @@ static double run_apart(const film *f, int count, const options *o, double *leas
     double *shared = (double *)mmap(NULL, sizeof *shared * 2 * (size_t)count, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     double sum = 0, shortest = 0;
-    if (shared == (double *)MAP_FAILED) {
+    if (shared == (double *)MAP_FAILED)
         die("no memory to share");
-    }
     for (int i = 0; i < count; i++) {
         if (fork() == 0) {
             shared[count + i] = 1e9;
@@ -151,9 +145,8 @@ static void measure(const options *o, int width, int height, int bits) {
     static double time[MAX_COUNTS][MAX_ROUNDS], linear[MAX_COUNTS][MAX_ROUNDS], apart[MAX_COUNTS][MAX_ROUNDS];
     film f = film_make(width, height, bits);
     double least[MAX_COUNTS], least_apart[MAX_COUNTS];
-    for (int i = 0; i < o->count; i++) {
+    for (int i = 0; i < o->count; i++)
         least[i] = least_apart[i] = 1e9;
-    }
     for (int round = 0; round < o->rounds; round++) {
         double first_beside = 0;
         for (int i = 0; i < o->count; i++) {
@@ -171,8 +164,9 @@ static void measure(const options *o, int width, int height, int bits) {
         const double threads = (double)n / o->counts[0];
         vmafgpu *context = open_context(&f, n, o->mask);
         printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.1f\n", width, height, bits, n,
-               1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(apart[i], o->rounds), 1000 * least[i],
-               least[0] / least[i] / threads, least_apart[0] / least_apart[i], (double)vmafgpu_memory(context) / 1048576);
+               1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(apart[i], o->rounds),
+               1000 * least[i], least[0] / least[i] / threads, least_apart[0] / least_apart[i],
+               (double)vmafgpu_memory(context) / 1048576);
         vmafgpu_close(context);
         fflush(stdout);
     }
@@ -186,9 +180,8 @@ static void parse(options *o, const char *word) {
         o->bits = atoi(value);
     } else if ((value = value_of(word, "rounds")) != NULL) {
         o->rounds = atoi(value);
-        if (o->rounds < 1 || o->rounds > MAX_ROUNDS) {
+        if (o->rounds < 1 || o->rounds > MAX_ROUNDS)
             die("rounds=1..99");
-        }
     } else if ((value = value_of(word, "seconds")) != NULL) {
         o->seconds = atof(value);
     } else if ((value = value_of(word, "mask")) != NULL) {
@@ -197,9 +190,8 @@ static void parse(options *o, const char *word) {
         char *end;
         for (o->count = 0; *value && o->count < MAX_COUNTS; value = *end ? end + 1 : end) {
             o->counts[o->count] = (int)strtol(value, &end, 10);
-            if (o->counts[o->count++] < 1) {
+            if (o->counts[o->count++] < 1)
                 die("threads=1,2,4");
-            }
         }
     } else {
         die("size=WxH bits=N threads=1,2,4 seconds=S rounds=N mask=N");
@@ -207,23 +199,19 @@ static void parse(options *o, const char *word) {
 }
 
 int main(int argc, char **argv) {
-    static const int sizes[][2] = {{576, 324}, {1920, 1080}, {3840, 2160}};
+    static const int sizes[][2] = { { 576, 324 }, { 1920, 1080 }, { 3840, 2160 } };
     options o;
     memset(&o, 0, sizeof o);
     o.rounds = 9;
     o.seconds = 0.2;
-    for (long n = 1; n <= sysconf(_SC_NPROCESSORS_ONLN) && o.count < MAX_COUNTS; n *= 2) {
+    for (long n = 1; n <= sysconf(_SC_NPROCESSORS_ONLN) && o.count < MAX_COUNTS; n *= 2)
         o.counts[o.count++] = (int)n;
-    }
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         parse(&o, argv[i]);
-    }
-    printf("%9s %4s %7s %9s %9s %11s %9s %9s %11s %8s\n", "size", "bits", "threads", "ms/pair", "of linear", "processes",
-           "shortest", "of linear", "processes", "MiB");
-    for (int i = 0; i < (o.width ? 1 : 3); i++) {
-        for (int bits = o.bits ? o.bits : 8; bits <= (o.bits ? o.bits : 10); bits += 2) {
+    printf("%9s %4s %7s %9s %9s %11s %9s %9s %11s %8s\n", "size", "bits", "threads", "ms/pair", "of linear",
+           "processes", "shortest", "of linear", "processes", "MiB");
+    for (int i = 0; i < (o.width ? 1 : 3); i++)
+        for (int bits = o.bits ? o.bits : 8; bits <= (o.bits ? o.bits : 10); bits += 2)
             measure(&o, o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], bits);
-        }
-    }
     return 0;
 }

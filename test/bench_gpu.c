@@ -35,7 +35,13 @@
 #include <unistd.h>
 
 enum {
-    MAX_PAIRS = 64, MAX_DEVICES = 16, MAX_FEATURES = 16, MAX_REPEATS = 99, COPY_STREAMS = 2, LATENCY_RUNS = 400, LATENCY_WARM_UP = 40
+    MAX_PAIRS = 64,
+    MAX_DEVICES = 16,
+    MAX_FEATURES = 16,
+    MAX_REPEATS = 99,
+    COPY_STREAMS = 2,
+    LATENCY_RUNS = 400,
+    LATENCY_WARM_UP = 40
 };
 
 /* The program ends here when something fails that is no result: it is a benchmark, and what it holds goes with it. */
@@ -52,9 +58,8 @@ static void die(const char *format, ...) {
 
 static void *take(size_t size) {
     void *memory = malloc(size ? size : 1);
-    if (!memory) {
+    if (!memory)
         die("no memory");
-    }
     return memory;
 }
 
@@ -64,15 +69,15 @@ static void *take(size_t size) {
 
 typedef enum source { SOURCE_DEVICE, SOURCE_PINNED, SOURCE_PAGEABLE, SOURCE_COUNT } source;
 
-static const char *const source_names[SOURCE_COUNT] = {"device", "pinned", "pageable"};
-static const vmafgpu_memory_kind source_kinds[SOURCE_COUNT] = {VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_PINNED,
-                                                               VMAFGPU_MEMORY_HOST};
+static const char *const source_names[SOURCE_COUNT] = { "device", "pinned", "pageable" };
+static const vmafgpu_memory_kind source_kinds[SOURCE_COUNT] = { VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_PINNED,
+                                                                VMAFGPU_MEMORY_HOST };
 
 typedef struct options {
-    int         width, height, bits; /* 0: all */
-    int         source;              /* SOURCE_COUNT: all */
-    int         batch, queue, pairs, repeats, frames, check, gpu, devices, threads, side;
-    double      seconds;
+    int width, height, bits; /* 0: all */
+    int source;              /* SOURCE_COUNT: all */
+    int batch, queue, pairs, repeats, frames, check, gpu, devices, threads, side;
+    double seconds;
     const char *only, *kernels, *driver, *peer, *model, *content, *features;
 } options;
 
@@ -80,9 +85,8 @@ static int parse_number(const char *word, const char *key, int low, int high, in
     const char *value = value_of(word, key);
     char *end = NULL;
     long parsed = value ? strtol(value, &end, 10) : 0;
-    if (value && (end == value || *end || parsed < low || parsed > high)) {
+    if (value && (end == value || *end || parsed < low || parsed > high))
         die("%s needs a number from %d to %d, not \"%s\"", key, low, high, value);
-    }
     *number = value ? (int)parsed : *number;
     return value != NULL;
 }
@@ -95,36 +99,37 @@ static int parse_text(const char *word, const char *key, const char **text) {
 
 static int parse_special(options *o, const char *word) {
     const char *value;
-    if ((value = value_of(word, "size")) != NULL) {
+    if ((value = value_of(word, "size")) != NULL)
         return sscanf(value, "%dx%d", &o->width, &o->height) == 2;
-    }
-    if ((value = value_of(word, "seconds")) != NULL) {
+    if ((value = value_of(word, "seconds")) != NULL)
         return (o->seconds = atof(value)) >= 0;
-    }
     if ((value = value_of(word, "source")) != NULL) {
-        for (o->source = 0; o->source < SOURCE_COUNT && strcmp(value, source_names[o->source]) != 0;) {
+        for (o->source = 0; o->source < SOURCE_COUNT && strcmp(value, source_names[o->source]) != 0;)
             o->source++;
-        }
         return o->source < SOURCE_COUNT;
     }
     return 0;
 }
 
 static options parse_options(int argc, char **argv) {
-    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 1, 0, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix", NULL};
+    options o = {
+        0,   0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 1, 0, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix",
+        NULL
+    };
     o.peer = getenv("VMAF_CUDA_BENCH");
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (!parse_number(word, "bits", 8, 16, &o.bits) && !parse_number(word, "batch", 0, 32, &o.batch) &&
             !parse_number(word, "queue", 0, 8, &o.queue) && !parse_number(word, "pairs", 1, MAX_PAIRS, &o.pairs) &&
             !parse_number(word, "repeats", 1, MAX_REPEATS, &o.repeats) &&
-            !parse_number(word, "frames", 0, 100000000, &o.frames) && !parse_number(word, "check", 0, MAX_PAIRS, &o.check) &&
-            !parse_number(word, "gpu", 0, 255, &o.gpu) && !parse_number(word, "devices", 1, MAX_DEVICES, &o.devices) &&
+            !parse_number(word, "frames", 0, 100000000, &o.frames) &&
+            !parse_number(word, "check", 0, MAX_PAIRS, &o.check) && !parse_number(word, "gpu", 0, 255, &o.gpu) &&
+            !parse_number(word, "devices", 1, MAX_DEVICES, &o.devices) &&
             !parse_number(word, "threads", 0, 256, &o.threads) && !parse_number(word, "side", 1, 256, &o.side) &&
-            !parse_text(word, "kernels", &o.kernels) &&
-            !parse_text(word, "driver", &o.driver) && !parse_text(word, "peer", &o.peer) &&
-            !parse_text(word, "only", &o.only) && !parse_text(word, "model", &o.model) &&
-            !parse_text(word, "content", &o.content) && !parse_text(word, "features", &o.features) && !parse_special(&o, word)) {
+            !parse_text(word, "kernels", &o.kernels) && !parse_text(word, "driver", &o.driver) &&
+            !parse_text(word, "peer", &o.peer) && !parse_text(word, "only", &o.only) &&
+            !parse_text(word, "model", &o.model) && !parse_text(word, "content", &o.content) &&
+            !parse_text(word, "features", &o.features) && !parse_special(&o, word)) {
             die("\"%s\" is no option, or has no such value; see the top of test/bench_gpu.c", word);
         }
     }
@@ -166,11 +171,11 @@ static int is_wanted(const options *o, const char *part) {
     X(event_elapsed, "cuEventElapsedTime", (float *milliseconds, void *from, void *to))
 
 typedef struct cuda {
-#define CUDA_FIELD(name, symbol, arguments) int (*name) arguments;
+#define CUDA_FIELD(name, symbol, arguments) int(*name) arguments;
     CUDA_FUNCTIONS(CUDA_FIELD)
 #undef CUDA_FIELD
     void *library, *context, *streams[COPY_STREAMS];
-    int   device;
+    int device;
 } cuda;
 
 #define CUDA_CALL(c, name, arguments) \
@@ -184,9 +189,8 @@ typedef struct cuda {
 static void cuda_open(cuda *c, const options *o, int device) {
     memset(c, 0, sizeof *c);
     c->library = dlopen(o->driver ? o->driver : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!c->library) {
+    if (!c->library)
         die("the driver cannot be loaded");
-    }
 #define CUDA_FIND(name, symbol, arguments) \
     { \
         void *function = dlsym(c->library, symbol); \
@@ -201,16 +205,14 @@ static void cuda_open(cuda *c, const options *o, int device) {
     CUDA_CALL(c, device_get, (&c->device, device));
     CUDA_CALL(c, context_retain, (&c->context, c->device));
     CUDA_CALL(c, context_push, (c->context));
-    for (int i = 0; i < COPY_STREAMS; i++) {
+    for (int i = 0; i < COPY_STREAMS; i++)
         CUDA_CALL(c, stream_create, (&c->streams[i], 1)); /* 1: does not wait for the default stream */
-    }
 }
 
 static void cuda_close(cuda *c) {
     void *context;
-    for (int i = 0; i < COPY_STREAMS; i++) {
+    for (int i = 0; i < COPY_STREAMS; i++)
         CUDA_CALL(c, stream_destroy, (c->streams[i]));
-    }
     CUDA_CALL(c, context_pop, (&context));
     CUDA_CALL(c, context_release, (c->device));
     dlclose(c->library);
@@ -221,12 +223,12 @@ static void cuda_close(cuda *c) {
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct sink {
-    int     columns, pairs;
-    double *kept;       /* rows of the clip's first frames, as far as there is room */
+    int columns, pairs;
+    double *kept; /* rows of the clip's first frames, as far as there is room */
     int64_t kept_rows;
-    double *lap;        /* a row per pair of the rotation, from a later lap than the first; NULL: no laps are compared */
-    char    has_lap[MAX_PAIRS];
-    int64_t frames;     /* of the clip; the last one's motion has no next frame, so its row is its own */
+    double *lap; /* a row per pair of the rotation, from a later lap than the first; NULL: no laps are compared */
+    char has_lap[MAX_PAIRS];
+    int64_t frames; /* of the clip; the last one's motion has no next frame, so its row is its own */
     int64_t compared, differing, failed;
 } sink;
 
@@ -237,9 +239,8 @@ static void on_score(void *user, const vmafgpu_score *score) {
         s->failed++;
         return;
     }
-    if (score->index < s->kept_rows) {
+    if (score->index < s->kept_rows)
         memcpy(s->kept + score->index * s->columns, score->values, row);
-    }
     if (s->lap && score->index >= s->pairs && score->index != s->frames - 1) {
         int pair = (int)(score->index % s->pairs);
         double *known = s->lap + (size_t)pair * (size_t)s->columns;
@@ -255,9 +256,8 @@ static void on_score(void *user, const vmafgpu_score *score) {
 
 static vmafgpu *open_or_die(const vmafgpu_config *config) {
     vmafgpu *v = NULL;
-    if (vmafgpu_open(&v, config) != VMAFGPU_OK) {
+    if (vmafgpu_open(&v, config) != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
-    }
     return v;
 }
 
@@ -266,18 +266,18 @@ static vmafgpu *open_or_die(const vmafgpu_config *config) {
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct film {
-    clip                 clip;
+    clip clip;
     vmafgpu_model_config model;
     vmafgpu_feature_config features[MAX_FEATURES];
-    int                  feature_count;
-    char                 text[512];         /* of the features, taken apart */
-    int                  pairs, sample_bytes;
-    size_t               row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
-    unsigned char       *pictures[MAX_PAIRS][2];
-    int            next, failed;            /* for the threads that make it */
+    int feature_count;
+    char text[512]; /* of the features, taken apart */
+    int pairs, sample_bytes;
+    size_t row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
+    unsigned char *pictures[MAX_PAIRS][2];
+    int next, failed; /* for the threads that make it */
     pthread_mutex_t lock;
-    int            columns, check;
-    double        *rows;                    /* [check][columns] */
+    int columns, check;
+    double *rows; /* [check][columns] */
 } film;
 
 static void *make_pictures(void *argument) {
@@ -288,9 +288,8 @@ static void *make_pictures(void *argument) {
         pthread_mutex_lock(&f->lock);
         picture = f->next++;
         pthread_mutex_unlock(&f->lock);
-        if (picture >= 2 * f->pairs) {
+        if (picture >= 2 * f->pairs)
             break;
-        }
         for (int i = 0; i < clip_plane_count(&f->clip) && ok; i++) {
             ok = clip_plane(&f->clip, picture / 2, picture % 2, i, words);
             if (ok) {
@@ -327,9 +326,8 @@ static vmafgpu_config film_config(const film *f) {
 static vmafgpu_frame host_frame(const film *f, int pair, int side) {
     vmafgpu_frame frame;
     memset(&frame, 0, sizeof frame);
-    for (int i = 0; i < clip_plane_count(&f->clip); i++) {
+    for (int i = 0; i < clip_plane_count(&f->clip); i++)
         frame.data[i] = f->pictures[pair][side] + f->plane_at[i];
-    }
     return frame;
 }
 
@@ -350,29 +348,24 @@ static void score_on_cpu(film *f) {
     s.pairs = f->pairs;
     for (int i = 0; i < f->check; i++) {
         vmafgpu_frame reference = host_frame(f, i, 0), distorted = host_frame(f, i, 1);
-        if (vmafgpu_push(v, &reference, &distorted) != VMAFGPU_OK) {
+        if (vmafgpu_push(v, &reference, &distorted) != VMAFGPU_OK)
             die("CPU: %s", vmafgpu_last_error(v));
-        }
     }
-    if (vmafgpu_flush(v) != VMAFGPU_OK) {
+    if (vmafgpu_flush(v) != VMAFGPU_OK)
         die("CPU: %s", vmafgpu_last_error(v));
-    }
     vmafgpu_close(v);
 }
 
 static void list_features(film *f, const char *list) {
-    if (list && strlen(list) >= sizeof f->text) {
+    if (list && strlen(list) >= sizeof f->text)
         die("the list of features is too long");
-    }
     for (char *at = list ? strcpy(f->text, list) : NULL, *bar; at; at = bar) {
         char *blank = strchr(at, ' ');
         bar = strchr(at, '|');
-        if (bar) {
+        if (bar)
             *bar++ = 0;
-        }
-        if (f->feature_count == MAX_FEATURES) {
+        if (f->feature_count == MAX_FEATURES)
             die("more than %d features", MAX_FEATURES);
-        }
         f->features[f->feature_count].name = at;
         if (blank && (!bar || blank < bar)) {
             *blank = 0;
@@ -401,29 +394,23 @@ static film *film_make(int width, int height, int bits, const options *o) {
         f->plane_at[i] = f->size;
         f->size += f->row_bytes[i] * (size_t)clip_plane_height(&f->clip, i);
     }
-    for (int i = 0; i < 2 * f->pairs; i++) {
+    for (int i = 0; i < 2 * f->pairs; i++)
         f->pictures[i / 2][i % 2] = (unsigned char *)take(f->size);
-    }
     pthread_mutex_init(&f->lock, NULL);
-    for (int i = 0; i < count; i++) {
-        if (pthread_create(&threads[i], NULL, make_pictures, f) != 0) {
+    for (int i = 0; i < count; i++)
+        if (pthread_create(&threads[i], NULL, make_pictures, f) != 0)
             die("no thread");
-        }
-    }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
-    }
-    if (f->failed) {
+    if (f->failed)
         die("no memory");
-    }
     score_on_cpu(f);
     return f;
 }
 
 static void film_free(film *f) {
-    for (int i = 0; i < 2 * f->pairs; i++) {
+    for (int i = 0; i < 2 * f->pairs; i++)
         free(f->pictures[i / 2][i % 2]);
-    }
     pthread_mutex_destroy(&f->lock);
     free(f->rows);
     free(f);
@@ -434,12 +421,12 @@ static void film_free(film *f) {
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct reel {
-    const film   *film;
-    cuda         *cuda;
-    source        source;
+    const film *film;
+    cuda *cuda;
+    source source;
     vmafgpu_frame frames[MAX_PAIRS][2];
-    uint64_t      device[MAX_PAIRS][2];
-    void         *pinned[MAX_PAIRS][2];
+    uint64_t device[MAX_PAIRS][2];
+    void *pinned[MAX_PAIRS][2];
 } reel;
 
 /* Rows on the device are as far apart as decoders and cuMemAllocPitch() put them. */
@@ -451,9 +438,8 @@ static void to_device(reel *r, int pair, int side) {
     const film *f = r->film;
     size_t size = 0, at = 0;
     unsigned char *padded;
-    for (int i = 0; i < clip_plane_count(&f->clip); i++) {
+    for (int i = 0; i < clip_plane_count(&f->clip); i++)
         size += device_pitch(f, i) * (size_t)clip_plane_height(&f->clip, i);
-    }
     padded = (unsigned char *)take(size);
     memset(padded, 0, size);
     CUDA_CALL(r->cuda, memory_take, (&r->device[pair][side], size));
@@ -462,7 +448,8 @@ static void to_device(reel *r, int pair, int side) {
         r->frames[pair][side].data[i] = (const void *)(uintptr_t)(r->device[pair][side] + at);
         r->frames[pair][side].pitch[i] = (ptrdiff_t)pitch;
         for (int y = 0; y < clip_plane_height(&f->clip, i); y++, at += pitch) {
-            memcpy(padded + at, f->pictures[pair][side] + f->plane_at[i] + (size_t)y * f->row_bytes[i], f->row_bytes[i]);
+            memcpy(padded + at, f->pictures[pair][side] + f->plane_at[i] + (size_t)y * f->row_bytes[i],
+                   f->row_bytes[i]);
         }
     }
     CUDA_CALL(r->cuda, copy_in, (r->device[pair][side], padded, size, r->cuda->streams[0]));
@@ -474,9 +461,8 @@ static void to_pinned(reel *r, int pair, int side) {
     const film *f = r->film;
     CUDA_CALL(r->cuda, pinned_take, (&r->pinned[pair][side], f->size, 0));
     memcpy(r->pinned[pair][side], f->pictures[pair][side], f->size);
-    for (int i = 0; i < clip_plane_count(&f->clip); i++) {
+    for (int i = 0; i < clip_plane_count(&f->clip); i++)
         r->frames[pair][side].data[i] = (unsigned char *)r->pinned[pair][side] + f->plane_at[i];
-    }
 }
 
 static void reel_open(reel *r, const film *f, cuda *c, source where) {
@@ -489,11 +475,10 @@ static void reel_open(reel *r, const film *f, cuda *c, source where) {
     for (int i = 0; i < 2 * f->pairs; i++) {
         r->frames[i / 2][i % 2] = host_frame(f, i / 2, i % 2);
         r->frames[i / 2][i % 2].memory = source_kinds[where];
-        if (where == SOURCE_DEVICE) {
+        if (where == SOURCE_DEVICE)
             to_device(r, i / 2, i % 2);
-        } else if (where == SOURCE_PINNED) {
+        else if (where == SOURCE_PINNED)
             to_pinned(r, i / 2, i % 2);
-        }
     }
     CUDA_CALL(c, context_pop, (&before));
 }
@@ -502,12 +487,10 @@ static void reel_close(reel *r) {
     void *before = NULL;
     CUDA_CALL(r->cuda, context_push, (r->cuda->context));
     for (int i = 0; i < 2 * r->film->pairs; i++) {
-        if (r->device[i / 2][i % 2]) {
+        if (r->device[i / 2][i % 2])
             CUDA_CALL(r->cuda, memory_give, (r->device[i / 2][i % 2]));
-        }
-        if (r->pinned[i / 2][i % 2]) {
+        if (r->pinned[i / 2][i % 2])
             CUDA_CALL(r->cuda, pinned_give, (r->pinned[i / 2][i % 2]));
-        }
     }
     CUDA_CALL(r->cuda, context_pop, (&before));
 }
@@ -532,21 +515,18 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
  * several GPUs with frames of their own, a reel for each. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
-    if (vmafgpu_reset(v) != VMAFGPU_OK) {
+    if (vmafgpu_reset(v) != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
-    }
     s->frames = frames;
     start = now();
     for (int64_t i = 0; i < frames; i++) {
         const int place = r->source == SOURCE_DEVICE ? vmafgpu_next_device(v) - r->cuda->device : 0;
         const vmafgpu_frame *pair = r[place].frames[i % r->film->pairs];
-        if (vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK) {
+        if (vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        }
     }
-    if (vmafgpu_flush(v) != VMAFGPU_OK) {
+    if (vmafgpu_flush(v) != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
-    }
     return now() - start;
 }
 
@@ -555,13 +535,13 @@ static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t f
     double start = now();
     for (int64_t i = 0; i < frames; i++) {
         for (int side = 0; side < 2; side++) {
-            CUDA_CALL(r->cuda, copy_in, (targets[side], r->pinned[i % r->film->pairs][side], r->film->size,
-                                         r->cuda->streams[side % COPY_STREAMS]));
+            CUDA_CALL(r->cuda, copy_in,
+                      (targets[side], r->pinned[i % r->film->pairs][side], r->film->size,
+                       r->cuda->streams[side % COPY_STREAMS]));
         }
     }
-    for (int i = 0; i < COPY_STREAMS; i++) {
+    for (int i = 0; i < COPY_STREAMS; i++)
         CUDA_CALL(r->cuda, stream_wait, (r->cuda->streams[i]));
-    }
     return now() - start;
 }
 
@@ -569,9 +549,8 @@ static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t f
 static int64_t choose_frames(vmafgpu *v, const reel *r, sink *s, const options *o) {
     int64_t least = 3 * r->film->pairs, frames = least;
     double seconds = score_clip(v, r, s, frames);
-    if (o->frames) {
+    if (o->frames)
         return o->frames;
-    }
     while (seconds < 0.2 * o->seconds) {
         frames *= 2;
         seconds = score_clip(v, r, s, frames);
@@ -583,22 +562,20 @@ static int64_t choose_frames(vmafgpu *v, const reel *r, sink *s, const options *
 /* 0 when all is well, after a line about what is not. */
 static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     const char *problem = NULL;
-    if (*vmafgpu_backend_note(v)) {
+    if (*vmafgpu_backend_note(v))
         problem = vmafgpu_backend_note(v);
-    } else if (s->failed) {
+    else if (s->failed)
         problem = "frames without a score";
-    } else if (memcmp(s->kept, f->rows, (size_t)(f->check * f->columns) * sizeof(double)) != 0) {
+    else if (memcmp(s->kept, f->rows, (size_t)(f->check * f->columns) * sizeof(double)) != 0)
         problem = "scores DIFFER from the CPU's";
-    } else if (s->differing) {
+    else if (s->differing)
         problem = "scores DIFFER from lap to lap";
-    }
-    if (problem) {
+    if (problem)
         printf("  %s\n", problem);
-    } else if (s->compared) {
+    else if (s->compared)
         printf("  equal: %d to the CPU, %lld between laps\n", f->check, (long long)s->compared);
-    } else {
+    else
         printf("  equal: %d to the CPU\n", f->check);
-    }
     return problem != NULL;
 }
 
@@ -612,11 +589,9 @@ static double run_peer(const char *program, const film *f) {
     snprintf(command, sizeof command, "'%.1000s' %d %d %d %d", program, f->clip.width, f->clip.height, f->clip.depth,
              frames);
     pipe = popen(command, "r");
-    while (pipe && fgets(line, sizeof line, pipe)) {
-        if (line[strspn(line, " \t\r\n")]) {
+    while (pipe && fgets(line, sizeof line, pipe))
+        if (line[strspn(line, " \t\r\n")])
             memcpy(last, line, sizeof last);
-        }
-    }
     if (!pipe || pclose(pipe) != 0) {
         fprintf(stderr, "bench_gpu: \"%s\" failed\n", command);
         return 0;
@@ -626,13 +601,13 @@ static double run_peer(const char *program, const film *f) {
 }
 
 static void print_heading(void) {
-    printf("\n%-10s %4s %-8s %10s %6s %9s %8s %7s %5s %5s  %10s %5s  %9s %6s\n", "size", "bits", "frames in", "frames/s",
-           "+-%", "us/pair", "host us", "MB", "batch", "queue", "copies/s", "%", "peer/s", "times");
+    printf("\n%-10s %4s %-8s %10s %6s %9s %8s %7s %5s %5s  %10s %5s  %9s %6s\n", "size", "bits", "frames in",
+           "frames/s", "+-%", "us/pair", "host us", "MB", "batch", "queue", "copies/s", "%", "peer/s", "times");
 }
 
 static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
-    uint64_t targets[COPY_STREAMS] = {0, 0};
+    uint64_t targets[COPY_STREAMS] = { 0, 0 };
     double speeds[MAX_REPEATS], copies[MAX_REPEATS], host[MAX_REPEATS], speed, spread, peer;
     char size[24];
     reel r[MAX_DEVICES];
@@ -660,42 +635,37 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     s.kept_rows = 0;
     s.lap = (double *)take((size_t)(f->pairs * f->columns) * sizeof(double));
     frames = choose_frames(v, r, &s, o);
-    for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++) {
+    for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
         CUDA_CALL(c, memory_take, (&targets[i], f->size));
-    }
     for (int i = 0; i < o->repeats; i++) {
         double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         speeds[i] = (double)frames / score_clip(v, r, &s, frames);
         host[i] = 1e6 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor) / (double)frames;
         copies[i] = where == SOURCE_PINNED ? (double)frames / copy_clip(r, targets, frames) : 0;
     }
-    for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++) {
+    for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
         CUDA_CALL(c, memory_give, (targets[i]));
-    }
     speed = median(speeds, o->repeats);
     spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* they are sorted now */
     snprintf(size, sizeof size, "%dx%d", f->clip.width, f->clip.height);
-    printf("%-10s %4d %-8s  %10.1f %6.1f %9.2f %8.2f %7.1f %5d %5d", size, f->clip.depth, source_names[where], speed, spread,
-           1e6 / speed, median(host, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
+    printf("%-10s %4d %-8s  %10.1f %6.1f %9.2f %8.2f %7.1f %5d %5d", size, f->clip.depth, source_names[where], speed,
+           spread, 1e6 / speed, median(host, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
            vmafgpu_get_config(v)->gpu.batch, vmafgpu_get_config(v)->gpu.queue);
-    if (where == SOURCE_PINNED) {
+    if (where == SOURCE_PINNED)
         printf("  %10.1f %5.1f", median(copies, o->repeats), 100 * speed / median(copies, o->repeats));
-    } else {
+    else
         printf("  %10s %5s", "-", "-");
-    }
     fflush(stdout);
     peer = o->peer && where == SOURCE_DEVICE ? run_peer(o->peer, f) : 0;
-    if (peer > 0) {
+    if (peer > 0)
         printf("  %9.1f %6.2f", peer, speed / peer);
-    } else {
+    else
         printf("  %9s %6s", "-", "-");
-    }
     differs = report_scores(v, &s, f);
     fflush(stdout);
     vmafgpu_close(v);
-    for (int i = 0; i < o->devices; i++) {
+    for (int i = 0; i < o->devices; i++)
         reel_close(&r[i]);
-    }
     free(s.kept);
     free(s.lap);
     return differs;
@@ -731,9 +701,8 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
         int at = (i + warm_up) % f->pairs, before = (i + warm_up + f->pairs - 1) % f->pairs;
         vmafgpu_score score;
         double start = now();
-        if (vmafgpu_score_pair(v, &r.frames[before][0], &r.frames[at][0], &r.frames[at][1], &score) != VMAFGPU_OK) {
+        if (vmafgpu_score_pair(v, &r.frames[before][0], &r.frames[at][0], &r.frames[at][1], &score) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        }
         single[i < 0 ? 0 : i] = 1e6 * (now() - start);
     }
     for (int i = -warm_up; i < runs; i++) {
@@ -741,9 +710,11 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
         memcpy(one.frames[0], r.frames[(i + warm_up) % f->pairs], sizeof one.frames[0]);
         pushed[i < 0 ? 0 : i] = 1e6 * score_clip(v, &one, &s, 1);
     }
-    printf("%dx%d %d bits, one pair alone in device memory, submit to score: vmafgpu_score_pair %.1f us (p90 %.1f), push + "
-           "flush %.1f us (p90 %.1f)", f->clip.width, f->clip.height, f->clip.depth, median(single, runs),
-           quantile(single, runs, 0.9), median(pushed, runs), quantile(pushed, runs, 0.9));
+    printf("%dx%d %d bits, one pair alone in device memory, submit to score: vmafgpu_score_pair %.1f us (p90 %.1f), "
+           "push + "
+           "flush %.1f us (p90 %.1f)",
+           f->clip.width, f->clip.height, f->clip.depth, median(single, runs), quantile(single, runs, 0.9),
+           median(pushed, runs), quantile(pushed, runs, 0.9));
     differs = report_scores(v, &s, f);
     vmafgpu_close(v);
     reel_close(&r);
@@ -756,15 +727,15 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct pixel_kind {
-    const char    *name;
+    const char *name;
     vmafgpu_pixels pixels;
-    int            is_surface, size, format, channels; /* bytes of a pixel; as a CUarray has it */
+    int is_surface, size, format, channels; /* bytes of a pixel; as a CUarray has it */
 } pixel_kind;
 
 typedef struct pixel_frame {
     vmafgpu_frame frame;
-    uint64_t      linear, surface;
-    void         *array;
+    uint64_t linear, surface;
+    void *array;
 } pixel_frame;
 
 /* Pictures whose red, green and blue are the luma, and near it. */
@@ -783,9 +754,8 @@ static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, 
                 out[i * 4 + k] = (unsigned char)sample;
             }
         }
-        if (kind->size == 1) {
+        if (kind->size == 1)
             out[i] = luma[i];
-        }
     }
     return out;
 }
@@ -796,7 +766,8 @@ static void pixel_frame_take(pixel_frame *p, const film *f, cuda *c, const pixel
     memset(p, 0, sizeof *p);
     if (kind->is_surface) {
         enum { HOST = 1, ARRAY = 3, FOR_SURFACES = 2 };
-        const vmafgpu__array_shape shape = {(size_t)f->clip.width, height, 0, kind->format, (unsigned)kind->channels, FOR_SURFACES};
+        const vmafgpu__array_shape shape = { (size_t)f->clip.width,    height,      0, kind->format,
+                                             (unsigned)kind->channels, FOR_SURFACES };
         vmafgpu__resource resource;
         vmafgpu__copy_rows copy;
         CUDA_CALL(c, array_create, (&p->array, &shape));
@@ -837,16 +808,16 @@ static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *cons
     vmafgpu_score score;
     vmafgpu_result result;
     CUDA_CALL(c, event_record, (events[0], c->streams[0]));
-    if (vmafgpu_push(v, &pair[0].frame, &pair[1].frame) != VMAFGPU_OK || vmafgpu_wait_on_stream(v, c->streams[0], -1) != VMAFGPU_OK) {
+    if (vmafgpu_push(v, &pair[0].frame, &pair[1].frame) != VMAFGPU_OK ||
+        vmafgpu_wait_on_stream(v, c->streams[0], -1) != VMAFGPU_OK) {
         die("%s", vmafgpu_last_error(v));
     }
     CUDA_CALL(c, event_record, (events[1], c->streams[0]));
     CUDA_CALL(c, stream_wait, (c->streams[0]));
     while ((result = vmafgpu_next(v, &score)) == VMAFGPU_AGAIN) {
     }
-    if (result != VMAFGPU_OK) {
+    if (result != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
-    }
     CUDA_CALL(c, event_elapsed, (&milliseconds, events[0], events[1]));
     return 1e3 * milliseconds;
 }
@@ -872,16 +843,16 @@ static double time_conversion(vmafgpu *v, cuda *c, void *const *events) {
 
 static int bench_pixels(const film *f, cuda *c, const options *o) {
     static const pixel_kind kinds[] = {
-        {"luma", VMAFGPU_PIXELS_YUV, 0, 1, 1, 1}, {"luma, surface", VMAFGPU_PIXELS_YUV, 1, 1, 1, 1},
-        {"RGBA8", VMAFGPU_PIXELS_RGBA8, 0, 4, 1, 4}, {"RGBA8, surface", VMAFGPU_PIXELS_RGBA8, 1, 4, 1, 4},
-        {"RGBA16F", VMAFGPU_PIXELS_RGBA16F, 0, 8, 16, 4}, {"RGBA16F, surface", VMAFGPU_PIXELS_RGBA16F, 1, 8, 16, 4},
+        { "luma", VMAFGPU_PIXELS_YUV, 0, 1, 1, 1 },         { "luma, surface", VMAFGPU_PIXELS_YUV, 1, 1, 1, 1 },
+        { "RGBA8", VMAFGPU_PIXELS_RGBA8, 0, 4, 1, 4 },      { "RGBA8, surface", VMAFGPU_PIXELS_RGBA8, 1, 4, 1, 4 },
+        { "RGBA16F", VMAFGPU_PIXELS_RGBA16F, 0, 8, 16, 4 }, { "RGBA16F, surface", VMAFGPU_PIXELS_RGBA16F, 1, 8, 16, 4 },
     };
     enum { KINDS = sizeof kinds / sizeof kinds[0], QUEUE = 4, MOST_SETS = 6 };
-    const int sets = f->pairs < MOST_SETS ? f->pairs : MOST_SETS, runs = o->frames && o->frames < LATENCY_RUNS ? o->frames : LATENCY_RUNS / 2;
+    const int sets = f->pairs < MOST_SETS ? f->pairs : MOST_SETS,
+              runs = o->frames && o->frames < LATENCY_RUNS ? o->frames : LATENCY_RUNS / 2;
     void *events[2];
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         CUDA_CALL(c, event_create, (&events[i], 0));
-    }
     for (int k = f->sample_bytes > 1 ? 2 : 0; k < KINDS; k++) {
         vmafgpu_config config = gpu_config(f, o);
         pixel_frame frames[MOST_SETS][2];
@@ -897,27 +868,23 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
         config.colour.transfer = VMAFGPU_TRANSFER_SRGB;
         config.colour.siting = VMAFGPU_SITING_LEFT;
         v = open_or_die(&config);
-        for (int i = 0; i < 2 * sets; i++) {
+        for (int i = 0; i < 2 * sets; i++)
             pixel_frame_take(&frames[i / 2][i % 2], f, c, &kinds[k], i / 2, i % 2);
-        }
-        for (int i = -sets; i < runs; i++) {
+        for (int i = -sets; i < runs; i++)
             alone[i < 0 ? 0 : i] = time_pair(v, c, frames[(i + sets) % sets], events);
-        }
-        for (int i = -1; i < o->repeats; i++) {
+        for (int i = -1; i < o->repeats; i++)
             conversion[i < 0 ? 0 : i] = time_conversion(v, c, events);
-        }
-        printf("%dx%d %2d bits, %-16s one live pair alone, the GPU's time %.1f us (p90 %.1f)", f->clip.width, f->clip.height,
-               f->clip.depth, kinds[k].name, median(alone, runs), quantile(alone, runs, 0.9));
-        printf(kinds[k].pixels == VMAFGPU_PIXELS_YUV ? "\n" : "; conversion %.2f us a frame\n", median(conversion, o->repeats));
+        printf("%dx%d %2d bits, %-16s one live pair alone, the GPU's time %.1f us (p90 %.1f)", f->clip.width,
+               f->clip.height, f->clip.depth, kinds[k].name, median(alone, runs), quantile(alone, runs, 0.9));
+        printf(kinds[k].pixels == VMAFGPU_PIXELS_YUV ? "\n" : "; conversion %.2f us a frame\n",
+               median(conversion, o->repeats));
         fflush(stdout);
         vmafgpu_close(v);
-        for (int i = 0; i < 2 * sets; i++) {
+        for (int i = 0; i < 2 * sets; i++)
             pixel_frame_give(&frames[i / 2][i % 2], c);
-        }
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         CUDA_CALL(c, event_destroy, (events[i]));
-    }
     return 0;
 }
 
@@ -953,9 +920,8 @@ static void make_edits(const reel *r, int side, int count, source where, int exa
 
 static vmafgpu *open_base(const vmafgpu_config *config, const vmafgpu_frame *pair) {
     vmafgpu *v = open_or_die(config);
-    if (vmafgpu_edit_begin(v, NULL, &pair[0], NULL, &pair[1], NULL) != VMAFGPU_OK) {
+    if (vmafgpu_edit_begin(v, NULL, &pair[0], NULL, &pair[1], NULL) != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
-    }
     return v;
 }
 
@@ -982,20 +948,18 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     config.backend = VMAFGPU_BACKEND_CPU;
     cpu = open_base(&config, plain.frames[0]);
     make_edits(&plain, side, checked, SOURCE_PAGEABLE, exact, edits);
-    if (vmafgpu_edit_try(cpu, edits, checked, expected, NULL) != VMAFGPU_OK) {
+    if (vmafgpu_edit_try(cpu, edits, checked, expected, NULL) != VMAFGPU_OK)
         die("CPU: %s", vmafgpu_last_error(cpu));
-    }
     make_edits(&r, side, count, where, exact, edits);
     for (int i = -1; i < o->repeats; i++) {
         const double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         double start = now();
         const int at = i < 0 ? 0 : i;
-        if (vmafgpu_edit_try(v, edits, count, scores, NULL) != VMAFGPU_OK) {
+        if (vmafgpu_edit_try(v, edits, count, scores, NULL) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        }
         seconds[at] = now() - start;
         host[at] = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor;
-        for (int k = 0; k < checked; k++) {   /* all but the bytes behind the result */
+        for (int k = 0; k < checked; k++) { /* all but the bytes behind the result */
             differs |= memcmp(&scores[k], &expected[k], offsetof(vmafgpu_edit_score, result)) != 0 ||
                        scores[k].result != expected[k].result;
         }
@@ -1005,15 +969,14 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     }
     for (int i = -1; i < o->repeats; i++) {
         const double start = now();
-        if (vmafgpu_edit_commit(v, edits, checked < EDITS_COMMITTED ? checked : EDITS_COMMITTED, NULL) != VMAFGPU_OK) {
+        if (vmafgpu_edit_commit(v, edits, checked < EDITS_COMMITTED ? checked : EDITS_COMMITTED, NULL) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        }
         commit[i < 0 ? 0 : i] = now() - start;
     }
-    printf("%4dx%-4d %4d %-8s %-7s %10.3f %9.3f %9.3f %9.1f %11.1f %7.1f  %s\n", side, side, f->clip.depth, source_names[where],
-           exact ? "score" : "change", (double)count / median(seconds, o->repeats) / 1e6,
-           1e6 * median(seconds, o->repeats) / count, 1e6 * median(host, o->repeats) / count, 1e6 * median(one, o->repeats),
-           1e6 * median(commit, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
+    printf("%4dx%-4d %4d %-8s %-7s %10.3f %9.3f %9.3f %9.1f %11.1f %7.1f  %s\n", side, side, f->clip.depth,
+           source_names[where], exact ? "score" : "change", (double)count / median(seconds, o->repeats) / 1e6,
+           1e6 * median(seconds, o->repeats) / count, 1e6 * median(host, o->repeats) / count,
+           1e6 * median(one, o->repeats), 1e6 * median(commit, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
            differs ? "DIFFER from the CPU's" : "equal to the CPU's");
     fflush(stdout);
     vmafgpu_close(v);
@@ -1050,9 +1013,8 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
                 die("%s", vmafgpu_last_error(v));
             }
         }
-        if (vmafgpu_flush(v) != VMAFGPU_OK) {
+        if (vmafgpu_flush(v) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        }
         speeds[i < 0 ? 0 : i] = frames / (now() - start);
     }
     vmafgpu_close(v);
@@ -1062,14 +1024,15 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
 }
 
 static int bench_edits(const film *f, cuda *c, const options *o) {
-    static const int sides[] = {16, 64, 128};
+    static const int sides[] = { 16, 64, 128 };
     int differs = 0;
-    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "asked", "M tries/s", "us/try",
-           "host us", "one, us", "commit, us", "MB");
+    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "asked", "M tries/s",
+           "us/try", "host us", "one, us", "commit, us", "MB");
     for (int way = 0; way < 3; way++) {
         const int where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;
         for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
-            if ((o->source == SOURCE_COUNT || o->source == where) && (way < 2 || f->model.version) && (!o->side || i == 0)) {
+            if ((o->source == SOURCE_COUNT || o->source == where) && (way < 2 || f->model.version) &&
+                (!o->side || i == 0)) {
                 differs |= bench_tries(f, c, (source)where, o->side ? o->side : sides[i], way == 2, o);
             }
         }
@@ -1121,11 +1084,11 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     if (!is_open) {
         snprintf(reason, size, "%s", vmafgpu_last_error(v));
     } else if (what) {
-        if (vmafgpu_score_pair(v, NULL, &frame, &frame, &score) != VMAFGPU_OK) {
+        if (vmafgpu_score_pair(v, NULL, &frame, &frame, &score) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        }
-        printf("%dx%d, open, %-36s %8.1f ms, its first pair %.1f ms, %.1f MB of the device\n", config.width, config.height,
-               what, 1e3 * (opened - start), 1e3 * (now() - opened), (double)vmafgpu_device_memory(v) / 1e6);
+        printf("%dx%d, open, %-36s %8.1f ms, its first pair %.1f ms, %.1f MB of the device\n", config.width,
+               config.height, what, 1e3 * (opened - start), 1e3 * (now() - opened),
+               (double)vmafgpu_device_memory(v) / 1e6);
     }
     vmafgpu_close(v);
     free(grey);
@@ -1137,15 +1100,14 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
  * ------------------------------------------------------------------------------------------------ */
 
 /* The films of one size: bits that were asked for, or 8 and 10. other: what is measured instead of speed, or NULL. */
-static int bench_size(int width, int height, cuda *c, const options *o, int (*other)(const film *, cuda *, const options *)) {
+static int bench_size(int width, int height, cuda *c, const options *o,
+                      int (*other)(const film *, cuda *, const options *)) {
     int differs = 0;
     for (int bits = o->bits ? o->bits : 8; bits <= (o->bits ? o->bits : 10); bits += 2) {
         film *f = film_make(width, height, bits, o);
-        for (int where = 0; !other && where < SOURCE_COUNT; where++) {
-            if (o->source == SOURCE_COUNT || o->source == where) {
+        for (int where = 0; !other && where < SOURCE_COUNT; where++)
+            if (o->source == SOURCE_COUNT || o->source == where)
                 differs |= bench_speed(f, c, (source)where, o);
-            }
-        }
         differs |= other && other(f, c, o);
         film_free(f);
     }
@@ -1153,7 +1115,7 @@ static int bench_size(int width, int height, cuda *c, const options *o, int (*ot
 }
 
 int main(int argc, char **argv) {
-    static const int sizes[][2] = {{576, 324}, {1920, 1080}, {3840, 2160}};
+    static const int sizes[][2] = { { 576, 324 }, { 1920, 1080 }, { 3840, 2160 } };
     options o = parse_options(argc, argv);
     const char *cache = getenv("CUDA_CACHE_DISABLE");
     char reason[600];
@@ -1164,37 +1126,29 @@ int main(int argc, char **argv) {
         printf("bench_gpu: skipped: %s\n", reason);
         return 0;
     }
-    if (is_wanted(&o, "open")) {
+    if (is_wanted(&o, "open"))
         (void)time_open("the second (context, kernels)", &o, reason, sizeof reason);
-    }
-    for (int i = o.devices - 1; i >= 0; i--) { /* the first one is current in the end */
+    for (int i = o.devices - 1; i >= 0; i--) /* the first one is current in the end */
         cuda_open(&c[i], &o, o.gpu + i);
-    }
     if (is_wanted(&o, "open")) {
         (void)time_open("with the device in use (kernels)", &o, reason, sizeof reason);
         printf("(the driver keeps compiled kernels from run to run unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
                cache ? cache : "not set");
     }
-    if (is_wanted(&o, "latency")) {
+    if (is_wanted(&o, "latency"))
         differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_latency);
-    }
-    if (is_wanted(&o, "pixels")) {
+    if (is_wanted(&o, "pixels"))
         differs |= bench_size(o.width ? o.width : 3840, o.height ? o.height : 2160, c, &o, bench_pixels);
-    }
-    if (is_wanted(&o, "edits")) {
+    if (is_wanted(&o, "edits"))
         differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_edits);
-    }
-    if (is_wanted(&o, "maps")) {
+    if (is_wanted(&o, "maps"))
         differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_maps);
-    }
     if (is_wanted(&o, "speed")) {
         print_heading();
-        for (size_t i = 0; i < (o.width ? 1 : sizeof sizes / sizeof sizes[0]); i++) {
+        for (size_t i = 0; i < (o.width ? 1 : sizeof sizes / sizeof sizes[0]); i++)
             differs |= bench_size(o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], c, &o, NULL);
-        }
     }
-    for (int i = 0; i < o.devices; i++) {
+    for (int i = 0; i < o.devices; i++)
         cuda_close(&c[i]);
-    }
     return differs;
 }

@@ -17,51 +17,53 @@
 enum { CLIP_REFERENCE = 0, CLIP_DISTORTED = 1 };
 
 typedef enum clip_content {
-    CLIP_TEXTURE,  /* smooth noise in four octaves, panning, with a block that moves its own way      */
-    CLIP_NOISE,    /* every sample random, anew in every frame                                        */
-    CLIP_FLAT,     /* one grey that rises a little from frame to frame                                */
+    CLIP_TEXTURE, /* smooth noise in four octaves, panning, with a block that moves its own way      */
+    CLIP_NOISE,   /* every sample random, anew in every frame                                        */
+    CLIP_FLAT,    /* one grey that rises a little from frame to frame                                */
     CLIP_BLACK,
     CLIP_WHITE,
-    CLIP_LINES,    /* rows black, white, black, ...; turned around in every other frame               */
-    CLIP_BLOCKS,   /* blocks of 1 to 16 samples, black or white at random: the hardest edges there are */
-    CLIP_RAMP,     /* a gradient over the whole range, panning                                        */
-    CLIP_BANDS,    /* wide plateaus a step or two apart, as coarse coding leaves them; chroma as texture   */
-    CLIP_DUSK,     /* the same, nearly black; chroma flat                                              */
-    CLIP_GREY,     /* texture with flat chroma                                                        */
-    CLIP_CHEQUERS, /* two levels in cells of 8x8, panning: sums of products that are exactly zero     */
+    CLIP_LINES,     /* rows black, white, black, ...; turned around in every other frame               */
+    CLIP_BLOCKS,    /* blocks of 1 to 16 samples, black or white at random: the hardest edges there are */
+    CLIP_RAMP,      /* a gradient over the whole range, panning                                        */
+    CLIP_BANDS,     /* wide plateaus a step or two apart, as coarse coding leaves them; chroma as texture   */
+    CLIP_DUSK,      /* the same, nearly black; chroma flat                                              */
+    CLIP_GREY,      /* texture with flat chroma                                                        */
+    CLIP_CHEQUERS,  /* two levels in cells of 8x8, panning: sums of products that are exactly zero     */
     CLIP_DIAGONALS, /* two levels in stripes at 45 degrees, panning                                   */
-    CLIP_SHADE,    /* a few levels above black, smooth with dither, in all planes: covariances nearly singular   */
+    CLIP_SHADE,     /* a few levels above black, smooth with dither, in all planes: covariances nearly singular   */
     CLIP_CONTENT_COUNT
 } clip_content;
 
 typedef enum clip_distortion {
-    CLIP_SAME,     /* none                                                     */
+    CLIP_SAME, /* none                                                     */
     CLIP_BLUR,
-    CLIP_GRAIN,    /* noise of an eighth of the range                          */
-    CLIP_COARSE,   /* sixteen levels                                           */
-    CLIP_MIX,      /* blur, a little noise, and the steps of 8x8 blocks        */
+    CLIP_GRAIN,  /* noise of an eighth of the range                          */
+    CLIP_COARSE, /* sixteen levels                                           */
+    CLIP_MIX,    /* blur, a little noise, and the steps of 8x8 blocks        */
     CLIP_INVERT,
-    CLIP_STRETCH,  /* contrast raised by a half: what the gain limits look at  */
-    CLIP_FAINT,    /* the lowest bit of one sample in seven                    */
-    CLIP_LUMA,     /* mix for luma, chroma as it was                           */
-    CLIP_WASH,     /* mix, but the last chroma plane is flat                   */
-    CLIP_RINSE,    /* mix, but the first one is                                */
+    CLIP_STRETCH, /* contrast raised by a half: what the gain limits look at  */
+    CLIP_FAINT,   /* the lowest bit of one sample in seven                    */
+    CLIP_LUMA,    /* mix for luma, chroma as it was                           */
+    CLIP_WASH,    /* mix, but the last chroma plane is flat                   */
+    CLIP_RINSE,   /* mix, but the first one is                                */
     CLIP_DISTORTION_COUNT
 } clip_distortion;
 
 typedef struct clip {
-    clip_content    content;
+    clip_content content;
     clip_distortion distortion;
-    int             width, height, depth, frames;
-    int             chroma; /* 400, 420, 422 or 444 */
-    uint32_t        seed;
+    int width, height, depth, frames;
+    int chroma; /* 400, 420, 422 or 444 */
+    uint32_t seed;
 } clip;
 
-static const char *const clip_content_names[CLIP_CONTENT_COUNT] = {
-    "texture", "noise", "flat", "black", "white", "lines", "blocks", "ramp", "bands", "dusk", "grey",
-    "chequers", "diagonals", "shade"};
-static const char *const clip_distortion_names[CLIP_DISTORTION_COUNT] = {
-    "same", "blur", "grain", "coarse", "mix", "invert", "stretch", "faint", "luma", "wash", "rinse"};
+static const char *const clip_content_names[CLIP_CONTENT_COUNT] = { "texture",   "noise", "flat",   "black",
+                                                                    "white",     "lines", "blocks", "ramp",
+                                                                    "bands",     "dusk",  "grey",   "chequers",
+                                                                    "diagonals", "shade" };
+static const char *const clip_distortion_names[CLIP_DISTORTION_COUNT] = { "same", "blur",   "grain",   "coarse",
+                                                                          "mix",  "invert", "stretch", "faint",
+                                                                          "luma", "wash",   "rinse" };
 
 /* what: "CONTENT" or "CONTENT+DISTORTION". Returns 1, or 0 where something in it is unknown or out of range. */
 static inline int clip_init(clip *c, const char *what, int width, int height, int depth, int chroma, int frames,
@@ -69,13 +71,12 @@ static inline int clip_init(clip *c, const char *what, int width, int height, in
     const char *plus = strchr(what, '+');
     size_t length = plus ? (size_t)(plus - what) : strlen(what);
     int content = 0, distortion = 0;
-    while (content < CLIP_CONTENT_COUNT && (strlen(clip_content_names[content]) != length ||
-                                            strncmp(clip_content_names[content], what, length) != 0)) {
+    while (content < CLIP_CONTENT_COUNT &&
+           (strlen(clip_content_names[content]) != length || strncmp(clip_content_names[content], what, length) != 0)) {
         content++;
     }
-    while (plus && distortion < CLIP_DISTORTION_COUNT && strcmp(clip_distortion_names[distortion], plus + 1) != 0) {
+    while (plus && distortion < CLIP_DISTORTION_COUNT && strcmp(clip_distortion_names[distortion], plus + 1) != 0)
         distortion++;
-    }
     c->content = (clip_content)content;
     c->distortion = (clip_distortion)distortion;
     c->width = width;
@@ -135,35 +136,28 @@ static inline uint32_t clip_sample16(const clip *c, uint32_t x, uint32_t y, uint
             y += 500 + frame;
         }
         return (clip_octave(x, y, 6, seed) * 7 + clip_octave(x, y, 4, seed + 1) * 5 +
-                clip_octave(x, y, 2, seed + 2) * 3 + (clip_hash(x, y, seed + 3) >> 16)) / 16;
-    case CLIP_NOISE:
-        return clip_hash(x, y, seed + 7919 * frame) >> 16;
-    case CLIP_FLAT:
-        return 30000 + 700 * frame;
-    case CLIP_WHITE:
-        return 65535;
-    case CLIP_LINES:
-        return ((y + frame) & 1) ? 65535 : 0;
+                clip_octave(x, y, 2, seed + 2) * 3 + (clip_hash(x, y, seed + 3) >> 16)) /
+               16;
+    case CLIP_NOISE: return clip_hash(x, y, seed + 7919 * frame) >> 16;
+    case CLIP_FLAT: return 30000 + 700 * frame;
+    case CLIP_WHITE: return 65535;
+    case CLIP_LINES: return ((y + frame) & 1) ? 65535 : 0;
     case CLIP_BLOCKS:
         h = clip_hash((x + 3 * frame) >> 4, (y + frame) >> 4, seed);
         n = h % 5;
         return (clip_hash((x + 3 * frame) >> n, (y + frame) >> n, seed + 1) & 1) ? 65535 : 0;
-    case CLIP_RAMP:
-        return (x * 211 + y * 97 + 900 * frame) & 65535;
+    case CLIP_RAMP: return (x * 211 + y * 97 + 900 * frame) & 65535;
     case CLIP_BANDS:
         h = clip_octave(x + 3 * frame, y + frame, 7, seed);
         return (4096 + h / 4) & (clip_octave(x, y, 6, seed + 5) > 40000 ? 0xff80u : 0xff00u);
-    case CLIP_CHEQUERS:
-        return (((x + frame) >> 3) ^ ((y + 2 * frame) >> 3)) & 1 ? 60160 : 4096;
-    case CLIP_DIAGONALS:
-        return ((x + y + frame) >> 3) & 1 ? 60160 : 4096;
+    case CLIP_CHEQUERS: return (((x + frame) >> 3) ^ ((y + 2 * frame) >> 3)) & 1 ? 60160 : 4096;
+    case CLIP_DIAGONALS: return ((x + y + frame) >> 3) & 1 ? 60160 : 4096;
     case CLIP_SHADE:
         return 1500 + clip_octave(x + 3 * frame, y + frame, 6, seed) / 24 + (clip_hash(x, y, seed + frame) & 255);
     case CLIP_DUSK:
         h = clip_octave(x + 3 * frame, y + frame, 7, seed);
         return (3600 + h / 12) & (clip_octave(x, y, 6, seed + 5) > 40000 ? 0xffc0u : 0xff00u);
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
@@ -174,7 +168,7 @@ static inline uint16_t clip_clamp(int32_t value, int depth) {
 
 /* Five taps along rows (step 1) or columns (step = width); samples outside repeat the edge. */
 static inline void clip_blur(const uint16_t *in, uint16_t *out, int width, int height, int vertical) {
-    static const uint32_t taps[5] = {1, 4, 6, 4, 1};
+    static const uint32_t taps[5] = { 1, 4, 6, 4, 1 };
     for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
             uint32_t sum = 8;
@@ -194,22 +188,16 @@ static inline uint16_t clip_distort(const clip *c, int32_t v, uint32_t x, uint32
     uint32_t h = clip_hash(x, y, seed);
     int32_t signed_noise = (int32_t)(h & 0xffff) - 32768;
     switch (c->distortion) {
-    case CLIP_GRAIN:
-        return clip_clamp(v + signed_noise * (range / 16) / 32768, c->depth);
-    case CLIP_COARSE:
-        return clip_clamp(v / (range / 16) * (range / 16) + range / 32, c->depth);
+    case CLIP_GRAIN: return clip_clamp(v + signed_noise * (range / 16) / 32768, c->depth);
+    case CLIP_COARSE: return clip_clamp(v / (range / 16) * (range / 16) + range / 32, c->depth);
     case CLIP_MIX: {
         int32_t block = (int32_t)(clip_hash(x >> 3, y >> 3, seed + 1) & 0xffff) - 32768;
         return clip_clamp(v + signed_noise * (range / 64) / 32768 + block * (range / 32) / 32768, c->depth);
     }
-    case CLIP_INVERT:
-        return clip_clamp(range - 1 - v, c->depth);
-    case CLIP_STRETCH:
-        return clip_clamp(range / 2 + (v - range / 2) * 3 / 2, c->depth);
-    case CLIP_FAINT:
-        return (uint16_t)(h % 7 == 0 ? v ^ 1 : v);
-    default:
-        return (uint16_t)v;
+    case CLIP_INVERT: return clip_clamp(range - 1 - v, c->depth);
+    case CLIP_STRETCH: return clip_clamp(range / 2 + (v - range / 2) * 3 / 2, c->depth);
+    case CLIP_FAINT: return (uint16_t)(h % 7 == 0 ? v ^ 1 : v);
+    default: return (uint16_t)v;
     }
 }
 
@@ -221,9 +209,8 @@ static inline int clip_washed_plane(const clip *c) {
 /* What the generator makes of one plane: a clip whose content and distortion are those of that plane. */
 static inline clip clip_of_plane(const clip *c, int plane) {
     clip p = *c;
-    if (c->content == CLIP_GREY || (c->content == CLIP_BANDS && plane > 0)) {
+    if (c->content == CLIP_GREY || (c->content == CLIP_BANDS && plane > 0))
         p.content = CLIP_TEXTURE;
-    }
     if (plane > 0 && (c->content == CLIP_GREY || c->content == CLIP_DUSK)) {
         p.content = CLIP_FLAT;
         p.distortion = CLIP_SAME;
@@ -245,14 +232,12 @@ static inline int clip_pure_plane(const clip *c, int frame, int side, int plane,
             out[(size_t)y * (size_t)width + (size_t)x] = (uint16_t)(v >> (16 - c->depth));
         }
     }
-    if (side == CLIP_REFERENCE || c->distortion == CLIP_SAME) {
+    if (side == CLIP_REFERENCE || c->distortion == CLIP_SAME)
         return 1;
-    }
     if (c->distortion == CLIP_BLUR || c->distortion == CLIP_MIX) {
         uint16_t *rows = (uint16_t *)malloc(count * sizeof(uint16_t));
-        if (!rows) {
+        if (!rows)
             return 0;
-        }
         clip_blur(out, rows, width, height, 0);
         clip_blur(rows, out, width, height, 1);
         free(rows);
@@ -270,9 +255,8 @@ static inline int clip_pure_plane(const clip *c, int frame, int side, int plane,
 /* One plane of one frame: clip_plane_samples() words. Returns 1, or 0 without memory for the blur. */
 static inline int clip_plane(const clip *c, int frame, int side, int plane, uint16_t *out) {
     clip p = clip_of_plane(c, plane);
-    if (plane > 0 && side == CLIP_DISTORTED && plane == clip_washed_plane(c)) {
+    if (plane > 0 && side == CLIP_DISTORTED && plane == clip_washed_plane(c))
         p.content = CLIP_FLAT;
-    }
     return clip_pure_plane(&p, frame, side, plane, out);
 }
 

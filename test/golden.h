@@ -7,29 +7,29 @@
 #include "scoring.h"
 
 #define SHARED "../shared/"
-#define REAL "test/golden/real/"
+#define REAL   "test/golden/real/"
 
 typedef struct golden_clip {
     const char *name, *reference, *distorted; /* no files: NAME.squeezed of golden/real */
-    int         width, height, depth; /* of raw video; 0: y4m                                            */
-    int         no_adm;               /* too small for ADM to be defined: its columns and scores are left out */
+    int width, height, depth;                 /* of raw video; 0: y4m                                            */
+    int no_adm;                               /* too small for ADM to be defined: its columns and scores are left out */
 } golden_clip;
 
 static const golden_clip clips[] = {
-    {"akiyo", "akiyo_ref_352x288_420p.yuv", "akiyo_dis_352x288_420p.yuv", 352, 288, 8, 0},
-    {"c422_10b", "c422_10b_ref.y4m", "c422_10b_dis.y4m", 0, 0, 0, 0},
-    {"c444_8b", "c444_8b_ref.y4m", "c444_8b_dis.y4m", 0, 0, 0, 0},
-    {"c444_12b", "c444_12b_ref.y4m", "c444_12b_dis.y4m", 0, 0, 0, 0},
-    {"dark_8b", "dark_8b_ref_1920x1080_420p.yuv", "dark_8b_dis_1920x1080_420p.yuv", 1920, 1080, 8, 0},
-    {"odd_8b", "odd_8b_ref.y4m", "odd_8b_dis.y4m", 0, 0, 0, 0},
-    {"seek_8b", "seek_8b_ref.y4m", "seek_8b_dis.y4m", 0, 0, 0, 0},
-    {"seek_8b_same", "seek_8b_ref.y4m", "seek_8b_ref.y4m", 0, 0, 0, 0},
-    {"sparks_10b", "sparks_10b_ref.y4m", "sparks_10b_dis.y4m", 0, 0, 0, 0},
-    {"src01_8b", "src01_8b_ref.y4m", "src01_8b_dis.y4m", 0, 0, 0, 0},
-    {"src01_10b", "src01_10b_ref.y4m", "src01_10b_dis.y4m", 0, 0, 0, 0},
-    {"src01_12b", "src01_12b_ref.y4m", "src01_12b_dis.y4m", 0, 0, 0, 0},
-    {"src01_16b", "src01_16b_ref_576x324_420p16.yuv", "src01_16b_dis_576x324_420p16.yuv", 576, 324, 16, 0},
-    {"tiny", "tiny_ref_18x22_420p.yuv", "tiny_dis_18x22_420p.yuv", 18, 22, 8, 1},
+    { "akiyo", "akiyo_ref_352x288_420p.yuv", "akiyo_dis_352x288_420p.yuv", 352, 288, 8, 0 },
+    { "c422_10b", "c422_10b_ref.y4m", "c422_10b_dis.y4m", 0, 0, 0, 0 },
+    { "c444_8b", "c444_8b_ref.y4m", "c444_8b_dis.y4m", 0, 0, 0, 0 },
+    { "c444_12b", "c444_12b_ref.y4m", "c444_12b_dis.y4m", 0, 0, 0, 0 },
+    { "dark_8b", "dark_8b_ref_1920x1080_420p.yuv", "dark_8b_dis_1920x1080_420p.yuv", 1920, 1080, 8, 0 },
+    { "odd_8b", "odd_8b_ref.y4m", "odd_8b_dis.y4m", 0, 0, 0, 0 },
+    { "seek_8b", "seek_8b_ref.y4m", "seek_8b_dis.y4m", 0, 0, 0, 0 },
+    { "seek_8b_same", "seek_8b_ref.y4m", "seek_8b_ref.y4m", 0, 0, 0, 0 },
+    { "sparks_10b", "sparks_10b_ref.y4m", "sparks_10b_dis.y4m", 0, 0, 0, 0 },
+    { "src01_8b", "src01_8b_ref.y4m", "src01_8b_dis.y4m", 0, 0, 0, 0 },
+    { "src01_10b", "src01_10b_ref.y4m", "src01_10b_dis.y4m", 0, 0, 0, 0 },
+    { "src01_12b", "src01_12b_ref.y4m", "src01_12b_dis.y4m", 0, 0, 0, 0 },
+    { "src01_16b", "src01_16b_ref_576x324_420p16.yuv", "src01_16b_dis_576x324_420p16.yuv", 576, 324, 16, 0 },
+    { "tiny", "tiny_ref_18x22_420p.yuv", "tiny_dis_18x22_420p.yuv", 18, 22, 8, 1 },
 };
 
 static inline int open_side(video *v, const golden_clip *clip, const char *file) {
@@ -48,8 +48,8 @@ static inline int open_side(video *v, const golden_clip *clip, const char *file)
 /* A pair of clips: two files, or a film. */
 typedef struct pair {
     video sides[2];
-    film  film;
-    int   is_film, at;
+    film film;
+    int is_film, at;
 } pair;
 
 static inline int pair_open(pair *p, const golden_clip *clip) {
@@ -60,14 +60,14 @@ static inline int pair_open(pair *p, const golden_clip *clip) {
         snprintf(path, sizeof path, REAL "%s.squeezed", clip->name);
         return CHECK(film_from_squeezed(&p->film, path));
     }
-    return CHECK(open_side(&p->sides[0], clip, clip->reference)) & CHECK(open_side(&p->sides[1], clip, clip->distorted));
+    return CHECK(open_side(&p->sides[0], clip, clip->reference)) &
+           CHECK(open_side(&p->sides[1], clip, clip->distorted));
 }
 
 static inline int pair_read(pair *p, vmafgpu_frame frames[2]) {
     for (int side = 0; side < 2; side++) {
-        if (p->is_film ? p->at >= p->film.clip.frames : video_read(&p->sides[side]) != VIDEO_OK) {
+        if (p->is_film ? p->at >= p->film.clip.frames : video_read(&p->sides[side]) != VIDEO_OK)
             return 0;
-        }
         frames[side] = p->is_film ? film_frame(&p->film, p->at, side) : video_frame(&p->sides[side]);
     }
     p->at++;
@@ -88,9 +88,8 @@ static inline void pair_close(pair *p) {
 /* Moves *at behind the next string and gives its text; 0 when there is none. */
 static inline int next_string(const char **at, char *name, size_t size) {
     const char *start = strchr(*at, '"'), *end = start ? strchr(start + 1, '"') : NULL;
-    if (!end) {
+    if (!end)
         return 0;
-    }
     snprintf(name, size, "%.*s", (int)(end - start - 1), start + 1);
     *at = end + 1;
     return 1;

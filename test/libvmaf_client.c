@@ -8,7 +8,7 @@
  *     libvmaf_client memory           every allocation fails once (linked with malloc, calloc and realloc wrapped)
  */
 #ifndef _WIN32
-#  define _XOPEN_SOURCE 700
+#define _XOPEN_SOURCE 700
 #endif
 #include <libvmaf/libvmaf.h>
 #include <libvmaf/libvmaf_cuda.h>
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef CLIENT_CUDA
-#  include <dlfcn.h>
+#include <dlfcn.h>
 #endif
 
 enum { WIDTH = 240, HEIGHT = 178, FRAMES = 5 };
@@ -31,7 +31,8 @@ static unsigned noise(unsigned x, unsigned y, unsigned z) {
 }
 
 static unsigned sample(unsigned x, unsigned y, unsigned frame, unsigned plane, int is_distorted) {
-    unsigned u = x + 3 * frame, value = 60 + (u * 5 + y * 3) % 90 + (((u / 11) ^ (y / 9)) & 1) * 50 + noise(u, y, plane) % 9;
+    unsigned u = x + 3 * frame,
+             value = 60 + (u * 5 + y * 3) % 90 + (((u / 11) ^ (y / 9)) & 1) * 50 + noise(u, y, plane) % 9;
     return is_distorted ? value / 6 * 6 + noise(x, y, 77 + frame) % 7 : value;
 }
 
@@ -41,11 +42,10 @@ static void fill(VmafPicture *p, unsigned frame, int is_distorted) {
             for (unsigned x = 0; x < p->w[i]; x++) {
                 unsigned value = sample(x, y, frame, (unsigned)i, is_distorted) << (p->bpc - 8);
                 unsigned char *row = (unsigned char *)p->data[i] + (ptrdiff_t)y * p->stride[i];
-                if (p->bpc > 8) {
+                if (p->bpc > 8)
                     ((unsigned short *)(void *)row)[x] = (unsigned short)value;
-                } else {
+                else
                     row[x] = (unsigned char)value;
-                }
             }
         }
     }
@@ -57,16 +57,13 @@ static int push_filled(VmafContext *c, enum VmafPixelFormat format, unsigned bpc
     memset(p, 0, sizeof p);
     for (int k = 0; k < 2 && !err; k++) {
         err = vmaf_picture_alloc(&p[k], format, bpc, WIDTH, HEIGHT);
-        if (!err) {
+        if (!err)
             fill(&p[k], frame, k);
-        }
     }
     err = err ? err : vmaf_read_pictures(c, &p[0], &p[1], index);
-    for (int k = 0; k < 2; k++) { /* what was not taken */
-        if (p[k].ref) {
+    for (int k = 0; k < 2; k++) /* what was not taken */
+        if (p[k].ref)
             vmaf_picture_unref(&p[k]);
-        }
-    }
     return err;
 }
 
@@ -85,14 +82,11 @@ static unsigned sum_report(const char *path) {
     char line[16384];
     unsigned sum = 2166136261u;
     FILE *file = fopen(path, "r");
-    while (file && fgets(line, sizeof line, file)) {
-        for (const char *c = strstr(line, "fps") ? "" : line; *c; c++) {
+    while (file && fgets(line, sizeof line, file))
+        for (const char *c = strstr(line, "fps") ? "" : line; *c; c++)
             sum = (sum ^ (unsigned char)*c) * 16777619u;
-        }
-    }
-    if (file) {
+    if (file)
         fclose(file);
-    }
     return sum;
 }
 
@@ -107,21 +101,20 @@ static void print_reports(VmafContext *c, const char *folder) {
 }
 
 static void print_score(const char *what, int err, const double *score) {
-    if (err) {
+    if (err)
         printf("%s: %d\n", what, err);
-    } else {
+    else
         printf("%s: %.17g\n", what, *score);
-    }
 }
 
 typedef struct clip {
-    const char          *title;
-    const char          *versions[3]; /* of models, the name of each being its place */
-    uint64_t             flags;
-    const char          *features[4];
-    const char          *option, *value; /* of the first feature */
+    const char *title;
+    const char *versions[3]; /* of models, the name of each being its place */
+    uint64_t flags;
+    const char *features[4];
+    const char *option, *value; /* of the first feature */
     enum VmafPixelFormat format;
-    unsigned             bpc, threads, subsample;
+    unsigned bpc, threads, subsample;
 } clip;
 
 /* clang-format off */
@@ -141,7 +134,7 @@ static const clip clips[] = {
 static void run_clip(const clip *k, const char *folder) {
     VmafConfiguration config = plain();
     VmafContext *c;
-    VmafModel *models[3] = {NULL, NULL, NULL};
+    VmafModel *models[3] = { NULL, NULL, NULL };
     double score = 0;
     int count = 0;
     config.n_threads = k->threads;
@@ -149,33 +142,31 @@ static void run_clip(const clip *k, const char *folder) {
     printf("\n== %s: %d\n", k->title, vmaf_init(&c, config));
     for (; count < 3 && k->versions[count]; count++) {
         char name[] = "model0";
-        VmafModelConfig m = {name, k->flags};
+        VmafModelConfig m = { name, k->flags };
         name[5] = (char)('0' + count);
         printf("load: %d\n", vmaf_model_load(&models[count], &m, k->versions[count]));
         printf("use: %d\n", vmaf_use_features_from_model(c, models[count]));
     }
     for (int i = 0; k->features[i]; i++) {
         VmafFeatureDictionary *options = NULL;
-        if (i == 0 && k->option) {
+        if (i == 0 && k->option)
             printf("option: %d\n", vmaf_feature_dictionary_set(&options, k->option, k->value));
-        }
         printf("feature: %d\n", vmaf_use_feature(c, k->features[i], options));
     }
-    for (unsigned i = 0; i < FRAMES; i++) {
+    for (unsigned i = 0; i < FRAMES; i++)
         printf("push: %d\n", push_filled(c, k->format, k->bpc, i, i));
-    }
     printf("flush: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
     printf("again: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
     for (int i = 0; i < count; i++) {
         print_score("at 2", vmaf_score_at_index(c, models[i], &score, 2), &score);
         print_score("at 9", vmaf_score_at_index(c, models[i], &score, 9), &score);
     }
-    if (count) {
+    if (count)
         print_reports(c, folder); /* one score each, so far */
-    }
     for (int i = 0; i < count; i++) {
         for (int m = VMAF_POOL_METHOD_UNKNOWN; m <= VMAF_POOL_METHOD_NB; m++) {
-            print_score("pooled", vmaf_score_pooled(c, models[i], (enum VmafPoolingMethod)m, &score, 0, FRAMES - 1), &score);
+            print_score("pooled", vmaf_score_pooled(c, models[i], (enum VmafPoolingMethod)m, &score, 0, FRAMES - 1),
+                        &score);
         }
         print_score("1 to 3", vmaf_score_pooled(c, models[i], VMAF_POOL_METHOD_MIN, &score, 1, 3), &score);
         print_score("too far", vmaf_score_pooled(c, models[i], VMAF_POOL_METHOD_MIN, &score, 1, FRAMES), &score);
@@ -184,9 +175,8 @@ static void run_clip(const clip *k, const char *folder) {
     print_score("adm2", vmaf_feature_score_at_index(c, "VMAF_integer_feature_adm2_score", &score, 2), &score);
     print_score("motion2", vmaf_feature_score_at_index(c, "VMAF_integer_feature_motion2_score", &score, 4), &score);
     print_score("none", vmaf_feature_score_at_index(c, "nothing", &score, 2), &score);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         vmaf_model_destroy(models[i]); /* before the report and the context, as some programs do */
-    }
     print_reports(c, folder);
     printf("close: %d\n", vmaf_close(c));
 }
@@ -205,7 +195,7 @@ static void run_collection(const char *folder) {
     VmafModel *model = NULL;
     VmafModelCollection *collection = NULL;
     VmafModelCollectionScore s;
-    VmafModelConfig m = {NULL, VMAF_MODEL_FLAGS_DEFAULT};
+    VmafModelConfig m = { NULL, VMAF_MODEL_FLAGS_DEFAULT };
     VmafFeatureDictionary *options = NULL;
     double score = 0;
     printf("\n== collection: %d\n", vmaf_init(&c, plain()));
@@ -215,9 +205,8 @@ static void run_collection(const char *folder) {
     printf("overload: %d\n", vmaf_model_collection_feature_overload(model, &collection, "motion", options));
     printf("use: %d\n", vmaf_use_features_from_model(c, model));
     printf("use: %d\n", vmaf_use_features_from_model_collection(c, collection));
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         printf("push: %d\n", push_filled(c, VMAF_PIX_FMT_YUV420P, 8, i, i));
-    }
     printf("flush: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
     int err = vmaf_score_pooled_model_collection(c, collection, VMAF_POOL_METHOD_MEAN, &s, 0, 2);
     print_bootstrap("pooled", err, &s);
@@ -230,19 +219,20 @@ static void run_collection(const char *folder) {
 
 /* Figures from elsewhere, and pairs in any order. */
 static void run_outside(const char *folder) {
-    static const char *const names[] = {"VMAF_integer_feature_adm2_score", "VMAF_integer_feature_motion2_score",
-                                        "VMAF_integer_feature_vif_scale0_score", "VMAF_integer_feature_vif_scale1_score",
-                                        "VMAF_integer_feature_vif_scale2_score", "VMAF_integer_feature_vif_scale3_score"};
+    static const char *const names[] = {
+        "VMAF_integer_feature_adm2_score",       "VMAF_integer_feature_motion2_score",
+        "VMAF_integer_feature_vif_scale0_score", "VMAF_integer_feature_vif_scale1_score",
+        "VMAF_integer_feature_vif_scale2_score", "VMAF_integer_feature_vif_scale3_score"
+    };
     VmafContext *c;
     VmafModel *model;
-    VmafModelConfig m = {NULL, VMAF_MODEL_FLAGS_DEFAULT};
+    VmafModelConfig m = { NULL, VMAF_MODEL_FLAGS_DEFAULT };
     double score = 0;
     printf("\n== outside: %d\n", vmaf_init(&c, plain()));
     printf("load: %d\n", vmaf_model_load(&model, &m, "vmaf_v0.6.1"));
     print_score("nothing yet", vmaf_score_at_index(c, model, &score, 3), &score);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         printf("import: %d\n", vmaf_import_feature_score(c, names[i], 0.9 - 0.05 * i, 3));
-    }
     printf("twice: %d\n", vmaf_import_feature_score(c, names[0], 0.9, 3));
     print_score("from outside", vmaf_score_at_index(c, model, &score, 3), &score);
     printf("own: %d\n", vmaf_import_feature_score(c, "ours", 7, 1));
@@ -266,17 +256,15 @@ static void run_order(const char *folder, unsigned threads, unsigned frames, con
     printf("\n== order: %d\n", vmaf_init(&c, config));
     printf("%s: %d\n", first, vmaf_use_feature(c, first, NULL));
     printf("%s: %d\n", second, vmaf_use_feature(c, second, NULL));
-    for (unsigned i = 0; i < frames; i++) {
+    for (unsigned i = 0; i < frames; i++)
         printf("push: %d\n", push_filled(c, VMAF_PIX_FMT_YUV420P, 8, i, i));
-    }
     printf("flush: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
     snprintf(path, sizeof path, "%s/order", folder);
     printf("report: %d\n", vmaf_write_output(c, path, VMAF_OUTPUT_FORMAT_CSV));
     FILE *file = fopen(path, "r");
     printf("%s", file && fgets(line, sizeof line, file) ? line : "none\n");
-    if (file) {
+    if (file)
         fclose(file);
-    }
     printf("close: %d\n", vmaf_close(c));
 }
 
@@ -288,9 +276,9 @@ static void run_errors(void) {
     VmafContext *c;
     VmafModel *model = NULL;
     VmafPicture p, q;
-    VmafModelConfig m = {NULL, VMAF_MODEL_FLAGS_DEFAULT};
+    VmafModelConfig m = { NULL, VMAF_MODEL_FLAGS_DEFAULT };
     VmafFeatureDictionary *options = NULL;
-    VmafPictureConfiguration pictures = {{WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P}, 2};
+    VmafPictureConfiguration pictures = { { WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P }, 2 };
     double score;
     printf("\n== errors: %s\n", vmaf_version());
     show("no context", vmaf_init(NULL, plain()));
@@ -341,9 +329,8 @@ static void run_errors(void) {
 }
 
 static int calls(const char *folder) {
-    for (size_t i = 0; i < sizeof clips / sizeof clips[0]; i++) {
+    for (size_t i = 0; i < sizeof clips / sizeof clips[0]; i++)
         run_clip(&clips[i], folder);
-    }
     run_collection(folder);
     run_outside(folder);
     run_order(folder, 0, 1, "motion", "float_motion");
@@ -356,23 +343,39 @@ static int calls(const char *folder) {
 
 /* ---- sizes ---- */
 
-#define SIZE(type) printf(#type " %d\n", (int)sizeof(type))
+#define SIZE(type)         printf(#type " %d\n", (int)sizeof(type))
 #define FIELD(type, field) printf(#type "." #field " %d\n", (int)offsetof(type, field))
 
 static int sizes(void) {
-    SIZE(VmafConfiguration); FIELD(VmafConfiguration, n_threads); FIELD(VmafConfiguration, n_subsample);
-    FIELD(VmafConfiguration, cpumask); FIELD(VmafConfiguration, gpumask);
-    SIZE(VmafPicture); FIELD(VmafPicture, bpc); FIELD(VmafPicture, w); FIELD(VmafPicture, h); FIELD(VmafPicture, stride);
-    FIELD(VmafPicture, data); FIELD(VmafPicture, ref); FIELD(VmafPicture, priv);
-    SIZE(VmafModelConfig); FIELD(VmafModelConfig, flags);
-    SIZE(VmafModelCollectionScore); FIELD(VmafModelCollectionScore, bootstrap.bagging_score);
-    FIELD(VmafModelCollectionScore, bootstrap.stddev); FIELD(VmafModelCollectionScore, bootstrap.ci.p95.lo);
+    SIZE(VmafConfiguration);
+    FIELD(VmafConfiguration, n_threads);
+    FIELD(VmafConfiguration, n_subsample);
+    FIELD(VmafConfiguration, cpumask);
+    FIELD(VmafConfiguration, gpumask);
+    SIZE(VmafPicture);
+    FIELD(VmafPicture, bpc);
+    FIELD(VmafPicture, w);
+    FIELD(VmafPicture, h);
+    FIELD(VmafPicture, stride);
+    FIELD(VmafPicture, data);
+    FIELD(VmafPicture, ref);
+    FIELD(VmafPicture, priv);
+    SIZE(VmafModelConfig);
+    FIELD(VmafModelConfig, flags);
+    SIZE(VmafModelCollectionScore);
+    FIELD(VmafModelCollectionScore, bootstrap.bagging_score);
+    FIELD(VmafModelCollectionScore, bootstrap.stddev);
+    FIELD(VmafModelCollectionScore, bootstrap.ci.p95.lo);
     FIELD(VmafModelCollectionScore, bootstrap.ci.p95.hi);
-    SIZE(VmafPictureConfiguration); FIELD(VmafPictureConfiguration, pic_params.pix_fmt); FIELD(VmafPictureConfiguration, pic_cnt);
-    SIZE(VmafCudaConfiguration); SIZE(VmafCudaPictureConfiguration);
-    FIELD(VmafCudaPictureConfiguration, pic_params.pix_fmt); FIELD(VmafCudaPictureConfiguration, pic_prealloc_method);
-    printf("%d %d %d %d %d %d\n", VMAF_LOG_LEVEL_DEBUG, VMAF_OUTPUT_FORMAT_SUB, VMAF_POOL_METHOD_NB, VMAF_PIX_FMT_YUV400P,
-           VMAF_MODEL_FLAG_DISABLE_TRANSFORM, VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST_PINNED);
+    SIZE(VmafPictureConfiguration);
+    FIELD(VmafPictureConfiguration, pic_params.pix_fmt);
+    FIELD(VmafPictureConfiguration, pic_cnt);
+    SIZE(VmafCudaConfiguration);
+    SIZE(VmafCudaPictureConfiguration);
+    FIELD(VmafCudaPictureConfiguration, pic_params.pix_fmt);
+    FIELD(VmafCudaPictureConfiguration, pic_prealloc_method);
+    printf("%d %d %d %d %d %d\n", VMAF_LOG_LEVEL_DEBUG, VMAF_OUTPUT_FORMAT_SUB, VMAF_POOL_METHOD_NB,
+           VMAF_PIX_FMT_YUV400P, VMAF_MODEL_FLAG_DISABLE_TRANSFORM, VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST_PINNED);
     return 0;
 }
 
@@ -382,8 +385,8 @@ enum { PUSHERS = 4, PAIRS = 6 };
 
 typedef struct pusher {
     VmafContext *context;
-    unsigned     first;
-    int          err;
+    unsigned first;
+    int err;
 } pusher;
 
 static void *push_some(void *user) {
@@ -392,7 +395,9 @@ static void *push_some(void *user) {
         unsigned index = p->first + PUSHERS * i;
         double score;
         p->err = push_filled(p->context, VMAF_PIX_FMT_YUV420P, 8, index % FRAMES, index);
-        p->err = p->err ? p->err : vmaf_feature_score_at_index(p->context, "VMAF_integer_feature_vif_scale0_score", &score, index);
+        p->err = p->err
+                     ? p->err
+                     : vmaf_feature_score_at_index(p->context, "VMAF_integer_feature_vif_scale0_score", &score, index);
     }
     return NULL;
 }
@@ -420,9 +425,8 @@ static int threads(void) {
         bad |= vmaf_read_pictures(c, NULL, NULL, 0) != 0;
         for (unsigned i = 0; i < PUSHERS * PAIRS; i++) {
             bad |= vmaf_feature_score_at_index(c, "VMAF_integer_feature_vif_scale0_score", &score, i) != 0;
-            if (n == 0 && i < FRAMES) {
+            if (n == 0 && i < FRAMES)
                 expected[i] = score;
-            }
             bad |= score < expected[i % FRAMES] || score > expected[i % FRAMES];
         }
         bad |= vmaf_close(c);
@@ -430,8 +434,9 @@ static int threads(void) {
     /* Frames before the latest have scores while pictures still come, and motion wants them in order. */
     VmafContext *c;
     VmafModel *model;
-    VmafModelConfig m = {NULL, 0};
-    bad |= vmaf_init(&c, plain()) || vmaf_model_load(&model, &m, "vmaf_v0.6.1") || vmaf_use_features_from_model(c, model);
+    VmafModelConfig m = { NULL, 0 };
+    bad |=
+        vmaf_init(&c, plain()) || vmaf_model_load(&model, &m, "vmaf_v0.6.1") || vmaf_use_features_from_model(c, model);
     for (unsigned i = 0; i < FRAMES; i++) {
         bad |= push_filled(c, VMAF_PIX_FMT_YUV420P, 8, i, i) != 0;
         bad |= i >= 2 && vmaf_score_at_index(c, model, &score, i - 2) != 0;
@@ -449,17 +454,22 @@ static int threads(void) {
 
 #ifdef CLIENT_CUDA
 static int run_cuda(int method, unsigned bpc, const char *feature, double *scores) {
-    VmafCudaConfiguration empty = {NULL};
-    VmafCudaPictureConfiguration pictures = {{WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P}, VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_NONE};
+    VmafCudaConfiguration empty = { NULL };
+    VmafCudaPictureConfiguration pictures = { { WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P },
+                                              VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_NONE };
     VmafConfiguration config = plain();
     VmafContext *c;
     VmafCudaState *state = NULL;
     VmafModel *model;
-    VmafModelConfig m = {NULL, 0};
-    int (*copy)(unsigned long long, const void *, size_t) = NULL, (*push)(void *) = NULL, (*retain)(void **, int) = NULL;
+    VmafModelConfig m = { NULL, 0 };
+    int (*copy)(unsigned long long, const void *, size_t) = NULL, (*push)(void *) = NULL,
+                                                  (*retain)(void **, int) = NULL;
     void *library = dlopen("libcuda.so.1", RTLD_NOW), *found, *context = NULL, *popped;
     int (*pop)(void **) = NULL, (*release)(int) = NULL, bad = 0;
-#define FIND(function, name) found = library ? dlsym(library, name) : NULL; memcpy(&function, &found, sizeof found); bad |= !found
+#define FIND(function, name) \
+    found = library ? dlsym(library, name) : NULL; \
+    memcpy(&function, &found, sizeof found); \
+    bad |= !found
     FIND(copy, "cuMemcpyHtoD_v2");
     FIND(push, "cuCtxPushCurrent_v2");
     FIND(pop, "cuCtxPopCurrent_v2");
@@ -469,9 +479,8 @@ static int run_cuda(int method, unsigned bpc, const char *feature, double *score
     pictures.pic_prealloc_method = (enum VmafCudaPicturePreallocationMethod)method;
     config.log_level = VMAF_LOG_LEVEL_INFO;
     bad = bad || vmaf_init(&c, config);
-    if (bad) {
+    if (bad)
         return 1;
-    }
     bad |= vmaf_model_load(&model, &m, "vmaf_v0.6.1") || vmaf_use_features_from_model(c, model);
     bad |= vmaf_cuda_state_init(&state, empty) || vmaf_cuda_import_state(c, state);
     bad |= feature && vmaf_use_feature(c, feature, NULL);
@@ -480,7 +489,8 @@ static int run_cuda(int method, unsigned bpc, const char *feature, double *score
     for (unsigned i = 0; i < FRAMES && !bad; i++) {
         VmafPicture p[2], host;
         for (int k = 0; k < 2; k++) {
-            bad |= vmaf_cuda_fetch_preallocated_picture(c, &p[k]) || vmaf_picture_alloc(&host, VMAF_PIX_FMT_YUV420P, bpc, WIDTH, HEIGHT);
+            bad |= vmaf_cuda_fetch_preallocated_picture(c, &p[k]) ||
+                   vmaf_picture_alloc(&host, VMAF_PIX_FMT_YUV420P, bpc, WIDTH, HEIGHT);
             fill(method == VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE ? &host : &p[k], i, k);
             push(context);
             for (int plane = 0; plane < 3 && method == VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE; plane++) {
@@ -497,9 +507,8 @@ static int run_cuda(int method, unsigned bpc, const char *feature, double *score
         bad |= i == 3 && vmaf_score_at_index(c, model, &scores[0], 0); /* a GPU is told to finish */
     }
     bad |= vmaf_read_pictures(c, NULL, NULL, 0);
-    for (unsigned i = 0; i < FRAMES; i++) {
+    for (unsigned i = 0; i < FRAMES; i++)
         bad |= vmaf_score_at_index(c, model, &scores[i], i);
-    }
     vmaf_model_destroy(model);
     release(0);
     bad |= vmaf_close(c);
@@ -511,19 +520,21 @@ static int cuda(void) {
         int method;
         unsigned bpc;
         const char *feature; /* one that the CPU alone has: device pictures are brought to the host */
-    } ways[] = {{VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST, 8, NULL}, {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST_PINNED, 8, NULL},
-                {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, NULL}, {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, "speed_temporal"},
-                {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, "vif_cuda"},
-                {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST, 10, NULL}, {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 10, NULL}};
-    double expected[FRAMES] = {0}, scores[FRAMES];
+    } ways[] = { { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST, 8, NULL },
+                 { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST_PINNED, 8, NULL },
+                 { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, NULL },
+                 { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, "speed_temporal" },
+                 { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, "vif_cuda" },
+                 { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST, 10, NULL },
+                 { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 10, NULL } };
+    double expected[FRAMES] = { 0 }, scores[FRAMES];
     int bad = 0;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         int failed = run_cuda(ways[i].method, ways[i].bpc, ways[i].feature, scores);
         int is_first = ways[i].method == VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST;
         int differs = !is_first && !failed && memcmp(expected, scores, sizeof scores) != 0;
-        if (is_first) {
+        if (is_first)
             memcpy(expected, scores, sizeof scores);
-        }
         if (failed || differs) {
             printf("way %d: %s\n", (int)i, failed ? "failed" : "other figures");
             bad = 1;
@@ -531,7 +542,8 @@ static int cuda(void) {
     }
     VmafContext *c;
     VmafPicture p;
-    VmafCudaPictureConfiguration none = {{WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P}, VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_NONE};
+    VmafCudaPictureConfiguration none = { { WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P },
+                                          VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_NONE };
     bad |= vmaf_init(&c, plain()) || !vmaf_cuda_import_state(c, NULL) || vmaf_cuda_preallocate_pictures(c, none) ||
            !vmaf_cuda_fetch_preallocated_picture(c, &p) || vmaf_close(c);
     printf("cuda: %s\n", bad ? "wrong" : "right");
@@ -573,9 +585,9 @@ static int use_memory(const char *folder) {
     VmafModel *model = NULL, *main_model = NULL;
     VmafModelCollection *collection = NULL;
     VmafModelCollectionScore s;
-    VmafModelConfig m = {"m", 0}, other = {"b", 0};
+    VmafModelConfig m = { "m", 0 }, other = { "b", 0 };
     VmafFeatureDictionary *options = NULL, *more = NULL;
-    VmafPictureConfiguration pictures = {{WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P}, 2};
+    VmafPictureConfiguration pictures = { { WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P }, 2 };
     VmafPicture p[2];
     char path[4096];
     double score;
@@ -584,9 +596,8 @@ static int use_memory(const char *folder) {
     int err = vmaf_init(&c, plain());
     err = err ? err : vmaf_model_load(&model, &m, "vmaf_v0.6.1");
     err = err ? err : vmaf_feature_dictionary_set(&options, "vif_enhn_gain_limit", "1.5");
-    if (!err) {
+    if (!err)
         err = vmaf_model_feature_overload(model, "vif", options); /* takes the options, whatever comes of it */
-    }
     err = err ? err : vmaf_model_collection_load(&main_model, &collection, &other, "vmaf_b_v0.6.3");
     err = err ? err : vmaf_use_features_from_model(c, model);
     err = err ? err : vmaf_use_features_from_model_collection(c, collection);
@@ -600,9 +611,8 @@ static int use_memory(const char *folder) {
     for (unsigned i = 0; i < 2 && !err; i++) {
         for (int k = 0; k < 2 && !err; k++) {
             err = vmaf_fetch_preallocated_picture(c, &p[k]);
-            if (!err) {
+            if (!err)
                 fill(&p[k], i, k);
-            }
         }
         err = err ? err : vmaf_read_pictures(c, &p[0], &p[1], i);
     }
@@ -610,18 +620,15 @@ static int use_memory(const char *folder) {
     err = err ? err : vmaf_score_pooled(c, model, VMAF_POOL_METHOD_MEAN, &score, 0, 1);
     err = err ? err : vmaf_score_pooled_model_collection(c, collection, VMAF_POOL_METHOD_MEAN, &s, 0, 1);
     err = err ? err : vmaf_write_output(c, path, VMAF_OUTPUT_FORMAT_XML);
-    for (int k = 0; k < 2; k++) {
-        if (p[k].ref) {
+    for (int k = 0; k < 2; k++)
+        if (p[k].ref)
             vmaf_picture_unref(&p[k]);
-        }
-    }
     vmaf_feature_dictionary_free(&more);
     vmaf_model_destroy(model);
     vmaf_model_destroy(main_model);
     vmaf_model_collection_destroy(collection);
-    if (c) {
+    if (c)
         vmaf_close(c);
-    }
     return err;
 }
 
@@ -643,10 +650,10 @@ int main(int argc, char **argv) {
            : strcmp(what, "sizes") == 0   ? sizes()
            : strcmp(what, "threads") == 0 ? threads()
 #ifdef CLIENT_CUDA
-           : strcmp(what, "cuda") == 0    ? cuda()
+           : strcmp(what, "cuda") == 0 ? cuda()
 #endif
 #ifdef CLIENT_WRAPPED
-           : strcmp(what, "memory") == 0  ? memory(argc > 2 ? argv[2] : ".")
+           : strcmp(what, "memory") == 0 ? memory(argc > 2 ? argv[2] : ".")
 #endif
-                                          : 2;
+                                         : 2;
 }

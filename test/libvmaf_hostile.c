@@ -4,7 +4,7 @@
  *     libvmaf_hostile FOLDER     writes its reports to the folder
  */
 #ifndef _WIN32
-#  define _XOPEN_SOURCE 700
+#define _XOPEN_SOURCE 700
 #endif
 #include "test.h"
 #include <errno.h>
@@ -40,9 +40,8 @@ static VmafPicture picture_of(unsigned bpc, unsigned w, unsigned h) {
     static unsigned seed;
     VmafPicture p;
     memset(&p, 0, sizeof p);
-    if (vmaf_picture_alloc(&p, VMAF_PIX_FMT_YUV420P, bpc, w, h) != 0) {
+    if (vmaf_picture_alloc(&p, VMAF_PIX_FMT_YUV420P, bpc, w, h) != 0)
         abort();
-    }
     fill(&p, __atomic_add_fetch(&seed, 1, __ATOMIC_RELAXED));
     return p;
 }
@@ -52,32 +51,28 @@ static VmafPicture picture(void) {
 }
 
 static VmafContext *context(unsigned threads, unsigned subsample) {
-    VmafConfiguration config = {VMAF_LOG_LEVEL_NONE, threads, subsample, 0, 0};
+    VmafConfiguration config = { VMAF_LOG_LEVEL_NONE, threads, subsample, 0, 0 };
     VmafContext *c;
-    if (vmaf_init(&c, config) != 0) {
+    if (vmaf_init(&c, config) != 0)
         abort();
-    }
     return c;
 }
 
 static VmafModel *model_of(const char *name) {
-    VmafModelConfig config = {name, 0};
+    VmafModelConfig config = { name, 0 };
     VmafModel *m;
-    if (vmaf_model_load(&m, &config, "vmaf_v0.6.1") != 0) {
+    if (vmaf_model_load(&m, &config, "vmaf_v0.6.1") != 0)
         abort();
-    }
     return m;
 }
 
 /* Reads a new pair; gives it back if it is not taken. */
 static int push(VmafContext *c, unsigned bpc, unsigned w, unsigned h, unsigned index) {
-    VmafPicture p[2] = {picture_of(bpc, w, h), picture_of(bpc, w, h)};
+    VmafPicture p[2] = { picture_of(bpc, w, h), picture_of(bpc, w, h) };
     int err = vmaf_read_pictures(c, &p[0], &p[1], index);
-    for (int k = 0; k < 2; k++) {
-        if (p[k].ref) {
+    for (int k = 0; k < 2; k++)
+        if (p[k].ref)
             vmaf_picture_unref(&p[k]);
-        }
-    }
     return err;
 }
 
@@ -151,21 +146,19 @@ static void test_allocation(void) {
 }
 
 static void test_pools(void) {
-    VmafPictureConfiguration first = {{WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P}, 4};
-    VmafPictureConfiguration second = {{32, 32, 10, VMAF_PIX_FMT_YUV444P}, 2};
+    VmafPictureConfiguration first = { { WIDTH, HEIGHT, 8, VMAF_PIX_FMT_YUV420P }, 4 };
+    VmafPictureConfiguration second = { { 32, 32, 10, VMAF_PIX_FMT_YUV444P }, 2 };
     VmafContext *c = context(0, 0);
     VmafModel *m = model_of("vmaf");
     VmafPicture kept[4], other;
     snprintf(test_where, sizeof test_where, "pools");
     CHECK_INT(vmaf_preallocate_pictures(c, first), 0);
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         CHECK_INT(vmaf_fetch_preallocated_picture(c, &kept[i]), 0);
-    }
     CHECK_INT(vmaf_preallocate_pictures(c, second), 0); /* while all of the first are in use */
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         fill(&kept[i], i);
-    }
     CHECK_INT(vmaf_read_pictures(c, &kept[0], &kept[1], 0), 0);
     CHECK_INT(vmaf_read_pictures(c, &kept[2], &kept[3], 1), 0);
     CHECK_INT(vmaf_fetch_preallocated_picture(c, &other), 0);
@@ -185,9 +178,8 @@ static void test_illegal_samples(unsigned threads) {
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     for (unsigned i = 0; i < 8 && !err; i++) {
         VmafPicture a = picture_of(10, WIDTH, HEIGHT), b = picture_of(10, WIDTH, HEIGHT);
-        if (i == 2) {
+        if (i == 2)
             memset(b.data[0], 0xff, 64);
-        }
         err = vmaf_read_pictures(c, &a, &b, i);
         CHECK(err ? a.ref && b.ref : !a.ref && !b.ref);
         CHECK(err == 0 || i >= 2);
@@ -219,13 +211,11 @@ static void test_dictionaries(void) {
     }
     CHECK_INT(vmaf_use_feature(c, "psnr", many), 0); /* names that the feature does not have are ignored */
     CHECK_INT(vmaf_feature_dictionary_set(&colon, "enable_mse", "true:enable_apsnr=true"), 0);
-    if (vmaf_use_feature(c, "psnr", colon) != 0) {
+    if (vmaf_use_feature(c, "psnr", colon) != 0)
         vmaf_feature_dictionary_free(&colon);
-    }
     CHECK_INT(vmaf_feature_dictionary_set(&empty, "", ""), 0);
-    if (vmaf_use_feature(c, "vif", empty) != 0) {
+    if (vmaf_use_feature(c, "vif", empty) != 0)
         vmaf_feature_dictionary_free(&empty);
-    }
     CHECK_INT(vmaf_feature_dictionary_set(&large, "vif_enhn_gain_limit", text), 0);
     CHECK_INT(vmaf_use_feature(c, "vif", large), -EINVAL);
     CHECK_INT(vmaf_feature_dictionary_free(&large), 0); /* which was not taken */
@@ -260,8 +250,8 @@ static void test_many_requests(void) {
 /* ---- numbers at the ends of their ranges ---- */
 
 static void test_configurations(void) {
-    static const unsigned threads[] = {0, 1, 255, 256, 257, 1000000, 0xffffffffu};
-    static const unsigned subsamples[] = {2, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu};
+    static const unsigned threads[] = { 0, 1, 255, 256, 257, 1000000, 0xffffffffu };
+    static const unsigned subsamples[] = { 2, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu };
     VmafModel *m = model_of("vmaf");
     double first, score;
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
@@ -297,9 +287,8 @@ static const char *text_of(const char *path) {
     FILE *file = fopen(path, "rb");
     size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
     text[size] = '\0';
-    if (file) {
+    if (file)
         fclose(file);
-    }
     return text;
 }
 
@@ -315,8 +304,8 @@ static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat
 
 /* Indices up to the largest: no array up to there is allocated, and no loop runs up to there. */
 static void test_large_indices(void) {
-    static const unsigned indices[] = {0,           4095,        4096,        1000000,    0x0fffffffu,
-                                       0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu};
+    static const unsigned indices[] = { 0,           4095,        4096,        1000000,    0x0fffffffu,
+                                        0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu };
     enum { INDICES = sizeof indices / sizeof indices[0] };
     VmafContext *c = context(0, 0);
     double score;
@@ -427,14 +416,11 @@ static void test_many_contexts(void) {
         CHECK_INT(vmaf_use_features_from_model(c[i], m), 0);
         CHECK_INT(vmaf_use_feature(c[i], "ciede", NULL), 0);
     }
-    for (unsigned f = 0; f < 3; f++) {
-        for (unsigned i = 0; i < CONTEXTS; i++) {
+    for (unsigned f = 0; f < 3; f++)
+        for (unsigned i = 0; i < CONTEXTS; i++)
             CHECK_INT(push(c[i], 8 + 2 * (i % 2), 32, 32, f), 0);
-        }
-    }
-    for (int i = CONTEXTS - 1; i >= 0; i--) {
+    for (int i = CONTEXTS - 1; i >= 0; i--)
         CHECK_INT(vmaf_close(c[i]), 0);
-    }
     vmaf_model_destroy(m);
 }
 
@@ -480,12 +466,11 @@ static void test_threads(void) {
     enum { THREADS = 4 };
     pthread_t thread[THREADS];
     asker askers[THREADS];
-    int bad[THREADS] = {0}, stops = 0;
+    int bad[THREADS] = { 0 }, stops = 0;
     double score;
     snprintf(test_where, sizeof test_where, "contexts of several threads");
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         CHECK_INT(pthread_create(&thread[i], NULL, use_one, &bad[i]), 0);
-    }
     for (int i = 0; i < THREADS; i++) {
         CHECK_INT(pthread_join(thread[i], NULL), 0);
         CHECK_INT(bad[i], 0);
@@ -495,18 +480,16 @@ static void test_threads(void) {
     VmafModel *m = model_of("vmaf");
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     for (int i = 0; i < THREADS; i++) {
-        asker a = {c, m, (unsigned)i, &stops};
+        asker a = { c, m, (unsigned)i, &stops };
         askers[i] = a;
         CHECK_INT(pthread_create(&thread[i], NULL, ask, &askers[i]), 0);
     }
-    for (unsigned i = 0; i < 20; i++) {
+    for (unsigned i = 0; i < 20; i++)
         CHECK_INT(push(c, 8, WIDTH, HEIGHT, i), 0);
-    }
     CHECK_INT(flush(c), 0);
     __atomic_store_n(&stops, 1, __ATOMIC_RELAXED);
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         CHECK_INT(pthread_join(thread[i], NULL), 0);
-    }
     CHECK_INT(vmaf_score_pooled(c, m, VMAF_POOL_METHOD_MEAN, &score, 0, 19), 0);
     vmaf_model_destroy(m);
     CHECK_INT(vmaf_close(c), 0);

@@ -8,17 +8,16 @@
 
 typedef struct range_coder {
     unsigned char *out;
-    uint64_t       low, held; /* bytes of which a carry may change any: the first, then some of 255 */
-    uint32_t       range;
-    unsigned char  first;
+    uint64_t low, held; /* bytes of which a carry may change any: the first, then some of 255 */
+    uint32_t range;
+    unsigned char first;
 } range_coder;
 
 static inline void range_shift(range_coder *r) {
     const unsigned carry = (unsigned)(r->low >> 32);
     if (carry || (uint32_t)r->low < 0xff000000u) {
-        for (unsigned byte_before = r->first; r->held; r->held--, byte_before = 255) {
+        for (unsigned byte_before = r->first; r->held; r->held--, byte_before = 255)
             *r->out++ = (unsigned char)(byte_before + carry);
-        }
         r->first = (unsigned char)(r->low >> 24);
     }
     r->held++;
@@ -37,14 +36,12 @@ static inline void range_bit(range_coder *r, uint16_t *odds, unsigned bit) {
 }
 
 static inline size_t lzma_literals(const void *data, size_t size, unsigned char *out) {
-    range_coder r = {out + 13, 0, 1, 0xffffffffu, 0};
+    range_coder r = { out + 13, 0, 1, 0xffffffffu, 0 };
     uint16_t is_copy = 1024, odds[256];
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < 256; i++)
         odds[i] = 1024;
-    }
-    for (int i = 0; i < 13; i++) {
+    for (int i = 0; i < 13; i++)
         out[i] = i < 5 ? 0 : 255; /* no contexts; a size that is not known */
-    }
     for (size_t i = 0; i < size; i++) {
         const unsigned value = ((const unsigned char *)data)[i];
         range_bit(&r, &is_copy, 0);
@@ -54,9 +51,8 @@ static inline size_t lzma_literals(const void *data, size_t size, unsigned char 
             before = 2 * before + bit;
         }
     }
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         range_shift(&r);
-    }
     return (size_t)(r.out - out);
 }
 

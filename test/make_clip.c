@@ -23,9 +23,8 @@ static int write_plane(FILE *file, const clip *c, int plane, int floor_chroma, c
     for (int y = 0; y < keep_height; y++) {
         size_t row_bytes = (size_t)keep_width * (size_t)bytes_per_sample;
         clip_store(samples + (size_t)y * (size_t)width, (size_t)keep_width, bytes_per_sample, bytes);
-        if (fwrite(bytes, 1, row_bytes, file) != row_bytes) {
+        if (fwrite(bytes, 1, row_bytes, file) != row_bytes)
             return 0;
-        }
     }
     return 1;
 }
@@ -37,18 +36,17 @@ static int write_clip(FILE *file, const clip *c, int side, int raw, int floor_ch
     int ok = samples && bytes;
     if (ok && !raw) {
         char tag[16];
-        if (c->chroma == 400) {
+        if (c->chroma == 400)
             snprintf(tag, sizeof tag, c->depth > 8 ? "mono%d" : "mono", c->depth);
-        } else {
+        else
             snprintf(tag, sizeof tag, c->depth > 8 ? "%dp%d" : "%d", c->chroma, c->depth);
-        }
         ok = fprintf(file, "YUV4MPEG2 W%d H%d F25:1 Ip A1:1 C%s\n", c->width, c->height, tag) > 0;
     }
     for (int frame = 0; ok && frame < c->frames; frame++) {
         ok = raw || fputs("FRAME\n", file) >= 0;
         for (int plane = 0; ok && plane < clip_plane_count(c); plane++) {
-            ok = clip_plane(c, frame, side, plane, samples) &&
-                 write_plane(file, c, plane, floor_chroma, samples, bytes);
+            ok =
+                clip_plane(c, frame, side, plane, samples) && write_plane(file, c, plane, floor_chroma, samples, bytes);
         }
     }
     free(samples);
@@ -73,9 +71,8 @@ int main(int argc, char **argv) {
         const char *path = argv[first + 6 + side];
         FILE *file = fopen(path, "wb");
         int ok = file && write_clip(file, &c, side, raw, floor_chroma);
-        if (file && fclose(file) != 0) {
+        if (file && fclose(file) != 0)
             ok = 0;
-        }
         if (!ok) {
             fprintf(stderr, "make_clip: cannot write %s\n", path);
             return 1;

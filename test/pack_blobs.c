@@ -12,9 +12,12 @@
 #include <string.h>
 
 enum { LARGEST_FILE = 1 << 26, MOST = 64, ENTRY = 32, TARGET_SIZE = 16, TEXT_ROW = 4000 };
-enum { WORDS = 3 };                       /* for each blob: TARGET FILE FILE.lzma */
+enum { WORDS = 3 }; /* for each blob: TARGET FILE FILE.lzma */
 
-typedef struct bytes { unsigned char *data; size_t size; } bytes;
+typedef struct bytes {
+    unsigned char *data;
+    size_t size;
+} bytes;
 
 static void need(int is_true, const char *what) {
     if (!is_true) {
@@ -101,11 +104,16 @@ static void write_condition(FILE *out, int count, char **words, int i) {
     fprintf(out, "\n");
 }
 
-static void write_header(FILE *out, const char *vendor, int count, char **words, const bytes *streams, const unsigned char *entries) {
-    fprintf(out, "/* The GPU kernels of vmafgpu, compressed, made by `make blobs`:\n *\n"
-                 " *     #define VMAFGPU_%s_HEADER \"vmafgpu_%s.h\"\n", upper(vendor), vendor);
-    fprintf(out, " *     #define VMAFGPU_IMPLEMENTATION\n *     #include \"vmafgpu.h\"\n *\n"
-                 " * vmafgpu.h includes it. VMAFGPU_NO_%s and the like, defined before, leave some out.\n */\n", upper(words[0]));
+static void write_header(FILE *out, const char *vendor, int count, char **words, const bytes *streams,
+                         const unsigned char *entries) {
+    fprintf(out,
+            "/* The GPU kernels of vmafgpu, compressed, made by `make blobs`:\n *\n"
+            " *     #define VMAFGPU_%s_HEADER \"vmafgpu_%s.h\"\n",
+            upper(vendor), vendor);
+    fprintf(out,
+            " *     #define VMAFGPU_IMPLEMENTATION\n *     #include \"vmafgpu.h\"\n *\n"
+            " * vmafgpu.h includes it. VMAFGPU_NO_%s and the like, defined before, leave some out.\n */\n",
+            upper(words[0]));
     for (int i = 0; i < count; i++) {
         if (!starts_stream(words, i))
             continue;
@@ -120,8 +128,9 @@ static void write_header(FILE *out, const char *vendor, int count, char **words,
         const char *target = words[WORDS * i];
         first = starts_stream(words, i) ? i : first;
         fprintf(out, "#if !defined(VMAFGPU_NO_%s)\n", upper(target));
-        fprintf(out, "    { \"%s\", vmafgpu__packed_%s, 1, %uu, 0x%08xu, %uu, %uu },\n#endif\n", target, words[WORDS * first],
-                (unsigned)streams[first].size, (unsigned)get_u32(e + 20), (unsigned)get_u32(e + 24), (unsigned)get_u32(e + 28));
+        fprintf(out, "    { \"%s\", vmafgpu__packed_%s, 1, %uu, 0x%08xu, %uu, %uu },\n#endif\n", target,
+                words[WORDS * first], (unsigned)streams[first].size, (unsigned)get_u32(e + 20),
+                (unsigned)get_u32(e + 24), (unsigned)get_u32(e + 28));
     }
     fprintf(out, "    { \"\", NULL, 0, 0, 0, 0, 0 }\n};\n");
 }

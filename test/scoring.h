@@ -8,12 +8,12 @@
 #include "test.h"
 
 typedef struct film {
-    clip           clip;
-    int            bytes_per_sample;
-    size_t         plane_bytes; /* luma */
-    unsigned char *luma;        /* reference 0, distorted 0, reference 1, ... */
-    size_t         chroma_bytes; /* of one plane */
-    unsigned char *chroma;      /* u and v of reference 0, of distorted 0, ...; NULL: luma alone */
+    clip clip;
+    int bytes_per_sample;
+    size_t plane_bytes;    /* luma */
+    unsigned char *luma;   /* reference 0, distorted 0, reference 1, ... */
+    size_t chroma_bytes;   /* of one plane */
+    unsigned char *chroma; /* u and v of reference 0, of distorted 0, ...; NULL: luma alone */
 } film;
 
 /* Memory for frames of these sizes, luma and, if wanted, chroma. */
@@ -86,9 +86,8 @@ static inline int film_from_squeezed(film *f, const char *path) {
     long start, end;
     int width, height, depth, chroma, frames;
     memset(f, 0, sizeof *f);
-    if (!file) {
+    if (!file)
         return 0;
-    }
     if (!fgets(line, sizeof line, file) ||
         sscanf(line, "squeezed %dx%d %d %d %d", &width, &height, &depth, &chroma, &frames) != 5 ||
         !clip_init(&f->clip, "black", width, height, depth, chroma, frames, 0) || (start = ftell(file)) < 0 ||
@@ -105,7 +104,8 @@ static inline int film_from_squeezed(film *f, const char *path) {
     squeeze_begin(&s, bytes, size, 1);
     for (int i = 0; i < 2 * frames; i++) {
         for (int plane = 0; plane < 3; plane++) {
-            squeeze_plane(&s, plane > 0, samples, clip_plane_width(&f->clip, plane), clip_plane_height(&f->clip, plane));
+            squeeze_plane(&s, plane > 0, samples, clip_plane_width(&f->clip, plane),
+                          clip_plane_height(&f->clip, plane));
             clip_store(samples, clip_plane_samples(&f->clip, plane), f->bytes_per_sample,
                        plane ? f->chroma + (size_t)(2 * i + plane - 1) * f->chroma_bytes
                              : f->luma + (size_t)i * f->plane_bytes);
@@ -126,9 +126,8 @@ static inline vmafgpu_frame film_frame(const film *f, int frame, int side) {
     vmafgpu_frame out;
     memset(&out, 0, sizeof out);
     out.data[0] = f->luma + (size_t)(2 * frame + side) * f->plane_bytes;
-    for (int plane = 0; f->chroma && plane < 2; plane++) {
+    for (int plane = 0; f->chroma && plane < 2; plane++)
         out.data[1 + plane] = f->chroma + (size_t)(4 * frame + 2 * side + plane) * f->chroma_bytes;
-    }
     return out;
 }
 
@@ -169,7 +168,7 @@ static inline vmafgpu *open_checked(const vmafgpu_config *config) {
 }
 
 typedef struct scores {
-    int     rows, columns;
+    int rows, columns;
     double *values; /* rows x columns */
 } scores;
 
@@ -188,9 +187,8 @@ static inline scores scores_of(vmafgpu *context) {
     test_need(s.values != NULL, "memory");
     for (int i = 0; i < s.rows; i++) {
         vmafgpu_score row;
-        if (CHECK_INT(vmafgpu_score_at(context, (int64_t)i * step, &row), VMAFGPU_OK)) {
+        if (CHECK_INT(vmafgpu_score_at(context, (int64_t)i * step, &row), VMAFGPU_OK))
             memcpy(s.values + (size_t)(i * s.columns), row.values, sizeof(double) * (size_t)s.columns);
-        }
     }
     return s;
 }
@@ -201,9 +199,8 @@ static inline scores film_score(const film *f, const vmafgpu_config *config) {
     vmafgpu *context = open_checked(config);
     memset(&s, 0, sizeof s);
     if (context) {
-        for (int i = 0; i < f->clip.frames; i++) {
+        for (int i = 0; i < f->clip.frames; i++)
             CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         s = scores_of(context);
         vmafgpu_close(context);
@@ -223,9 +220,8 @@ static inline scores film_score_live(const film *f, const vmafgpu_config *config
     for (int last = 0; context && last < f->clip.frames; last++) {
         vmafgpu_score score;
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
-        for (int i = 0; i <= last; i++) {
+        for (int i = 0; i <= last; i++)
             CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_score_at(context, last, &score), VMAFGPU_OK);
         if (!s.values) {
@@ -241,9 +237,8 @@ static inline scores film_score_live(const film *f, const vmafgpu_config *config
 }
 
 static inline void check_row(const double *got, const double *expected, int columns) {
-    for (int i = 0; i < columns; i++) {
+    for (int i = 0; i < columns; i++)
         CHECK_BITS(got[i], expected[i]);
-    }
 }
 
 /* Rows first..first+got.rows-1 of `expected` are what was got. */
@@ -261,7 +256,7 @@ static inline void check_same_scores(const scores *got, const scores *expected) 
 
 /* vmafgpu_open() refuses the feature for a picture of this depth and format; the message contains the words. */
 static inline void check_feature_refused(const char *name, int depth, int chroma, const char *words) {
-    vmafgpu_feature_config feature = {name, NULL};
+    vmafgpu_feature_config feature = { name, NULL };
     vmafgpu_config config;
     vmafgpu *context = NULL;
     memset(&config, 0, sizeof config);

@@ -75,9 +75,11 @@ static void report(const char *name, vmafgpu_config *config) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const features[] = { "adm", "vif", "motion", "cambi", "speed_chroma", "nothing", "psnr", "psnr_hvs", "ciede",
-                                            "float_ssim", "float_ms_ssim", "float_adm", "float_vif", "float_motion",
-                                            "float_psnr", "float_moment", "float_ansnr", "speed_temporal" };
+    static const char *const features[] = { "adm",          "vif",           "motion",        "cambi",
+                                            "speed_chroma", "nothing",       "psnr",          "psnr_hvs",
+                                            "ciede",        "float_ssim",    "float_ms_ssim", "float_adm",
+                                            "float_vif",    "float_motion",  "float_psnr",    "float_moment",
+                                            "float_ansnr",  "speed_temporal" };
     static const char *const models[] = { "vmaf_v0.6.1", "vmaf_v1.0.16_3d0h" };
     const int on_gpu = argc > 1 && !strcmp(argv[1], "gpu");
     vmafgpu_config common;
@@ -99,7 +101,7 @@ int main(int argc, char **argv) {
             config.feature_count = 1;
             report(features[i], &config);
         }
-        for (int i = 0; i < 3; i++) {   /* the third time a model that needs none of it, with an option of CAMBI */
+        for (int i = 0; i < 3; i++) { /* the third time a model that needs none of it, with an option of CAMBI */
             vmafgpu_config config = common;
             vmafgpu_model_config model;
             memset(&model, 0, sizeof model);

@@ -14,29 +14,29 @@
 
 /* Formulas that a test writes down round each product and each sum, as the library's do, whatever the flags say. */
 #if defined(__clang__)
-#  if defined(__x86_64__) || defined(__i386__)
-#    pragma float_control(precise, on)
-#    pragma float_control(except, on)
-#  endif
-#  pragma clang fp contract(off)
+#if defined(__x86_64__) || defined(__i386__)
+#pragma float_control(precise, on)
+#pragma float_control(except, on)
+#endif
+#pragma clang fp contract(off)
 #elif defined(__GNUC__)
-#  pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("fp-contract=off")
 #endif
 
 enum { TEST_SHOWN = 20 };
 
 /* A program of several files says what these are: nothing in one of them, extern in the others. */
 #ifndef TEST_STATE
-#  define TEST_STATE static
+#define TEST_STATE static
 #endif
 
 TEST_STATE long test_passed, test_failed, test_skipped, test_rounded;
 TEST_STATE char test_where[256]; /* what is being tested; printed with a failure */
 
-#define CHECK(condition) test_check((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
-#define CHECK_INT(got, expected) test_int((int64_t)(got), (int64_t)(expected), __FILE__, __LINE__, #got)
+#define CHECK(condition)          test_check((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
+#define CHECK_INT(got, expected)  test_int((int64_t)(got), (int64_t)(expected), __FILE__, __LINE__, #got)
 #define CHECK_BITS(got, expected) test_bits((got), (expected), __FILE__, __LINE__, #got)
-#define CHECK_STR(got, expected) test_str((got), (expected), __FILE__, __LINE__, #got)
+#define CHECK_STR(got, expected)  test_str((got), (expected), __FILE__, __LINE__, #got)
 /* The text has these words in it. */
 #define CHECK_HAS(text, words) test_has((text), (words), __FILE__, __LINE__, #text)
 
@@ -48,15 +48,15 @@ typedef enum test_amount { TEST_FEW, TEST_SOME, TEST_ALL } test_amount;
 
 static inline test_amount test_depth(void) {
     const char *depth = getenv("DEPTH"), *sanitize = getenv("SANITIZE"), *runner = getenv("RUNNER");
-    return depth && strcmp(depth, "all") == 0                       ? TEST_ALL
+    return depth && strcmp(depth, "all") == 0               ? TEST_ALL
            : (sanitize && *sanitize) || (runner && *runner) ? TEST_FEW
-                                                                    : TEST_SOME;
+                                                            : TEST_SOME;
 }
 
 /* With TEST_CASE=TEXT in the environment, only the checks of cases whose name contains the text count. */
 static inline int test_is_wanted(void) {
     static const char *text;
-    static int         is_known;
+    static int is_known;
     if (!is_known) {
         text = getenv("TEST_CASE");
         is_known = 1;
@@ -67,12 +67,10 @@ static inline int test_is_wanted(void) {
 /* Counts a check and returns whether to print a failure. With TEST_FIRST in the environment a program ends behind its first
  * failure. */
 static inline int test_note(int ok) {
-    if (!test_is_wanted()) {
+    if (!test_is_wanted())
         return 0;
-    }
-    if (test_failed > 0 && getenv("TEST_FIRST")) {
+    if (test_failed > 0 && getenv("TEST_FIRST"))
         exit(test_end());
-    }
     if (ok) {
         test_passed++;
     } else {
@@ -83,16 +81,14 @@ static inline int test_note(int ok) {
 }
 
 static inline int test_check(int ok, const char *file, int line, const char *text) {
-    if (test_note(ok)) {
+    if (test_note(ok))
         printf("%s:%d: [%s] not true: %s\n", file, line, test_where, text);
-    }
     return ok;
 }
 
 static inline int test_int(int64_t got, int64_t expected, const char *file, int line, const char *text) {
-    if (test_note(got == expected)) {
+    if (test_note(got == expected))
         printf("%s:%d: [%s] %s is %" PRId64 ", not %" PRId64 "\n", file, line, test_where, text, got, expected);
-    }
     return got == expected;
 }
 
@@ -103,9 +99,8 @@ static inline int test_same_bits(double a, double b) {
 
 static inline int test_bits(double got, double expected, const char *file, int line, const char *text) {
     int ok = test_same_bits(got, expected);
-    if (test_note(ok)) {
+    if (test_note(ok))
         printf("%s:%d: [%s] %s is %.17g, not %.17g\n", file, line, test_where, text, got, expected);
-    }
     return ok;
 }
 
@@ -153,9 +148,9 @@ static inline void test_skip(const char *why) {
 }
 
 /* Switches to a locale with a decimal comma; 0, and a word about it, if none is installed. Needs <locale.h>. */
-#define TEST_COMMA_LOCALE()                                                                                            \
-    (setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "de_DE.utf8") || setlocale(LC_ALL, "fr_FR.UTF-8") ||         \
-     setlocale(LC_ALL, "fr_FR.utf8") || setlocale(LC_ALL, "de_DE") ||                                                   \
+#define TEST_COMMA_LOCALE() \
+    (setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "de_DE.utf8") || setlocale(LC_ALL, "fr_FR.UTF-8") || \
+     setlocale(LC_ALL, "fr_FR.utf8") || setlocale(LC_ALL, "de_DE") || \
      (test_skip("no locale with a decimal comma is installed"), 0))
 
 /* A failure to get on, not a failed check: out of memory in the test itself, a file that must be there. */
@@ -167,16 +162,13 @@ static inline void test_need(int ok, const char *what) {
 }
 
 static inline int test_end(void) {
-    if (test_failed > TEST_SHOWN) {
+    if (test_failed > TEST_SHOWN)
         printf("... and %ld more failures\n", test_failed - TEST_SHOWN);
-    }
-    if (test_rounded) {
+    if (test_rounded)
         printf("%ld values are the C library's, not glibc's\n", test_rounded);
-    }
     printf("%ld passed, %ld failed", test_passed, test_failed);
-    if (test_skipped) {
+    if (test_skipped)
         printf(", %ld skipped", test_skipped);
-    }
     printf("\n");
     return test_failed ? 1 : 0;
 }
@@ -188,13 +180,11 @@ static inline char *read_text(const char *path) {
     long size;
     if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
         text = (char *)malloc((size_t)size + 1);
-        if (text) {
+        if (text)
             text[fread(text, 1, (size_t)size, file)] = 0;
-        }
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
     return text;
 }
 

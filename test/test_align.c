@@ -17,9 +17,9 @@ static int below(int n) {
 }
 
 typedef struct film {
-    char            name[64];
+    char name[64];
     align_signature reference[FRAMES + 2 * MOST], distorted[FRAMES + 2 * MOST];
-    int             frames;
+    int frames;
 } film;
 
 static void make_film(film *f, const char *what, uint32_t seed) {
@@ -31,7 +31,7 @@ static void make_film(film *f, const char *what, uint32_t seed) {
     CHECK(clip_init(&c, what, WIDTH, HEIGHT, 8, 400, f->frames, seed));
     for (int i = 0; i < f->frames; i++) {
         for (int side = 0; side < 2; side++) {
-            align_picture p = {bytes, WIDTH, WIDTH, HEIGHT, 1, 8};
+            align_picture p = { bytes, WIDTH, WIDTH, HEIGHT, 1, 8 };
             clip_plane(&c, i, side, 0, samples);
             clip_store(samples, WIDTH * HEIGHT, 1, bytes);
             align_sign(side ? &f->distorted[i] : &f->reference[i], &p, 1);
@@ -43,12 +43,10 @@ static int sign_video(align_signature *out, int space, const char *path) {
     video v;
     int64_t count = 0;
     align_signature *list = NULL;
-    if (video_open(&v, path, NULL, 1) == VIDEO_OK) {
+    if (video_open(&v, path, NULL, 1) == VIDEO_OK)
         list = align_sign_video(&v, 0, space, 1, &count);
-    }
-    for (int i = 0; i < (int)count; i++) {
+    for (int i = 0; i < (int)count; i++)
         out[i] = list[i];
-    }
     free(list);
     video_close(&v);
     return (int)count;
@@ -70,8 +68,8 @@ static void plant(const film *f, int kind, tally *t) {
     /* the reference: frames from `begin`; the distorted video: from begin + offset */
     for (int i = begin + offset; i < f->frames && i - begin < f->frames; i++) {
         int copies = 1;
-        copies = (kind / 4) % 3 == 1 && i == at ? 0 : copies;                 /* dropped */
-        copies = (kind / 4) % 3 == 2 && i == at ? 1 + freeze : copies;        /* repeated */
+        copies = (kind / 4) % 3 == 1 && i == at ? 0 : copies;          /* dropped */
+        copies = (kind / 4) % 3 == 2 && i == at ? 1 + freeze : copies; /* repeated */
         copies = (kind / 12) % 3 == 1 && i == again ? 0 : copies;
         copies = (kind / 12) % 3 == 2 && i == again ? 2 : copies;
         for (int n = 0; n < copies; n++) {
@@ -95,7 +93,8 @@ static void plant(const film *f, int kind, tally *t) {
     t->uncertain += wrong > 0 && a.unsure;
     t->silent += wrong > 0 && !a.unsure;
     if (wrong > 0 && !a.unsure) {
-        printf("wrong: %s, kind %d, offset %d, at %d and %d (%d): found offset %d, %d wrong, %d events\n", f->name, kind, offset, at, again, freeze, a.offset, wrong, a.event_count);
+        printf("wrong: %s, kind %d, offset %d, at %d and %d (%d): found offset %d, %d wrong, %d events\n", f->name,
+               kind, offset, at, again, freeze, a.offset, wrong, a.event_count);
     }
     align_free(&a);
 }
@@ -103,7 +102,7 @@ static void plant(const film *f, int kind, tally *t) {
 /* Nothing moves, or what moves comes back: no offset can be told. */
 static void test_ambiguous(void) {
     static film f;
-    static const char *const contents[] = {"black", "white", "lines+same", "black+grain"};
+    static const char *const contents[] = { "black", "white", "lines+same", "black+grain" };
     for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
         alignment a;
         make_film(&f, contents[i], 7);
@@ -139,29 +138,28 @@ static void test_look(void) {
 int main(void) {
     /* In the first ones pictures differ from their neighbours by more than noise; the last ones hardly move, fade, or are
      * noise that cells average away: there it is enough that nothing is wrong in silence. */
-    static const char *const contents[] = {"texture+same", "texture+mix", "texture+coarse", "texture+blur", "texture+grain",
-                                           "texture+stretch", "ramp+grain", "noise+blur", "grey+mix", "grey+blur",
-                                           "blocks+mix", "bands+mix", "flat+mix", "dusk+mix"};
+    static const char *const contents[] = { "texture+same",  "texture+mix",     "texture+coarse", "texture+blur",
+                                            "texture+grain", "texture+stretch", "ramp+grain",     "noise+blur",
+                                            "grey+mix",      "grey+blur",       "blocks+mix",     "bands+mix",
+                                            "flat+mix",      "dusk+mix" };
     enum { MOVING = 10 };
     const char *depth = getenv("DEPTH");
     int rounds = depth && strcmp(depth, "all") == 0 ? 100 : 8;
     static film f;
-    tally t = {0, 0, 0, 0}, hard = {0, 0, 0, 0};
+    tally t = { 0, 0, 0, 0 }, hard = { 0, 0, 0, 0 };
     for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
         make_film(&f, contents[i], (uint32_t)i + 1);
-        for (int kind = 0; kind < rounds; kind++) {
+        for (int kind = 0; kind < rounds; kind++)
             plant(&f, kind % 8 == 0 ? 0 : below(36), i < MOVING ? &t : &hard);
-        }
     }
     f.frames = sign_video(f.reference, FRAMES, "../shared/clips/seek_8b_ref.y4m");
     if (f.frames > 0 && sign_video(f.distorted, FRAMES, "../shared/clips/seek_8b_dis.y4m") == f.frames) {
         snprintf(f.name, sizeof f.name, "seek_8b");
-        for (int kind = 0; kind < rounds; kind++) {
+        for (int kind = 0; kind < rounds; kind++)
             plant(&f, below(36), &t);
-        }
     }
-    printf("%d planted: %d found, %d doubted, %d wrong in silence; where little moves %d: %d, %d, %d\n", t.cases, t.found,
-           t.uncertain, t.silent, hard.cases, hard.found, hard.uncertain, hard.silent);
+    printf("%d planted: %d found, %d doubted, %d wrong in silence; where little moves %d: %d, %d, %d\n", t.cases,
+           t.found, t.uncertain, t.silent, hard.cases, hard.found, hard.uncertain, hard.silent);
     CHECK(t.silent == 0 && hard.silent == 0);
     CHECK(t.found * 1000 >= t.cases * 999);
     test_ambiguous();

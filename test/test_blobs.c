@@ -42,7 +42,8 @@ static int unpacks(const void *packed, size_t packed_size, const void *expected,
     in.data = (unsigned char *)realloc(in.data, packed_size ? packed_size : 1);
     test_need(in.data != NULL, "memory");
     memcpy(in.data, packed, packed_size);
-    is_good = vmafgpu__unpack_lzma(&state, in.data, packed_size, out.data, size) && memcmp(out.data, expected, size) == 0;
+    is_good =
+        vmafgpu__unpack_lzma(&state, in.data, packed_size, out.data, size) && memcmp(out.data, expected, size) == 0;
     free(in.data);
     free(out.data);
     return is_good;
@@ -51,32 +52,29 @@ static int unpacks(const void *packed, size_t packed_size, const void *expected,
 /* ---- streams that are known ---- */
 
 /* By xz. */
-static const unsigned char hellos[] = {0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00,
-                                       0x34, 0x19, 0x49, 0xee, 0x8d, 0xef, 0xe2, 0xab, 0xd5, 0xc5, 0xa3, 0xff, 0xff, 0x78,
-                                       0xa4, 0x00, 0x00};
-static const unsigned char nothing[] = {0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                                        0xff, 0x00, 0x83, 0xff, 0xfb, 0xff, 0xff, 0xc0, 0x00, 0x00, 0x00};
+static const unsigned char hellos[] = { 0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                        0xff, 0xff, 0x00, 0x34, 0x19, 0x49, 0xee, 0x8d, 0xef, 0xe2, 0xab,
+                                        0xd5, 0xc5, 0xa3, 0xff, 0xff, 0x78, 0xa4, 0x00, 0x00 };
+static const unsigned char nothing[] = { 0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                         0xff, 0x00, 0x83, 0xff, 0xfb, 0xff, 0xff, 0xc0, 0x00, 0x00, 0x00 };
 
 static void test_known(void) {
     static const char text[] = "hello,hello,hello,hello,";
     unsigned char wrong[sizeof hellos];
-    for (size_t size = 0; size <= 23; size++) {
+    for (size_t size = 0; size <= 23; size++)
         CHECK(unpacks(hellos, sizeof hellos, text, size));
-    }
     CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* its end was there */
     CHECK(unpacks(nothing, sizeof nothing, text, 0));
     CHECK(!unpacks(nothing, sizeof nothing, text, 1));
-    for (size_t size = 0; size < sizeof hellos - 8; size++) { /* there are more bytes than are needed */
+    for (size_t size = 0; size < sizeof hellos - 8; size++) /* there are more bytes than are needed */
         CHECK(!unpacks(hellos, size, text, 23));
-    }
     for (int first = 0; first < 256; first++) { /* contexts of more than four bits, and what is no number of any */
         memcpy(wrong, hellos, sizeof hellos);
         wrong[0] = (unsigned char)first;
-        if (first >= 225 || first % 9 + first / 9 % 5 > 4) {
+        if (first >= 225 || first % 9 + first / 9 % 5 > 4)
             CHECK(!unpacks(wrong, sizeof wrong, text, 1));
-        } else {
+        else
             CHECK(unpacks(wrong, sizeof wrong, text, 1)); /* the first byte has none */
-        }
     }
     memcpy(wrong, hellos, sizeof hellos);
     wrong[13] = 1;
@@ -104,19 +102,22 @@ static bytes sample(int kind, size_t size) {
                     : kind == 3 ? (unsigned char)(draw(100) ? (i ? b.data[i - 1] : 0) : draw(256))
                     : i > far   ? b.data[i - far]
                                 : (unsigned char)draw(256);
-        for (size_t n = draw(300); kind == 4 && i > far && n && i + 1 < size; n--, i++) {
+        for (size_t n = draw(300); kind == 4 && i > far && n && i + 1 < size; n--, i++)
             b.data[i + 1] = b.data[i + 1 - far];
-        }
     }
     return b;
 }
 
 static void test_others(const char *folder) {
     static const char *const settings[] = {
-        "preset=0",        "preset=6",         "preset=9e,dict=1MiB,lc=0,lp=4,pb=4", "preset=9e,dict=1MiB,lc=2,lp=2,pb=2",
-        "preset=6,lc=4,lp=0,pb=0", "preset=6,dict=4KiB,lc=1,lp=3,pb=3",
+        "preset=0",
+        "preset=6",
+        "preset=9e,dict=1MiB,lc=0,lp=4,pb=4",
+        "preset=9e,dict=1MiB,lc=2,lp=2,pb=2",
+        "preset=6,lc=4,lp=0,pb=0",
+        "preset=6,dict=4KiB,lc=1,lp=3,pb=3",
     };
-    static const size_t sizes[] = {0, 1, 2, 300, 65535, 300000};
+    static const size_t sizes[] = { 0, 1, 2, 300, 65535, 300000 };
     char plain[512], packed[512], command[2048];
     snprintf(plain, sizeof plain, "%s/blobs.plain", folder);
     snprintf(packed, sizeof packed, "%s/blobs.packed", folder);
@@ -132,7 +133,8 @@ static void test_others(const char *folder) {
                 bytes p;
                 size_t size;
                 test_need(write_file(plain, &b), plain);
-                snprintf(command, sizeof command, "xz -c --format=lzma --lzma1=%s < %s > %s", settings[m], plain, packed);
+                snprintf(command, sizeof command, "xz -c --format=lzma --lzma1=%s < %s > %s", settings[m], plain,
+                         packed);
                 snprintf(test_where, sizeof test_where, "%s, kind %d, %d bytes", settings[m], kind, (int)sizes[i]);
                 CHECK_INT(system(command), 0);
                 p = read_file(packed);
@@ -158,7 +160,7 @@ static void test_others(const char *folder) {
 
 /* Of two blobs, in a stream of each, or both in one. */
 static bytes container(const bytes *first, const bytes *second, int is_one) {
-    const bytes *const blobs[2] = {first, second};
+    const bytes *const blobs[2] = { first, second };
     const size_t entries = 24 + 2 * ENTRY;
     bytes b = bytes_new(entries + 8 * (first->size + second->size) + 64), both = bytes_new(first->size + second->size);
     unsigned char *at = b.data + entries;
@@ -189,7 +191,7 @@ static bytes container(const bytes *first, const bytes *second, int is_one) {
 
 /* How many blobs are those that were packed; -1 where the container is refused. */
 static int good_blobs(const bytes *b, const bytes *first, const bytes *second) {
-    const bytes *const expected[2] = {first, second};
+    const bytes *const expected[2] = { first, second };
     vmafgpu *v = (vmafgpu *)calloc(1, sizeof *v);
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
     vmafgpu__image image;
@@ -225,14 +227,12 @@ static void test_containers(void) {
         for (size_t bit = 0; bit < 8 * b.size; bit++) {
             b.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
             CHECK(good_blobs(&b, &first, &second) < 2);
-            if (bit < 8 * (24 + 2 * ENTRY)) {
+            if (bit < 8 * (24 + 2 * ENTRY))
                 CHECK_INT(good_blobs(&b, &first, &second), -1);
-            }
             b.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
         }
-        for (cut = b; cut.size; cut.size--) {
+        for (cut = b; cut.size; cut.size--)
             CHECK_INT(good_blobs(&cut, &first, &second), cut.size == b.size ? 2 : -1);
-        }
         free(b.data);
         b = container(&none, &second, is_one);
         CHECK_INT(good_blobs(&b, &none, &second), 2);
@@ -246,12 +246,13 @@ static void test_containers(void) {
 /* Descriptions that nobody wrote, with the right checksum: beyond the stream's end, larger than any image, no stream at all. */
 static void test_wrong_descriptions(void) {
     static const struct {
-        int      entry, at;
+        int entry, at;
         uint32_t value;
-        int      expected; /* how many blobs are good; -1: the container is none */
+        int expected; /* how many blobs are good; -1: the container is none */
     } cases[] = {
-        {1, 24, 51, 1},         {1, 24, 0xffffffff, 1}, {1, 28, 34, 1},  {1, 28, 0xffffffff, 1}, {1, 28, 0xfffffff0, 1},
-        {0, 28, 0x7fffffff, 1}, {1, 20, 0, 1},          {0, 16, 0, -1}, {1, 16, 1, -1},         {1, 16, 0xffffffff, -1},
+        { 1, 24, 51, 1 },         { 1, 24, 0xffffffff, 1 },  { 1, 28, 34, 1 }, { 1, 28, 0xffffffff, 1 },
+        { 1, 28, 0xfffffff0, 1 }, { 0, 28, 0x7fffffff, 1 },  { 1, 20, 0, 1 },  { 0, 16, 0, -1 },
+        { 1, 16, 1, -1 },         { 1, 16, 0xffffffff, -1 },
     };
     const bytes first = sample(0, 50), second = sample(1, 33);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -275,9 +276,8 @@ static void test_text(void) {
     test_need(out != NULL, "memory");
     for (size_t i = 0; i < SIZE; i += 4) {
         uint32_t word = 0;
-        for (size_t k = 0; k < 4 && i + k < SIZE; k++) {
+        for (size_t k = 0; k < 4 && i + k < SIZE; k++)
             word |= (uint32_t)b.data[i + k] << 8 * k;
-        }
         for (int k = 4; k >= 0; k--, word /= 85) {
             const size_t at = i / 4 * 5 + (size_t)k;
             int c = '#' + (int)(word % 85);
@@ -295,9 +295,8 @@ static void test_text(void) {
 int main(int argc, char **argv) {
     char folder[256] = ".";
     const char *slash = strrchr(argv[0], '/');
-    if (argc > 0 && slash) {
+    if (argc > 0 && slash)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - argv[0]), argv[0]);
-    }
     test_known();
     test_containers();
     test_wrong_descriptions();

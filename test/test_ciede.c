@@ -3,13 +3,13 @@
 #include "scoring.h"
 
 static const struct {
-    int      threads;
+    int threads;
     unsigned cpumask;
-} ways[] = {{1, 0}, {3, 0}, {1, 16}, {2, 255}};
+} ways[] = { { 1, 0 }, { 3, 0 }, { 1, 16 }, { 2, 255 } };
 
 /* Returns the value, which must be the same with all threads and instruction sets. */
 static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
-    static const vmafgpu_feature_config feature = {"ciede", NULL};
+    static const vmafgpu_feature_config feature = { "ciede", NULL };
     film f = film_make_colour(what, w, h, depth, chroma, 1, 7);
     double first = 0;
     for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
@@ -17,7 +17,8 @@ static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
         scores s;
         config.threads = ways[way].threads;
         config.cpumask = ways[way].cpumask;
-        snprintf(test_where, sizeof test_where, "ciede %s %dx%d %d bits %d way %d", what, w, h, depth, chroma, (int)way);
+        snprintf(test_where, sizeof test_where, "ciede %s %dx%d %d bits %d way %d", what, w, h, depth, chroma,
+                 (int)way);
         s = film_score(&f, &config);
         if (CHECK_INT(s.rows, 1)) {
             first = way == 0 ? s.values[0] : first;
@@ -30,7 +31,7 @@ static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
 }
 
 static void test_ciede(void) {
-    static const int formats[3] = {420, 422, 444};
+    static const int formats[3] = { 420, 422, 444 };
     CHECK(ciede_of("texture+same", 65, 33, 8, 420) > 1e300);
     CHECK(ciede_of("black+same", 16, 16, 8, 444) > 1e300);
     for (int i = 0; i < 3; i++) {

@@ -113,17 +113,17 @@ static void refused_model(int line, const vmafgpu_model_config *models, int coun
 
 static void test_model_fields(void) {
     static const struct {
-        const char    *options;
+        const char *options;
         vmafgpu_result code;
-        const char    *words;
+        const char *words;
     } bad[] = {
-        {"adm", VMAFGPU_ERROR_FEATURE, "adm"},
-        {"adm.adm_enhn_gain_limit", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
-        {"adm.nothing=1", VMAFGPU_ERROR_FEATURE, "nothing"},
-        {"adm.adm_enhn_gain_limit=0.5", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
-        {"adm.adm_enhn_gain_limit=101", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
-        {"vif.vif_enhn_gain_limit=abc", VMAFGPU_ERROR_FEATURE, "vif_enhn_gain_limit"},
-        {"banana.debug=true", VMAFGPU_ERROR_FEATURE, "banana"},
+        { "adm", VMAFGPU_ERROR_FEATURE, "adm" },
+        { "adm.adm_enhn_gain_limit", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit" },
+        { "adm.nothing=1", VMAFGPU_ERROR_FEATURE, "nothing" },
+        { "adm.adm_enhn_gain_limit=0.5", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit" },
+        { "adm.adm_enhn_gain_limit=101", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit" },
+        { "vif.vif_enhn_gain_limit=abc", VMAFGPU_ERROR_FEATURE, "vif_enhn_gain_limit" },
+        { "banana.debug=true", VMAFGPU_ERROR_FEATURE, "banana" },
     };
     vmafgpu_model_config m[2];
     memset(m, 0, sizeof m);
@@ -147,42 +147,42 @@ static void test_feature_fields(void) {
     static const struct {
         const char *name, *options, *words;
     } bad[] = {
-        {"", NULL, "feature"},
-        {"vif2", NULL, "vif2"},
-        {"vif", "vif_enhn_gain_limit=0.9", "vif_enhn_gain_limit"},
-        {"vif", "vif_enhn_gain_limit=100.1", "vif_enhn_gain_limit"},
-        {"vif", "vif_enhn_gain_limit=", "vif_enhn_gain_limit"},
-        {"vif", "vif_enhn_gain_limit", "vif_enhn_gain_limit"},
-        {"vif", "adm_enhn_gain_limit=1", "adm_enhn_gain_limit"},
-        {"vif", "debug=maybe", "debug"},
-        {"vif", "=1", ""},
-        {"vif", "nothing=1:vif_enhn_gain_limit=1", "nothing"},
-        {"adm", "adm_csf_mode=4", "adm_csf_mode"},
-        {"adm", "adm_csf_mode=-1", "adm_csf_mode"},
-        {"adm", "adm_norm_view_dist=0.5", "adm_norm_view_dist"},
-        {"adm", "adm_norm_view_dist=25", "adm_norm_view_dist"},
-        {"adm", "adm_norm_view_dist=1", "adm_norm_view_dist"},            /* times 1080: less than 3240 */
-        {"adm", "adm_ref_display_height=1079", "adm_ref_display_height"}, /* likewise */
-        {"adm", "adm_ref_display_height=0", "adm_ref_display_height"},
-        {"adm", "adm_ref_display_height=4321", "adm_ref_display_height"},
-        {"adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode"}, /* not in its table */
-        {"adm", "adm_csf_mode=3:adm_ref_display_height=1440", "adm_csf_mode"},
-        {"adm", "adm_noise_weight=-1", "adm_noise_weight"},
-        {"adm", "adm_noise_weight=1501", "adm_noise_weight"},
-        {"adm", "adm_dlm_weight=1.1", "adm_dlm_weight"},
-        {"adm", "adm_min_val=2", "adm_min_val"},
-        {"adm", "adm_min_val=-0.0", "adm_min_val"},   /* no number for libvmaf */
-        {"adm", "adm_csf_mode=-0", "adm_csf_mode"},
-        {"adm", "adm_csf_scale=51", "adm_csf_scale"},
-        {"adm", "adm_csf_diag_scale=51", "adm_csf_diag_scale"},
-        {"adm", "adm_enhn_gain_limit=nan", "adm_enhn_gain_limit"},
-        {"adm", "adm_enhn_gain_limit=inf", "adm_enhn_gain_limit"},
-        {"motion", "motion_blend_factor=1.5", "motion_blend_factor"},
-        {"motion", "motion_blend_offset=1001", "motion_blend_offset"},
-        {"motion", "motion_fps_weight=5.5", "motion_fps_weight"},
-        {"motion", "motion_max_val=10001", "motion_max_val"},
-        {"motion", "motion_max_val=-1", "motion_max_val"},
-        {"motion", "motion_five_frame_window=2", "motion_five_frame_window"},
+        { "", NULL, "feature" },
+        { "vif2", NULL, "vif2" },
+        { "vif", "vif_enhn_gain_limit=0.9", "vif_enhn_gain_limit" },
+        { "vif", "vif_enhn_gain_limit=100.1", "vif_enhn_gain_limit" },
+        { "vif", "vif_enhn_gain_limit=", "vif_enhn_gain_limit" },
+        { "vif", "vif_enhn_gain_limit", "vif_enhn_gain_limit" },
+        { "vif", "adm_enhn_gain_limit=1", "adm_enhn_gain_limit" },
+        { "vif", "debug=maybe", "debug" },
+        { "vif", "=1", "" },
+        { "vif", "nothing=1:vif_enhn_gain_limit=1", "nothing" },
+        { "adm", "adm_csf_mode=4", "adm_csf_mode" },
+        { "adm", "adm_csf_mode=-1", "adm_csf_mode" },
+        { "adm", "adm_norm_view_dist=0.5", "adm_norm_view_dist" },
+        { "adm", "adm_norm_view_dist=25", "adm_norm_view_dist" },
+        { "adm", "adm_norm_view_dist=1", "adm_norm_view_dist" },            /* times 1080: less than 3240 */
+        { "adm", "adm_ref_display_height=1079", "adm_ref_display_height" }, /* likewise */
+        { "adm", "adm_ref_display_height=0", "adm_ref_display_height" },
+        { "adm", "adm_ref_display_height=4321", "adm_ref_display_height" },
+        { "adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode" }, /* not in its table */
+        { "adm", "adm_csf_mode=3:adm_ref_display_height=1440", "adm_csf_mode" },
+        { "adm", "adm_noise_weight=-1", "adm_noise_weight" },
+        { "adm", "adm_noise_weight=1501", "adm_noise_weight" },
+        { "adm", "adm_dlm_weight=1.1", "adm_dlm_weight" },
+        { "adm", "adm_min_val=2", "adm_min_val" },
+        { "adm", "adm_min_val=-0.0", "adm_min_val" }, /* no number for libvmaf */
+        { "adm", "adm_csf_mode=-0", "adm_csf_mode" },
+        { "adm", "adm_csf_scale=51", "adm_csf_scale" },
+        { "adm", "adm_csf_diag_scale=51", "adm_csf_diag_scale" },
+        { "adm", "adm_enhn_gain_limit=nan", "adm_enhn_gain_limit" },
+        { "adm", "adm_enhn_gain_limit=inf", "adm_enhn_gain_limit" },
+        { "motion", "motion_blend_factor=1.5", "motion_blend_factor" },
+        { "motion", "motion_blend_offset=1001", "motion_blend_offset" },
+        { "motion", "motion_fps_weight=5.5", "motion_fps_weight" },
+        { "motion", "motion_max_val=10001", "motion_max_val" },
+        { "motion", "motion_max_val=-1", "motion_max_val" },
+        { "motion", "motion_five_frame_window=2", "motion_five_frame_window" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         vmafgpu_config c = plain_config();
@@ -230,8 +230,8 @@ static void test_model_names(void) {
 
 /* A struct that a caller filled in wrongly. */
 static void test_model_structs(void) {
-    static const char *const unknown[] = {"VMAF_integer_feature_nothing_score", "", "", "", "", "", ""};
-    static const double zeros[65] = {0}, level[] = {0, 0, 20, 10, 20, 40}, falling[] = {0, 0, 20, 10, 60, 5};
+    static const char *const unknown[] = { "VMAF_integer_feature_nothing_score", "", "", "", "", "", "" };
+    static const double zeros[65] = { 0 }, level[] = { 0, 0, 20, 10, 20, 40 }, falling[] = { 0, 0, 20, 10, 60, 5 };
     const vmafgpu_model *good = vmafgpu_builtin_model("vmaf_v0.6.1");
     vmafgpu_model model = *good;
     vmafgpu_model_config m;
@@ -370,9 +370,11 @@ static void test_defaults(void) {
 
 /* Columns come as in libvmaf's reports, without threads and with them; a model finds its own wherever they are. */
 static void test_column_order(void) {
-    static const char *const orders[] = {
-        "vif adm2 motion2 motion psnr_y motion3 integer_motion2", "motion2 motion psnr_y vif adm2 motion3 integer_motion2"};
-    vmafgpu_feature_config features[] = {{"motion", NULL}, {"vif", NULL}, {"float_adm", NULL}, {"float_motion", NULL}, {"psnr", NULL}};
+    static const char *const orders[] = { "vif adm2 motion2 motion psnr_y motion3 integer_motion2",
+                                          "motion2 motion psnr_y vif adm2 motion3 integer_motion2" };
+    vmafgpu_feature_config features[] = {
+        { "motion", NULL }, { "vif", NULL }, { "float_adm", NULL }, { "float_motion", NULL }, { "psnr", NULL }
+    };
     vmafgpu_config c = plain_config();
     c.features = features;
     c.feature_count = 5;
@@ -394,9 +396,9 @@ static void test_column_order(void) {
 
 /* The refusal of adm_csf_mode 1 states scales that are accepted, and by how much they could be larger: not by a tenth. */
 static void test_csf_advice(void) {
-    static const char *const views[] = {"", ":adm_norm_view_dist=6", ":adm_ref_display_height=4320"};
+    static const char *const views[] = { "", ":adm_norm_view_dist=6", ":adm_ref_display_height=4320" };
     for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
-        vmafgpu_feature_config feature = {"adm", NULL};
+        vmafgpu_feature_config feature = { "adm", NULL };
         vmafgpu_config c = plain_config();
         double scale = 0, diagonal = 0;
         char options[192];
@@ -409,7 +411,8 @@ static void test_csf_advice(void) {
         vmafgpu *context = NULL;
         CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
         const char *advice = strstr(vmafgpu_last_error(NULL), "adm_csf_scale can be up to ");
-        CHECK(advice && sscanf(advice, "adm_csf_scale can be up to %lf here and adm_csf_diag_scale up to %lf", &scale, &diagonal) == 2);
+        CHECK(advice && sscanf(advice, "adm_csf_scale can be up to %lf here and adm_csf_diag_scale up to %lf", &scale,
+                               &diagonal) == 2);
         vmafgpu_close(context);
         context = NULL;
         for (int k = 0; k < 3; k++) {
@@ -424,8 +427,9 @@ static void test_csf_advice(void) {
 
 /* With a single pair libvmaf writes the later columns extractor by extractor. */
 static void test_report_column(void) {
-    static const char *const orders[] = {"integer_motion2 integer_motion3 motion3 end", "motion3 integer_motion2 integer_motion3 end"};
-    vmafgpu_feature_config features[] = {{"motion", NULL}, {"vif", NULL}, {"float_motion", NULL}};
+    static const char *const orders[] = { "integer_motion2 integer_motion3 motion3 end",
+                                          "motion3 integer_motion2 integer_motion3 end" };
+    vmafgpu_feature_config features[] = { { "motion", NULL }, { "vif", NULL }, { "float_motion", NULL } };
     vmafgpu_config c = plain_config();
     c.features = features;
     c.feature_count = 3;
@@ -442,7 +446,8 @@ static void test_report_column(void) {
             if (i < first || i >= first + 3)
                 CHECK_INT(column, i);
             else
-                snprintf(names + strlen(names), sizeof names - strlen(names), "%s ", vmafgpu_column_name(context, column));
+                snprintf(names + strlen(names), sizeof names - strlen(names), "%s ",
+                         vmafgpu_column_name(context, column));
         }
         snprintf(names + strlen(names), sizeof names - strlen(names), "end");
         CHECK_STR(names, orders[c.serial_first]);
@@ -456,9 +461,9 @@ static void test_report_column(void) {
 static void test_names(void) {
     static const struct {
         vmafgpu_result result;
-        const char    *name, *message;
+        const char *name, *message;
     } results[] = {
-#define ROW(name, number, message) {name, #name, message},
+#define ROW(name, number, message) { name, #name, message },
         VMAFGPU_RESULTS(ROW)
 #undef ROW
     };
@@ -474,13 +479,23 @@ static void test_names(void) {
 }
 
 static void test_builtin(void) {
-    static const char *const names[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_4k_v0.6.1neg",
-                                        "vmaf_b_v0.6.3", "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h",
-                                        "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_hfr_5d0h", "vmaf_v1.0.16_1d5h_2160",
-                                        "vmaf_v1.0.16_hfr_1d5h_2160", "vmaf_v1.0.16_3d0h_2160",
-                                        "vmaf_v1.0.16_hfr_3d0h_2160",
-                                        "vmaf_float_v0.6.1", "vmaf_float_v0.6.1neg", "vmaf_float_4k_v0.6.1",
-                                        "vmaf_float_b_v0.6.3"};
+    static const char *const names[] = { "vmaf_v0.6.1",
+                                         "vmaf_v0.6.1neg",
+                                         "vmaf_4k_v0.6.1",
+                                         "vmaf_4k_v0.6.1neg",
+                                         "vmaf_b_v0.6.3",
+                                         "vmaf_v1.0.16_3d0h",
+                                         "vmaf_v1.0.16_hfr_3d0h",
+                                         "vmaf_v1.0.16_5d0h",
+                                         "vmaf_v1.0.16_hfr_5d0h",
+                                         "vmaf_v1.0.16_1d5h_2160",
+                                         "vmaf_v1.0.16_hfr_1d5h_2160",
+                                         "vmaf_v1.0.16_3d0h_2160",
+                                         "vmaf_v1.0.16_hfr_3d0h_2160",
+                                         "vmaf_float_v0.6.1",
+                                         "vmaf_float_v0.6.1neg",
+                                         "vmaf_float_4k_v0.6.1",
+                                         "vmaf_float_b_v0.6.3" };
     const size_t v1 = 5, v1_end = 13;
     int count = 0;
     snprintf(test_where, sizeof test_where, "built-in models");
@@ -490,9 +505,8 @@ static void test_builtin(void) {
     }
     CHECK(vmafgpu_builtin_model_at(-1) == NULL);
     CHECK_INT(count, (int)(sizeof names / sizeof names[0]));
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         CHECK(vmafgpu_builtin_model(names[i]) != NULL);
-    }
     CHECK_INT(vmafgpu_builtin_model("vmaf_b_v0.6.3")->svm_count, 21);
     CHECK_INT(vmafgpu_builtin_model("vmaf_v0.6.1")->svms[0].sv_count, 211);
     /* One SVM for all of v1: the very same arrays. */
@@ -511,9 +525,8 @@ static void test_builtin(void) {
 /* The log callback hears of a failure; without one there is silence, which is checked by reading the test's output. */
 static void note_log(void *user, vmafgpu_log_level level, const char *message) {
     char *seen = (char *)user;
-    if (level == VMAFGPU_LOG_ERROR) {
+    if (level == VMAFGPU_LOG_ERROR)
         snprintf(seen, 512, "%s", message);
-    }
 }
 
 static void test_log(void) {
@@ -552,9 +565,8 @@ typedef struct warnings {
 static void note_warning(void *user, vmafgpu_log_level level, const char *message) {
     warnings *w = (warnings *)user;
     size_t used = strlen(w->text);
-    if (level == VMAFGPU_LOG_WARNING) {
+    if (level == VMAFGPU_LOG_WARNING)
         snprintf(w->text + used, sizeof w->text - used, "%s\n", message);
-    }
 }
 
 /* Overlaid options are read even where the model does not use their feature, if that is asked for. */
@@ -562,7 +574,8 @@ static void test_unused_overlay(void) {
     static const char text[] =
         "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\","
         "\"feature_names\":[\"VMAF_integer_feature_adm2_score\"],\"slopes\":[1,1],\"intercepts\":[0,0],"
-        "\"model\":\"svm_type nu_svr\\nkernel_type rbf\\ngamma 1\\nnr_class 2\\ntotal_sv 1\\nrho 0\\nSV\\n1 1:1 \\n\"}}";
+        "\"model\":\"svm_type nu_svr\\nkernel_type rbf\\ngamma 1\\nnr_class 2\\ntotal_sv 1\\nrho 0\\nSV\\n1 1:1 "
+        "\\n\"}}";
     vmafgpu_config c = plain_config();
     vmafgpu_model_config m;
     vmafgpu_model *model;
@@ -582,14 +595,19 @@ static void test_unused_overlay(void) {
         static const struct {
             const char *options, *words, *column;
         } ignored[] = {
-            {"vif.no_such_option=banana", "model option 'vif.no_such_option=banana' is ignored: the model 'adm alone' does not use vif\n", "integer_adm2"},
-            {"vif.vif_enhn_gain_limit=0:adm.adm_enhn_gain_limit=1", "'vif.vif_enhn_gain_limit=0' is ignored", "integer_adm2_egl_1"},
-            {"float_banana.x=1", "model option 'float_banana.x=1' is ignored: there is no feature 'float_banana'\n", "integer_adm2"},
-            {"adm.x=1:adm.adm_enhn_gain_limit=1:adm.y=2", "feature 'adm' has no option 'x': it is ignored\nfeature 'adm' has no option 'y': it is ignored\n",
-             "integer_adm2_egl_1"},
+            { "vif.no_such_option=banana",
+              "model option 'vif.no_such_option=banana' is ignored: the model 'adm alone' does not use vif\n",
+              "integer_adm2" },
+            { "vif.vif_enhn_gain_limit=0:adm.adm_enhn_gain_limit=1", "'vif.vif_enhn_gain_limit=0' is ignored",
+              "integer_adm2_egl_1" },
+            { "float_banana.x=1", "model option 'float_banana.x=1' is ignored: there is no feature 'float_banana'\n",
+              "integer_adm2" },
+            { "adm.x=1:adm.adm_enhn_gain_limit=1:adm.y=2",
+              "feature 'adm' has no option 'x': it is ignored\nfeature 'adm' has no option 'y': it is ignored\n",
+              "integer_adm2_egl_1" },
         };
         for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
-            warnings w = {""};
+            warnings w = { "" };
             m.options = ignored[i].options;
             c.log = note_warning;
             c.log_user = &w;
@@ -623,7 +641,7 @@ static void test_ignored_options(void) {
     vmafgpu_config c = plain_config();
     vmafgpu_feature_config f[2];
     vmafgpu *context;
-    warnings w = {""};
+    warnings w = { "" };
     snprintf(test_where, sizeof test_where, "ignored options");
     memset(f, 0, sizeof f);
     c.features = f;
@@ -635,7 +653,9 @@ static void test_ignored_options(void) {
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
     CHECK(vmafgpu_column_index(context, "integer_vif_scale0_egl_2") > 0);
     CHECK_INT(vmafgpu_get_config(context)->strict_options, 0);
-    CHECK_STR(w.text, "feature 'vif' has no option 'banana': it is ignored\nfeature 'vif' has no option 'apple': it is ignored\n");
+    CHECK_STR(
+        w.text,
+        "feature 'vif' has no option 'banana': it is ignored\nfeature 'vif' has no option 'apple': it is ignored\n");
     vmafgpu_close(context);
     f[0].options = "banana";
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
@@ -685,7 +705,7 @@ static void check_at(int line, const char *feature, const char *options, int wid
 static void test_checked(void) {
     vmafgpu_config c;
     vmafgpu_model_config m[2];
-    warnings w = {""};
+    warnings w = { "" };
     check_at(__LINE__, "vif", NULL, 0, 0, NULL);
     check_at(__LINE__, "vif", "vif_enhn_gain_limit=0", 0, 0, "vif_enhn_gain_limit");
     check_at(__LINE__, "vif", "banana=0", 0, 0, "no option 'banana'");
@@ -742,9 +762,10 @@ static void test_checked(void) {
 
 static void test_long_names(void) {
     static const char *const names[][2] = {
-        {"VMAF_integer_feature_adm2_score", "integer_adm2"}, {"VMAF_integer_feature_vif_scale3_score", "integer_vif_scale3"},
-        {"VMAF_integer_feature_motion2_score", "integer_motion2"},
-        {"VMAF_integer_feature_motion_sad_score", "VMAF_integer_feature_motion_sad_score"},
+        { "VMAF_integer_feature_adm2_score", "integer_adm2" },
+        { "VMAF_integer_feature_vif_scale3_score", "integer_vif_scale3" },
+        { "VMAF_integer_feature_motion2_score", "integer_motion2" },
+        { "VMAF_integer_feature_motion_sad_score", "VMAF_integer_feature_motion_sad_score" },
     };
     vmafgpu_config c = plain_config();
     vmafgpu *context = open_checked(&c);
@@ -808,14 +829,21 @@ static void test_large(void) {
     enum { LARGEST = 16384 };
     static const struct {
         const char *feature, *options;
-        int         candidates, threads, edits, pixels;
+        int candidates, threads, edits, pixels;
     } ways[] = {
-        {NULL, NULL, 4, 1, 0, 0},    {NULL, NULL, 11, 1, 0, 0},           {NULL, NULL, 16, 256, 0, 0},
-        {NULL, NULL, 11, 16, 64, 0}, {NULL, NULL, 16, 1, 0, 1},           {"cambi", "cambi_high_res_speedup=2160:window_size=15", 1, 256, 0, 0},
-        {"float_adm", NULL, 1, 256, 0, 0}, {"float_ssim", "scale=1", 11, 256, 0, 0},
-        {"float_ms_ssim", NULL, 1, 256, 0, 0}, {"float_motion", "motion_add_uv=true", 16, 1, 0, 0},
-        {"speed_temporal", NULL, 16, 1, 0, 0}, {"float_vif", "vif_prescale=4", 1, 1, 0, 0},
-        {"float_vif", "vif_prescale=3.9", 1, 256, 0, 0},
+        { NULL, NULL, 4, 1, 0, 0 },
+        { NULL, NULL, 11, 1, 0, 0 },
+        { NULL, NULL, 16, 256, 0, 0 },
+        { NULL, NULL, 11, 16, 64, 0 },
+        { NULL, NULL, 16, 1, 0, 1 },
+        { "cambi", "cambi_high_res_speedup=2160:window_size=15", 1, 256, 0, 0 },
+        { "float_adm", NULL, 1, 256, 0, 0 },
+        { "float_ssim", "scale=1", 11, 256, 0, 0 },
+        { "float_ms_ssim", NULL, 1, 256, 0, 0 },
+        { "float_motion", "motion_add_uv=true", 16, 1, 0, 0 },
+        { "speed_temporal", NULL, 16, 1, 0, 0 },
+        { "float_vif", "vif_prescale=4", 1, 1, 0, 0 },
+        { "float_vif", "vif_prescale=3.9", 1, 256, 0, 0 },
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         for (int height = LARGEST; height >= LARGEST - 2048; height -= 16) {
@@ -871,7 +899,7 @@ static void test_rounding(void) {
     vmafgpu_close(context);
     context = open_checked(&c);
     {
-        static const unsigned char plane[64 * 48] = {1, 2, 3};
+        static const unsigned char plane[64 * 48] = { 1, 2, 3 };
         vmafgpu_frame frame;
         vmafgpu_score score;
         memset(&frame, 0, sizeof frame);
@@ -888,9 +916,8 @@ static void test_rounding(void) {
 
 /* Options are read the same wherever the decimal point is a comma. */
 static void test_locale(void) {
-    if (!TEST_COMMA_LOCALE()) {
+    if (!TEST_COMMA_LOCALE())
         return;
-    }
     names_at(__LINE__, "adm", "adm_enhn_gain_limit=1.25",
              "integer_adm2_egl_1.25 integer_aim_egl_1.25 integer_adm3_egl_1.25 integer_adm_scale0_egl_1.25 "
              "integer_adm_scale1_egl_1.25 integer_adm_scale2_egl_1.25 integer_adm_scale3_egl_1.25");

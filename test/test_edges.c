@@ -8,9 +8,9 @@
 #include <math.h>
 
 static const struct {
-    int      threads;
+    int threads;
     unsigned cpumask;
-} ways[] = {{1, 255}, {1, 0}, {2, 16}, {7, 0}};
+} ways[] = { { 1, 255 }, { 1, 0 }, { 2, 16 }, { 7, 0 } };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 /* Scores the film in each way, of which `count` are wanted; they must agree. What is returned is the first one's. */
@@ -66,37 +66,35 @@ enum { ALL = VMAFGPU__FEATURES };
 static int choose_features(const vmafgpu_config *config, vmafgpu_feature_config *features) {
     int count = 0;
     memset(features, 0, ALL * sizeof *features);
-    for (int i = 0; i < ALL; i++) {
-        if (!vmafgpu__features[i].left_out_by && !*refusal(*config, vmafgpu__features[i].name, NULL)) {
+    for (int i = 0; i < ALL; i++)
+        if (!vmafgpu__features[i].left_out_by && !*refusal(*config, vmafgpu__features[i].name, NULL))
             features[count++].name = vmafgpu__features[i].name;
-        }
-    }
     return count;
 }
 
 /* What columns are that begin so, of two equal pictures; `still` of those that do not move, either. */
 static const struct {
     const char *begin;
-    int         still;
-    double      value, off;
-} of_equal[] = {{"adm2", 0, 1, 0}, {"adm_scale", 0, 1, 0}, {"aim", 0, 0, 0}, {"adm3", 0, 1, 0}, {"vif_scale", 0, 1, 1e-6},
-                {"integer_adm2", 0, 1, 1e-5}, {"integer_vif", 0, 1, 1e-4}, {"float_ssim", 0, 1, 0}, {"float_ms_ssim", 0, 1, 1e-6},
-                {"motion", 1, 0, 0}, {"integer_motion", 1, 0, 0}, {"VMAF_integer_feature_motion", 1, 0, 0},
-                {"speed_temporal", 1, 0, 0}};
+    int still;
+    double value, off;
+} of_equal[] = {
+    { "adm2", 0, 1, 0 },           { "adm_scale", 0, 1, 0 },      { "aim", 0, 0, 0 },
+    { "adm3", 0, 1, 0 },           { "vif_scale", 0, 1, 1e-6 },   { "integer_adm2", 0, 1, 1e-5 },
+    { "integer_vif", 0, 1, 1e-4 }, { "float_ssim", 0, 1, 0 },     { "float_ms_ssim", 0, 1, 1e-6 },
+    { "motion", 1, 0, 0 },         { "integer_motion", 1, 0, 0 }, { "VMAF_integer_feature_motion", 1, 0, 0 },
+    { "speed_temporal", 1, 0, 0 }
+};
 
 static void check_equal(const char *name, double value, int depth, int is_still) {
-    if (strncmp(name, "psnr_hvs", 8) == 0 || strcmp(name, "ciede2000") == 0) {
+    if (strncmp(name, "psnr_hvs", 8) == 0 || strcmp(name, "ciede2000") == 0)
         CHECK(value > 1e300);
-    } else if (strncmp(name, "psnr_", 5) == 0) {
+    else if (strncmp(name, "psnr_", 5) == 0)
         CHECK_BITS(value, 6. * depth + 12);
-    } else if (strcmp(name, "float_psnr") == 0) {
+    else if (strcmp(name, "float_psnr") == 0)
         CHECK_BITS(value, depth == 16 ? 108 : 6. * depth + 12);
-    }
-    for (size_t i = 0; i < sizeof of_equal / sizeof of_equal[0]; i++) {
-        if (strncmp(name, of_equal[i].begin, strlen(of_equal[i].begin)) == 0 && of_equal[i].still <= is_still) {
+    for (size_t i = 0; i < sizeof of_equal / sizeof of_equal[0]; i++)
+        if (strncmp(name, of_equal[i].begin, strlen(of_equal[i].begin)) == 0 && of_equal[i].still <= is_still)
             CHECK(fabs(value - of_equal[i].value) <= of_equal[i].off);
-        }
-    }
 }
 
 static void check_everything(const char *what, int w, int h, int depth, int chroma) {
@@ -123,15 +121,12 @@ static void check_everything(const char *what, int w, int h, int depth, int chro
         const char *name = vmafgpu_column_name(context, k);
         snprintf(test_where, sizeof test_where, "%s of %s %dx%d, %d bits, %d", name, what, w, h, depth, chroma);
         /* a single frame does not move, nor do two know more of the first one but for motion3 */
-        if (strstr(name, "motion") || strstr(name, "temporal")) {
+        if (strstr(name, "motion") || strstr(name, "temporal"))
             CHECK_BITS(one.values[k], 0.);
-        }
-        if (!strstr(name, "motion3")) {
+        if (!strstr(name, "motion3"))
             CHECK_BITS(two.values[k], one.values[k]);
-        }
-        for (int i = 0; is_equal && i < two.rows; i++) {
+        for (int i = 0; is_equal && i < two.rows; i++)
             check_equal(name, two.values[i * two.columns + k], depth, is_still);
-        }
     }
     vmafgpu_close(context);
     scores_free(&one);
@@ -159,31 +154,29 @@ static void test_everything(void) {
 static const struct {
     const char *feature, *setting, *words;
 } refused[] = {
-    {"adm", "adm_norm_view_dist=0.75", "3240 or more"},
-    {"adm", "adm_ref_display_height=1", "3240 or more"},
-    {"cambi", "cambi_vis_lum_threshold=300", "leaves no sample"},
-    {"speed_chroma", "speed_kernelscale=0.1", "is none of those"},
-    {"speed_chroma", "speed_kernelscale=4", "is none of those"},
-    {"speed_chroma", "speed_prescale=0.1", "80x80"},
-    {"speed_temporal", "speed_kernelscale=0.1", "is none of those"},
-    {"speed_temporal", "speed_kernelscale=4", "is none of those"},
-    {"speed_temporal", "speed_prescale=0.1", "80x80"},
-    {"speed_temporal", "speed_prescale=4", "1 is the most"},
-    {"float_ssim", "scale=10", "11x11"},
-    {"float_vif", "vif_kernelscale=0.1", "is none of those"},
-    {"float_vif", "vif_kernelscale=4", "is none of those"},
-    {"float_vif", "vif_prescale=0.1", "9x9"},
+    { "adm", "adm_norm_view_dist=0.75", "3240 or more" },
+    { "adm", "adm_ref_display_height=1", "3240 or more" },
+    { "cambi", "cambi_vis_lum_threshold=300", "leaves no sample" },
+    { "speed_chroma", "speed_kernelscale=0.1", "is none of those" },
+    { "speed_chroma", "speed_kernelscale=4", "is none of those" },
+    { "speed_chroma", "speed_prescale=0.1", "80x80" },
+    { "speed_temporal", "speed_kernelscale=0.1", "is none of those" },
+    { "speed_temporal", "speed_kernelscale=4", "is none of those" },
+    { "speed_temporal", "speed_prescale=0.1", "80x80" },
+    { "speed_temporal", "speed_prescale=4", "1 is the most" },
+    { "float_ssim", "scale=10", "11x11" },
+    { "float_vif", "vif_kernelscale=0.1", "is none of those" },
+    { "float_vif", "vif_kernelscale=4", "is none of those" },
+    { "float_vif", "vif_prescale=0.1", "9x9" },
 };
 
 static void check_option(const film *f, const char *feature, const char *setting) {
     const vmafgpu_config format = film_config(f);
     const char *message, *words = "";
     snprintf(test_where, sizeof test_where, "%s %s", feature, setting);
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        if (strcmp(refused[i].feature, feature) == 0 && strcmp(refused[i].setting, setting) == 0) {
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (strcmp(refused[i].feature, feature) == 0 && strcmp(refused[i].setting, setting) == 0)
             words = refused[i].words;
-        }
-    }
     message = refusal(format, feature, setting);
     if (*words) {
         CHECK_HAS(message, words);
@@ -210,10 +203,12 @@ static void check_outside(const film *f, const char *feature, const char *name, 
 }
 
 static void test_options(void) {
-    film small = film_make_colour("texture+mix", 97, 81, 8, 444, 2, 5), large = film_make_colour("bands+mix", 232, 218, 10, 420, 2, 5);
+    film small = film_make_colour("texture+mix", 97, 81, 8, 444, 2, 5),
+         large = film_make_colour("bands+mix", 232, 218, 10, 420, 2, 5);
     for (int i = 0; i < ALL; i++) {
         const vmafgpu__feature *feature = &vmafgpu__features[i];
-        const film *f = strcmp(feature->name, "cambi") == 0 || strcmp(feature->name, "float_ms_ssim") == 0 ? &large : &small;
+        const film *f =
+            strcmp(feature->name, "cambi") == 0 || strcmp(feature->name, "float_ms_ssim") == 0 ? &large : &small;
         for (const vmafgpu__option *o = feature->options; o && o->name; o++) {
             char setting[96];
             if (o->type == VMAFGPU__FLAG) {
@@ -248,7 +243,7 @@ static void test_options(void) {
 /* One pair of w x h, of noise (0), the same twice (1), black (2) or middle grey (3); what its first three columns are. */
 static void score_small(const char *options, int w, int h, int content, double *values) {
     static uint8_t pictures[2][64 * 64];
-    const vmafgpu_feature_config wanted = {"float_adm", options};
+    const vmafgpu_feature_config wanted = { "float_adm", options };
     vmafgpu_config config;
     vmafgpu *context;
     vmafgpu_score score;
@@ -279,8 +274,8 @@ static void score_small(const char *options, int w, int h, int content, double *
 }
 
 static void float_adm_edges(void) {
-    static const int sizes[][2] = {{17, 17}, {17, 64}, {64, 17}, {18, 22}, {33, 31}, {64, 64}};
-    double values[3] = {0, 0, 0};
+    static const int sizes[][2] = { { 17, 17 }, { 17, 64 }, { 64, 17 }, { 18, 22 }, { 33, 31 }, { 64, 64 } };
+    double values[3] = { 0, 0, 0 };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         score_small("", sizes[i][0], sizes[i][1], 0, values);
         CHECK(values[0] > 0 && values[0] < 1 && values[1] > 0 && values[1] < 1);
@@ -322,20 +317,20 @@ static void make_reel(unsigned char (*reel)[REEL_BYTES], int bits) {
 
 /* All that can be scored in segments; the last one looks at pairs, too, that are left out. */
 static const vmafgpu_feature_config measured[] = {
-    {"float_motion", NULL},
-    {"float_motion", "motion_add_uv=true:motion_add_scale1=true"},
-    {"float_motion", "motion_filter_size=3:motion_fps_weight=0.7:motion_blend_factor=0.6:motion_blend_offset=20"},
-    {"float_vif", NULL},
-    {"float_ansnr", NULL},
-    {"float_adm", NULL},
-    {"float_ssim", "enable_lcs=true"},
-    {"float_psnr", NULL},
-    {"float_moment", NULL},
-    {"psnr_hvs", NULL},
-    {"ciede", NULL},
-    {"speed_chroma", NULL},
-    {"vif", NULL},
-    {"psnr", "enable_apsnr=true"},
+    { "float_motion", NULL },
+    { "float_motion", "motion_add_uv=true:motion_add_scale1=true" },
+    { "float_motion", "motion_filter_size=3:motion_fps_weight=0.7:motion_blend_factor=0.6:motion_blend_offset=20" },
+    { "float_vif", NULL },
+    { "float_ansnr", NULL },
+    { "float_adm", NULL },
+    { "float_ssim", "enable_lcs=true" },
+    { "float_psnr", NULL },
+    { "float_moment", NULL },
+    { "psnr_hvs", NULL },
+    { "ciede", NULL },
+    { "speed_chroma", NULL },
+    { "vif", NULL },
+    { "psnr", "enable_apsnr=true" },
 };
 enum { MEASURED = sizeof measured / sizeof *measured };
 
@@ -401,8 +396,11 @@ static void test_reel(int bits) {
             CHECK_INT(vmafgpu_seed(part, &none), VMAFGPU_ERROR_ARGUMENT);
             CHECK_HAS(vmafgpu_last_error(part), "looks at chroma");
         }
-        CHECK_INT(i == 2 ? vmafgpu_seed(part, &r) : i == 7 ? vmafgpu_tail(part, &r) : vmafgpu_push(part, &r, &d), VMAFGPU_OK);
-        if (bits == 10 && i > 2 && i < 6) {   /* nothing is remembered of a pair that is refused */
+        CHECK_INT(i == 2   ? vmafgpu_seed(part, &r)
+                  : i == 7 ? vmafgpu_tail(part, &r)
+                           : vmafgpu_push(part, &r, &d),
+                  VMAFGPU_OK);
+        if (bits == 10 && i > 2 && i < 6) { /* nothing is remembered of a pair that is refused */
             vmafgpu_frame wrong = vmafgpu_frame_of(&config, bad, 0);
             wrong.data[0] = r.data[0];
             CHECK_INT(vmafgpu_push(part, &r, &wrong), VMAFGPU_ERROR_FRAME);
@@ -410,9 +408,8 @@ static void test_reel(int bits) {
         }
     }
     CHECK_INT(vmafgpu_flush(part), VMAFGPU_OK);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         compare_rows(part, i, whole, i + 3);
-    }
     vmafgpu_close(part);
     /* Every third frame. */
     config.subsample = 3;
@@ -424,14 +421,14 @@ static void test_reel(int bits) {
             CHECK_INT(vmafgpu_push(part, &r, &d), VMAFGPU_OK);
         }
         CHECK_INT(vmafgpu_flush(part), VMAFGPU_OK);
-        for (int i = 0; i < REEL && with_psnr; i += 3) {
+        for (int i = 0; i < REEL && with_psnr; i += 3)
             compare_rows(part, i, whole, i);
-        }
         for (int i = 0; i < REEL && !with_psnr; i += 3) {
             vmafgpu_score a, b;
             CHECK_INT(vmafgpu_score_at(part, i, &a), VMAFGPU_OK);
             CHECK_INT(vmafgpu_score_at(whole, i, &b), VMAFGPU_OK);
-            CHECK_BITS(a.values[vmafgpu_column_index(part, "motion2")], b.values[vmafgpu_column_index(whole, "motion2")]);
+            CHECK_BITS(a.values[vmafgpu_column_index(part, "motion2")],
+                       b.values[vmafgpu_column_index(whole, "motion2")]);
         }
         vmafgpu_close(part);
     }
@@ -449,9 +446,8 @@ static void test_reel(int bits) {
         CHECK_INT(vmafgpu_score_pair(part, &before, &r, &d, &score), VMAFGPU_OK);
         for (int k = 0; k < vmafgpu_column_count(part) && i; k++) {
             const char *name = vmafgpu_column_name(part, k);
-            if (!strstr(name, "motion2") && !strstr(name, "motion3")) {
+            if (!strstr(name, "motion2") && !strstr(name, "motion3"))
                 CHECK_BITS(score.values[k], wanted.values[k]);
-            }
         }
         CHECK_BITS(score.values[vmafgpu_column_index(part, "motion2")], score.values[motion]);
         if (bits == 10) {
@@ -465,9 +461,8 @@ static void test_reel(int bits) {
         CHECK_INT(vmafgpu_push(part, &r, &d), VMAFGPU_OK);
     }
     CHECK_INT(vmafgpu_flush(part), VMAFGPU_OK);
-    for (int i = 0; i < REEL; i++) {
+    for (int i = 0; i < REEL; i++)
         compare_rows(part, i, whole, i);
-    }
     vmafgpu_close(part);
     vmafgpu_close(whole);
 }
@@ -504,9 +499,8 @@ static void test_together(int bits, int subsample) {
     for (int k = 0; k < VIDEOS; k++) {
         CHECK_INT(vmafgpu_flush(alone[k]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(together[k]), VMAFGPU_OK);
-        for (int i = 0; i < REEL; i += subsample) {
+        for (int i = 0; i < REEL; i += subsample)
             compare_rows(together[k], i, alone[k], i);
-        }
         vmafgpu_close(alone[k]);
         vmafgpu_close(together[k]);
     }
@@ -514,69 +508,70 @@ static void test_together(int bits, int subsample) {
 
 /* What is asked of a feature, and what is said where it is undefined; else a black pair is still, and all there. */
 static const struct {
-    int            w, h, bits;
+    int w, h, bits;
     vmafgpu_chroma chroma;
-    const char    *name, *options, *words;
+    const char *name, *options, *words;
 } limits[] = {
-    {16, 16, 8, VMAFGPU_400, "float_ansnr", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "float_motion", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "float_vif", "debug=true", NULL},
-    {16, 16, 16, VMAFGPU_420, "float_motion", "motion_add_uv=true", NULL},
-    {17, 19, 12, VMAFGPU_444, "float_motion", "motion_add_uv=true:motion_add_scale1=true", NULL},
-    {17, 19, 12, VMAFGPU_422, "float_motion", "motion_add_uv=true:motion_filter_size=0", NULL},
-    {17, 19, 10, VMAFGPU_420, "float_motion", "motion_add_scale1=true:motion_filter_size=1", NULL},
-    {24, 24, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", NULL},
-    {23, 24, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3"},
-    {24, 23, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3"},
-    {31, 31, 8, VMAFGPU_420, "float_vif", "vif_prescale=0.5:vif_skip_scale0=true", NULL},
-    {30, 31, 8, VMAFGPU_420, "float_vif", "vif_prescale=0.5", "at least 2x2"},
-    {16, 16, 8, VMAFGPU_420, "float_vif", "vif_prescale=4:vif_prescale_method=lanczos4:vif_kernelscale=3.71134", NULL},
-    {96, 96, 8, VMAFGPU_420, "float_vif", "vif_sigma_nsq=5:vif_enhn_gain_limit=1:vif_scale3_min_val=1", NULL},
-    {96, 96, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.7", "vif_kernelscale"},
-    {96, 96, 8, VMAFGPU_420, "float_vif", "vif_prescale=4.5", "from 0.1 to 4"},
-    {96, 96, 8, VMAFGPU_420, "float_vif", "vif_prescale_method=cubic", "one of"},
-    {96, 96, 8, VMAFGPU_420, "float_motion", "motion_filter_size=10", "from 0 to 9"},
-    {96, 96, 8, VMAFGPU_400, "float_motion", "motion_add_uv=true", "4:0:0"},
-    {96, 96, 8, VMAFGPU_420, "float_motion", "motion_add_uv=true:motion_add_scale1=true", "4:4:4"},
-    {96, 96, 8, VMAFGPU_420, "float_ansnr", "debug=true", "no option"},
-    {2000, 16, 8, VMAFGPU_420, "float_vif", "vif_prescale=4:vif_prescale_method=bilinear", "7680"},
-    {16, 16, 8, VMAFGPU_400, "psnr", NULL, NULL},
-    {16, 16, 8, VMAFGPU_420, "psnr", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "float_psnr", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "float_moment", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "vif", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "adm", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "motion", NULL, NULL},
-    {16, 16, 8, VMAFGPU_420, "ciede", NULL, NULL},
-    {16, 16, 8, VMAFGPU_420, "psnr_hvs", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "ciede", NULL, "4:0:0"},
-    {16, 16, 8, VMAFGPU_400, "psnr_hvs", NULL, "4:0:0"},
-    {16, 16, 8, VMAFGPU_400, "float_ssim", NULL, NULL},
-    {22, 22, 8, VMAFGPU_400, "float_ssim", "scale=2", NULL},
-    {20, 22, 8, VMAFGPU_400, "float_ssim", "scale=2", "11x11"},
-    {22, 20, 8, VMAFGPU_400, "float_ssim", "scale=2", "11x11"},
-    {176, 176, 8, VMAFGPU_400, "float_ms_ssim", NULL, NULL},
-    {175, 176, 8, VMAFGPU_400, "float_ms_ssim", NULL, "176x176"},
-    {176, 175, 8, VMAFGPU_400, "float_ms_ssim", NULL, "176x176"},
-    {17, 17, 8, VMAFGPU_400, "float_adm", NULL, NULL},
-    {16, 17, 8, VMAFGPU_400, "float_adm", NULL, "17x17"},
-    {17, 16, 8, VMAFGPU_400, "float_adm", NULL, "17x17"},
-    {64, 64, 8, VMAFGPU_400, "float_adm", "adm_skip_aim_scale=-1", "0 to 3"},
-    {64, 64, 8, VMAFGPU_400, "float_adm", "adm_skip_aim=true", "no option"},
-    {64, 64, 8, VMAFGPU_400, "float_adm", "adm_bypass_cm=true", "a number"},
-    {64, 64, 8, VMAFGPU_400, "float_adm", "adm_adm3_apply_hm=1", "true or false"},
-    {80, 80, 8, VMAFGPU_400, "speed_temporal", NULL, NULL},
-    {79, 80, 8, VMAFGPU_400, "speed_temporal", NULL, "80x80"},
-    {80, 79, 8, VMAFGPU_400, "speed_temporal", NULL, "80x80"},
-    {80, 80, 8, VMAFGPU_444, "speed_chroma", NULL, NULL},
-    {79, 80, 8, VMAFGPU_444, "speed_chroma", NULL, "80x80"},
-    {160, 158, 8, VMAFGPU_420, "speed_chroma", NULL, "80x80"},
-    {216, 16, 8, VMAFGPU_400, "cambi", NULL, NULL},
-    {16, 216, 8, VMAFGPU_400, "cambi", NULL, NULL},
-    {215, 215, 8, VMAFGPU_400, "cambi", NULL, "216"},
-    {96, 96, 9, VMAFGPU_420, "float_ansnr", NULL, "not for 9"},
-    {96, 96, 11, VMAFGPU_420, "float_motion", NULL, "not for 11"},
-    {96, 96, 14, VMAFGPU_420, "float_vif", NULL, "not for 14"},
+    { 16, 16, 8, VMAFGPU_400, "float_ansnr", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_400, "float_motion", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_400, "float_vif", "debug=true", NULL },
+    { 16, 16, 16, VMAFGPU_420, "float_motion", "motion_add_uv=true", NULL },
+    { 17, 19, 12, VMAFGPU_444, "float_motion", "motion_add_uv=true:motion_add_scale1=true", NULL },
+    { 17, 19, 12, VMAFGPU_422, "float_motion", "motion_add_uv=true:motion_filter_size=0", NULL },
+    { 17, 19, 10, VMAFGPU_420, "float_motion", "motion_add_scale1=true:motion_filter_size=1", NULL },
+    { 24, 24, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", NULL },
+    { 23, 24, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3" },
+    { 24, 23, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3" },
+    { 31, 31, 8, VMAFGPU_420, "float_vif", "vif_prescale=0.5:vif_skip_scale0=true", NULL },
+    { 30, 31, 8, VMAFGPU_420, "float_vif", "vif_prescale=0.5", "at least 2x2" },
+    { 16, 16, 8, VMAFGPU_420, "float_vif", "vif_prescale=4:vif_prescale_method=lanczos4:vif_kernelscale=3.71134",
+      NULL },
+    { 96, 96, 8, VMAFGPU_420, "float_vif", "vif_sigma_nsq=5:vif_enhn_gain_limit=1:vif_scale3_min_val=1", NULL },
+    { 96, 96, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.7", "vif_kernelscale" },
+    { 96, 96, 8, VMAFGPU_420, "float_vif", "vif_prescale=4.5", "from 0.1 to 4" },
+    { 96, 96, 8, VMAFGPU_420, "float_vif", "vif_prescale_method=cubic", "one of" },
+    { 96, 96, 8, VMAFGPU_420, "float_motion", "motion_filter_size=10", "from 0 to 9" },
+    { 96, 96, 8, VMAFGPU_400, "float_motion", "motion_add_uv=true", "4:0:0" },
+    { 96, 96, 8, VMAFGPU_420, "float_motion", "motion_add_uv=true:motion_add_scale1=true", "4:4:4" },
+    { 96, 96, 8, VMAFGPU_420, "float_ansnr", "debug=true", "no option" },
+    { 2000, 16, 8, VMAFGPU_420, "float_vif", "vif_prescale=4:vif_prescale_method=bilinear", "7680" },
+    { 16, 16, 8, VMAFGPU_400, "psnr", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_420, "psnr", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_400, "float_psnr", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_400, "float_moment", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_400, "vif", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_400, "adm", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_400, "motion", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_420, "ciede", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_420, "psnr_hvs", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_400, "ciede", NULL, "4:0:0" },
+    { 16, 16, 8, VMAFGPU_400, "psnr_hvs", NULL, "4:0:0" },
+    { 16, 16, 8, VMAFGPU_400, "float_ssim", NULL, NULL },
+    { 22, 22, 8, VMAFGPU_400, "float_ssim", "scale=2", NULL },
+    { 20, 22, 8, VMAFGPU_400, "float_ssim", "scale=2", "11x11" },
+    { 22, 20, 8, VMAFGPU_400, "float_ssim", "scale=2", "11x11" },
+    { 176, 176, 8, VMAFGPU_400, "float_ms_ssim", NULL, NULL },
+    { 175, 176, 8, VMAFGPU_400, "float_ms_ssim", NULL, "176x176" },
+    { 176, 175, 8, VMAFGPU_400, "float_ms_ssim", NULL, "176x176" },
+    { 17, 17, 8, VMAFGPU_400, "float_adm", NULL, NULL },
+    { 16, 17, 8, VMAFGPU_400, "float_adm", NULL, "17x17" },
+    { 17, 16, 8, VMAFGPU_400, "float_adm", NULL, "17x17" },
+    { 64, 64, 8, VMAFGPU_400, "float_adm", "adm_skip_aim_scale=-1", "0 to 3" },
+    { 64, 64, 8, VMAFGPU_400, "float_adm", "adm_skip_aim=true", "no option" },
+    { 64, 64, 8, VMAFGPU_400, "float_adm", "adm_bypass_cm=true", "a number" },
+    { 64, 64, 8, VMAFGPU_400, "float_adm", "adm_adm3_apply_hm=1", "true or false" },
+    { 80, 80, 8, VMAFGPU_400, "speed_temporal", NULL, NULL },
+    { 79, 80, 8, VMAFGPU_400, "speed_temporal", NULL, "80x80" },
+    { 80, 79, 8, VMAFGPU_400, "speed_temporal", NULL, "80x80" },
+    { 80, 80, 8, VMAFGPU_444, "speed_chroma", NULL, NULL },
+    { 79, 80, 8, VMAFGPU_444, "speed_chroma", NULL, "80x80" },
+    { 160, 158, 8, VMAFGPU_420, "speed_chroma", NULL, "80x80" },
+    { 216, 16, 8, VMAFGPU_400, "cambi", NULL, NULL },
+    { 16, 216, 8, VMAFGPU_400, "cambi", NULL, NULL },
+    { 215, 215, 8, VMAFGPU_400, "cambi", NULL, "216" },
+    { 96, 96, 9, VMAFGPU_420, "float_ansnr", NULL, "not for 9" },
+    { 96, 96, 11, VMAFGPU_420, "float_motion", NULL, "not for 11" },
+    { 96, 96, 14, VMAFGPU_420, "float_vif", NULL, "not for 14" },
 };
 
 static void test_limits(void) {
@@ -601,9 +596,8 @@ static void test_limits(void) {
         snprintf(test_where, sizeof test_where, "%s %s %dx%d", feature.name, feature.options ? feature.options : "",
                  config.width, config.height);
         CHECK_INT(vmafgpu_open(&context, &config), limits[i].words ? VMAFGPU_ERROR_FEATURE : VMAFGPU_OK);
-        if (limits[i].words) {
+        if (limits[i].words)
             CHECK_HAS(vmafgpu_last_error(context), limits[i].words);
-        }
         for (int k = 0; k < 2 && !limits[i].words; k++) {
             vmafgpu_frame frame = vmafgpu_frame_of(&config, black, 0);
             CHECK_INT(vmafgpu_push(context, &frame, &frame), VMAFGPU_OK);
@@ -626,7 +620,7 @@ static void test_limits(void) {
 
 /* The C library's powf(x, 2) is no product for these, and libvmaf's figures have the product. */
 static void test_noise_variance(void) {
-    static const double products[][2] = {{2.0333, 0x1.0aacd2p-14}, {2.7441, 0x1.e5b672p-14}};
+    static const double products[][2] = { { 2.0333, 0x1.0aacd2p-14 }, { 2.7441, 0x1.e5b672p-14 } };
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
         snprintf(test_where, sizeof test_where, "vif_sigma_nsq=%g", products[i][0]);
         CHECK_BITS((double)vmafgpu__float_vif_from_noise(products[i][0]), products[i][1]);

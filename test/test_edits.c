@@ -8,11 +8,11 @@ enum { LARGEST = 256, TOGETHER = 10 };
 
 typedef struct edit_case {
     const char *what;
-    int         width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
+    int width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
     const char *model, *options;
-    unsigned    cpumask;
-    int         edit_size, threads;
-    int         tries[3]; /* as test_depth() has it */
+    unsigned cpumask;
+    int edit_size, threads;
+    int tries[3]; /* as test_depth() has it */
 } edit_case;
 
 /* 8 AVX2, 16 AVX-512, on ARM 1 NEON */
@@ -60,9 +60,8 @@ static uint32_t sample(const picture *p, int x, int y) {
 static void put(unsigned char *to, const picture *form, uint32_t value) {
     value <<= form->shift;
     to[0] = (unsigned char)value;
-    if (form->bytes == 2) {
+    if (form->bytes == 2)
         to[1] = (unsigned char)(value >> 8);
-    }
 }
 
 /* A picture of a film, in the form of the case. */
@@ -77,7 +76,8 @@ static picture picture_of(const film *f, int frame, int side, const edit_case *c
     p.data = (unsigned char *)malloc(count * 2 + 1);
     test_need(p.data != NULL, "memory");
     for (size_t i = 0; i < count; i++) {
-        put(p.data + i * (size_t)p.bytes, &p, f->bytes_per_sample == 1 ? from[i] : (uint32_t)from[2 * i] | (uint32_t)from[2 * i + 1] << 8);
+        put(p.data + i * (size_t)p.bytes, &p,
+            f->bytes_per_sample == 1 ? from[i] : (uint32_t)from[2 * i] | (uint32_t)from[2 * i + 1] << 8);
     }
     return p;
 }
@@ -95,9 +95,8 @@ static void apply(const picture *p, const vmafgpu_edit *e, unsigned char *old) {
     const ptrdiff_t pitch = e->pitch ? e->pitch : (ptrdiff_t)size;
     for (int y = 0; y < e->height; y++) {
         unsigned char *row = p->data + ((size_t)(e->y + y) * (size_t)p->width + (size_t)e->x) * (size_t)p->bytes;
-        if (old) {
+        if (old)
             memcpy(old + (size_t)y * size, row, size);
-        }
         memcpy(row, (const unsigned char *)e->data + y * pitch, size);
     }
 }
@@ -122,15 +121,21 @@ static void pick_rectangle(vmafgpu_edit *e, const edit_case *c) {
     case 2: e->y = 0; break;
     case 3: e->y = c->height - e->height; break;
     case 4: e->x = e->y = 0; break;
-    case 5: e->x = c->width - e->width; e->y = c->height - e->height; break;
+    case 5:
+        e->x = c->width - e->width;
+        e->y = c->height - e->height;
+        break;
     default: break;
     }
 }
 
 /* New samples for it, in memory for LARGEST x LARGEST words, with a pitch of some kind. */
-static void fill_edit(vmafgpu_edit *e, unsigned char *data, const edit_case *c, const picture *reference, const picture *now) {
-    const int top = (1 << c->depth) - 1, kind = below(8), step = 1 + below(40) * (1 << (c->depth - 8)), level = below(top + 1);
-    const int pitch = e->width * now->bytes + (e->width < LARGEST && below(2) ? now->bytes : 0), is_down = below(4) == 0;
+static void fill_edit(vmafgpu_edit *e, unsigned char *data, const edit_case *c, const picture *reference,
+                      const picture *now) {
+    const int top = (1 << c->depth) - 1, kind = below(8), step = 1 + below(40) * (1 << (c->depth - 8)),
+              level = below(top + 1);
+    const int pitch = e->width * now->bytes + (e->width < LARGEST && below(2) ? now->bytes : 0),
+              is_down = below(4) == 0;
     for (int y = 0; y < e->height; y++) {
         for (int x = 0; x < e->width; x++) {
             const int r = (int)sample(reference, e->x + x, e->y + y), d = (int)sample(now, e->x + x, e->y + y);
@@ -142,7 +147,10 @@ static void fill_edit(vmafgpu_edit *e, unsigned char *data, const edit_case *c, 
                           : kind == 5 ? (r + d) / 2
                           : kind == 6 ? top - r
                                       : below(2) * top;
-            put(data + (is_down ? e->height - 1 - y : y) * pitch + x * now->bytes, now, (uint32_t)(s < 0 ? 0 : s > top ? top : s));
+            put(data + (is_down ? e->height - 1 - y : y) * pitch + x * now->bytes, now,
+                (uint32_t)(s < 0     ? 0
+                           : s > top ? top
+                                     : s));
         }
     }
     e->data = is_down ? data + (e->height - 1) * pitch : data;
@@ -153,8 +161,8 @@ static void fill_edit(vmafgpu_edit *e, unsigned char *data, const edit_case *c, 
 
 typedef struct pair_of {
     vmafgpu *edits, *plain;
-    picture  previous, reference, now;
-    int      has_previous, columns;
+    picture previous, reference, now;
+    int has_previous, columns;
 } pair_of;
 
 static void score_whole(const pair_of *p, vmafgpu_score *score) {
@@ -181,7 +189,8 @@ static vmafgpu_config config_of(const edit_case *c, vmafgpu_model_config *model)
     return config;
 }
 
-static void check_score(const vmafgpu_edit_score *got, const double *values, const vmafgpu_score *expected, double base, int columns) {
+static void check_score(const vmafgpu_edit_score *got, const double *values, const vmafgpu_score *expected, double base,
+                        int columns) {
     CHECK_INT(got->result, VMAFGPU_OK);
     CHECK_BITS(got->score, expected->score);
     check_row(values, expected->values, columns);
@@ -199,11 +208,10 @@ static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, u
     test_need(values != NULL, "memory");
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < count; i++) {
-        if (i == 0 || below(3) == 0) {
+        if (i == 0 || below(3) == 0)
             pick_rectangle(&edits[i], c);
-        } else {
+        else
             edits[i] = edits[i - 1];
-        }
         edits[i].no_score = shown == 0 && i > 0;
         fill_edit(&edits[i], data + (size_t)i * (LARGEST + 1) * LARGEST * 2, c, &p->reference, &p->now);
     }
@@ -211,8 +219,8 @@ static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, u
     for (int i = 0; i < count; i++) {
         vmafgpu_score expected;
         vmafgpu_edit back = edits[i];
-        snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s: try of %dx%d at %d, %d", c->what, c->width, c->height, c->depth,
-                 c->model, edits[i].width, edits[i].height, edits[i].x, edits[i].y);
+        snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s: try of %dx%d at %d, %d", c->what, c->width,
+                 c->height, c->depth, c->model, edits[i].width, edits[i].height, edits[i].x, edits[i].y);
         if (edits[i].no_score) {
             CHECK_BITS(scores[i].score, (double)NAN);
             CHECK_BITS(values[i * p->columns], (double)NAN);
@@ -246,13 +254,13 @@ static double commit_some(const pair_of *p, const edit_case *c, unsigned char *d
         fill_edit(&edits[i], own, c, &p->reference, &p->now);
         apply(&p->now, &edits[i], old + (size_t)i * LARGEST * LARGEST * 2);
     }
-    snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s: commit of %d", c->what, c->width, c->height, c->depth, c->model, count);
+    snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s: commit of %d", c->what, c->width, c->height, c->depth,
+             c->model, count);
     CHECK_INT(vmafgpu_edit_commit(p->edits, edits, count, &got), VMAFGPU_OK);
     score_whole(p, &expected);
     check_row(got.values, expected.values, p->columns);
-    if (!undoes) {
+    if (!undoes)
         return expected.score;
-    }
     for (int i = count - 1; i >= 0; i--) {
         edits[i].data = old + (size_t)i * LARGEST * LARGEST * 2;
         edits[i].pitch = 0;
@@ -269,8 +277,10 @@ static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, un
     const int step = at_most(48, c->edit_size);
     double values[2][64];
     vmafgpu_score score;
-    snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s: fresh", c->what, c->width, c->height, c->depth, c->model);
-    CHECK_INT(vmafgpu_edit_begin(fresh, p->has_previous ? &previous : NULL, &reference, NULL, &now, &score), VMAFGPU_OK);
+    snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s: fresh", c->what, c->width, c->height, c->depth,
+             c->model);
+    CHECK_INT(vmafgpu_edit_begin(fresh, p->has_previous ? &previous : NULL, &reference, NULL, &now, &score),
+              VMAFGPU_OK);
     test_need(p->columns <= 64, "columns");
     for (int y = 0; y < c->height; y += step) {
         for (int x = 0; x < c->width; x += step) {
@@ -282,9 +292,8 @@ static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, un
             edit.width = at_most(step, c->width - x);
             edit.height = at_most(step, c->height - y);
             fill_edit(&edit, data, c, &p->reference, &p->now);
-            for (int i = 0; i < 2; i++) {
+            for (int i = 0; i < 2; i++)
                 CHECK_INT(vmafgpu_edit_try(i ? fresh : p->edits, &edit, 1, &got[i], values[i]), VMAFGPU_OK);
-            }
             check_row(values[0], values[1], p->columns);
             CHECK_BITS(got[0].change, got[1].change);
             CHECK(memcmp(&got[0].sums, &got[1].sums, sizeof got[0].sums) == 0);
@@ -295,7 +304,8 @@ static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, un
 static void run_case(const edit_case *c, int tries, uint32_t seed) {
     film f = film_make(c->what, c->width, c->height, c->depth, 2, seed);
     const size_t edit_bytes = (size_t)LARGEST * (LARGEST + 1) * 2;
-    unsigned char *data = (unsigned char *)malloc(edit_bytes * TOGETHER), *old = (unsigned char *)malloc(edit_bytes * 3);
+    unsigned char *data = (unsigned char *)malloc(edit_bytes * TOGETHER),
+                  *old = (unsigned char *)malloc(edit_bytes * 3);
     vmafgpu_model_config model;
     vmafgpu_config config = config_of(c, &model);
     vmafgpu_score score, expected;
@@ -313,17 +323,18 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
     p.now = picture_of(&f, 1, 1, c);
     p.has_previous = (int)(seed & 1);
     if (p.plain && p.edits) {
-        const vmafgpu_frame previous = frame_of(&p.previous), reference = frame_of(&p.reference), now = frame_of(&p.now);
+        const vmafgpu_frame previous = frame_of(&p.previous), reference = frame_of(&p.reference),
+                            now = frame_of(&p.now);
         p.columns = vmafgpu_column_count(p.edits);
-        CHECK_INT(vmafgpu_edit_begin(p.edits, p.has_previous ? &previous : NULL, &reference, NULL, &now, &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(p.edits, p.has_previous ? &previous : NULL, &reference, NULL, &now, &score),
+                  VMAFGPU_OK);
         score_whole(&p, &expected);
         check_row(score.values, expected.values, p.columns);
         base = score.score;
         for (int done = 0; done < tries;) {
             done += try_some(&p, c, data, old, base);
-            if (below(3) == 0) {
+            if (below(3) == 0)
                 base = commit_some(&p, c, data, old, base);
-            }
         }
         config.threads = 1;
         vmafgpu *fresh = open_checked(&config);
@@ -342,7 +353,7 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
 
 /* A thousand commits, and then a context that knows nothing of them. */
 static void test_thousand(void) {
-    const edit_case c = {"texture+mix", 207, 165, 8, 0, "vmaf_v0.6.1", NULL, 0, 32, 1, {0, 0, 0}};
+    const edit_case c = { "texture+mix", 207, 165, 8, 0, "vmaf_v0.6.1", NULL, 0, 32, 1, { 0, 0, 0 } };
     film f = film_make(c.what, c.width, c.height, c.depth, 2, 9);
     unsigned char *data = (unsigned char *)malloc((size_t)LARGEST * (LARGEST + 1) * 2);
     vmafgpu_model_config model;
@@ -427,21 +438,20 @@ static double dot(const vmafgpu_gradient *g, const vmafgpu_edit_sums *sums) {
     double d = 0;
     for (int s = 0; s < 4; s++) {
         d += g->vif_information[s] * (double)sums->vif_information[s] + g->vif_noise[s] * (double)sums->vif_noise[s];
-        for (int b = 0; b < 3; b++) {
+        for (int b = 0; b < 3; b++)
             d += g->adm[s][b] * (double)sums->adm[s][b] + g->aim[s][b] * (double)sums->aim[s][b];
-        }
     }
     return d;
 }
 
 static void check_map(const edit_case *c, uint32_t seed) {
-    static const int sizes[] = {4, 5, 16, 37, 64, 200, 256};
+    static const int sizes[] = { 4, 5, 16, 37, 64, 200, 256 };
     film f = film_make(c->what, c->width, c->height, c->depth, 1, seed);
     unsigned char *data = (unsigned char *)malloc((size_t)LARGEST * (LARGEST + 1) * 2);
     vmafgpu_model_config model;
     vmafgpu_config config = config_of(c, &model);
     const picture reference = picture_of(&f, 0, 0, c), now = picture_of(&f, 0, 1, c);
-    const vmafgpu_frame frames[2] = {frame_of(&reference), frame_of(&now)};
+    const vmafgpu_frame frames[2] = { frame_of(&reference), frame_of(&now) };
     vmafgpu_edit_sums whole, after;
     vmafgpu_edit_score got;
     vmafgpu_gradient gradient;
@@ -459,7 +469,14 @@ static void check_map(const edit_case *c, uint32_t seed) {
     (void)map_total(v, 16, &share); /* nothing is lost yet */
     CHECK_BITS(share, 0.0);
     /* What one edit has done is what is lost. */
-    vmafgpu_edit only = {5, 3, at_most(c->width, 24), at_most(c->height, 20), now.data, (ptrdiff_t)c->width * now.bytes, VMAFGPU_MEMORY_HOST, 0};
+    vmafgpu_edit only = { 5,
+                          3,
+                          at_most(c->width, 24),
+                          at_most(c->height, 20),
+                          now.data,
+                          (ptrdiff_t)c->width * now.bytes,
+                          VMAFGPU_MEMORY_HOST,
+                          0 };
     CHECK_INT(vmafgpu_edit_try(v, &only, 1, &got, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_commit(v, &only, 1, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_OK);
@@ -489,9 +506,8 @@ static void check_map(const edit_case *c, uint32_t seed) {
         fill_edit(&edit, data, c, &reference, &now);
         CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_OK);
         CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &got, NULL), VMAFGPU_OK);
-        if (i < 5 && c->width > 100) {
+        if (i < 5 && c->width > 100)
             CHECK(fabs(dot(&gradient, &got.sums) - got.change) <= 0.02 * fabs(got.change) + 1e-9);
-        }
         CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, NULL), VMAFGPU_OK);
         apply(&now, &edit, NULL);
         const double before = gradient.prediction;
@@ -501,12 +517,10 @@ static void check_map(const edit_case *c, uint32_t seed) {
         add_sums(&after, &whole, -1);
         for (int s = 0; s < 4; s++) {
             int height = c->height, unit = 1;
-            for (int k = 0; k <= s; k++) {
+            for (int k = 0; k <= s; k++)
                 height = (height + 1) / 2;
-            }
-            while (unit < height) {
+            while (unit < height)
                 unit *= 2;
-            }
             CHECK_INT(after.vif_information[s], got.sums.vif_information[s]);
             CHECK_INT(after.vif_noise[s], got.sums.vif_noise[s]);
             for (int b = 0; b < 3; b++) { /* each row is rounded before and after */
@@ -525,14 +539,13 @@ static void check_map(const edit_case *c, uint32_t seed) {
 
 static void test_maps(void) {
     static const edit_case maps[] = {
-        {"texture+mix", 207, 165, 8, 0, "vmaf_v0.6.1", NULL, 0, 64, 1, {0, 0, 0}},
-        {"texture+coarse", 577, 325, 10, 0, "vmaf_v0.6.1neg", NULL, 16, 64, 3, {0, 0, 0}},
-        {"blocks+mix", 33, 35, 8, 0, "vmaf_v0.6.1", NULL, ~0u, 64, 1, {0, 0, 0}}};
-    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
-        if (test_depth() != TEST_FEW || maps[i].width < 300) {
+        { "texture+mix", 207, 165, 8, 0, "vmaf_v0.6.1", NULL, 0, 64, 1, { 0, 0, 0 } },
+        { "texture+coarse", 577, 325, 10, 0, "vmaf_v0.6.1neg", NULL, 16, 64, 3, { 0, 0, 0 } },
+        { "blocks+mix", 33, 35, 8, 0, "vmaf_v0.6.1", NULL, ~0u, 64, 1, { 0, 0, 0 } }
+    };
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        if (test_depth() != TEST_FEW || maps[i].width < 300)
             check_map(&maps[i], (uint32_t)(20 + i));
-        }
-    }
 }
 
 /* Cubes of full-range noise of 16 bits wrap where they are not rounded, and add up all the same. */
@@ -557,14 +570,15 @@ static void test_wrapping_maps(void) {
 
 /* With the frames around it a pair has the columns of the middle of three. */
 static void test_following(void) {
-    static const char *const options[] = {NULL, "motion.motion_moving_average=true", "motion.motion_force_zero=true",
-                                          "motion.motion_blend_factor=0.5:motion.motion_blend_offset=1"};
+    static const char *const options[] = { NULL, "motion.motion_moving_average=true", "motion.motion_force_zero=true",
+                                           "motion.motion_blend_factor=0.5:motion.motion_blend_offset=1" };
     film f = film_make("texture+mix", 200, 120, 8, 3, 4);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         vmafgpu_config config = film_config(&f);
         vmafgpu_model_config model;
         vmafgpu_score score;
-        const vmafgpu_frame previous = film_frame(&f, 0, 0), reference = film_frame(&f, 1, 0), following = film_frame(&f, 2, 0);
+        const vmafgpu_frame previous = film_frame(&f, 0, 0), reference = film_frame(&f, 1, 0),
+                            following = film_frame(&f, 2, 0);
         const vmafgpu_frame distorted = film_frame(&f, 1, 1);
         memset(&model, 0, sizeof model);
         model.options = options[i];
@@ -582,9 +596,8 @@ static void test_following(void) {
         CHECK_INT(vmafgpu_edit_begin(v, NULL, &previous, &reference, &first, &score), VMAFGPU_OK);
         check_row(score.values, whole.values, whole.columns);
         /* Clips are scored as ever, and that ends the base. */
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3; k++)
             CHECK_INT(film_push(&f, v, k), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
         scores again = scores_of(v);
         check_same_scores(&again, &whole);
@@ -603,7 +616,7 @@ static void test_shown(void) {
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
     vmafgpu_feature_config features[4];
     vmafgpu_config config = film_config(&f);
-    vmafgpu_edit edit = {30, 20, 16, 16, NULL, 96, VMAFGPU_MEMORY_HOST, 0};
+    vmafgpu_edit edit = { 30, 20, 16, 16, NULL, 96, VMAFGPU_MEMORY_HOST, 0 };
     vmafgpu_edit_score got[3];
     memset(features, 0, sizeof features);
     features[0].name = features[2].name = "vif";
@@ -635,16 +648,16 @@ static int hook_is_lazy;
 
 static void lazy_hook(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
-    for (int i = 0; i < (hook_is_lazy ? 1 : count); i++) {
+    for (int i = 0; i < (hook_is_lazy ? 1 : count); i++)
         task(arg, i);
-    }
 }
 
 static void test_lazy_hook(void) {
     film f = film_make("texture+mix", 96, 64, 8, 1, 3);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
     vmafgpu_config config = film_config(&f);
-    vmafgpu_edit edits[2] = {{30, 20, 16, 16, NULL, 96, VMAFGPU_MEMORY_HOST, 0}, {0, 0, 8, 8, NULL, 0, VMAFGPU_MEMORY_HOST, 0}};
+    vmafgpu_edit edits[2] = { { 30, 20, 16, 16, NULL, 96, VMAFGPU_MEMORY_HOST, 0 },
+                              { 0, 0, 8, 8, NULL, 0, VMAFGPU_MEMORY_HOST, 0 } };
     vmafgpu_edit_score got[2];
     snprintf(test_where, sizeof test_where, "a hook that leaves tries out");
     config.backend = VMAFGPU_BACKEND_CPU;
@@ -671,29 +684,30 @@ static void test_refused(void) {
     enum { WIDTH = 100, HEIGHT = 70, SIZE = 32 };
     static unsigned short luma[2][WIDTH * HEIGHT];
     static unsigned short samples[SIZE * SIZE], bad_samples[SIZE * SIZE];
-    const vmafgpu_edit good = {5, 6, SIZE, SIZE, samples, 0, VMAFGPU_MEMORY_HOST, 0};
+    const vmafgpu_edit good = { 5, 6, SIZE, SIZE, samples, 0, VMAFGPU_MEMORY_HOST, 0 };
     const struct {
-        int            x, y, width, height;
-        const void    *data;
-        ptrdiff_t      pitch;
-        int            memory;
+        int x, y, width, height;
+        const void *data;
+        ptrdiff_t pitch;
+        int memory;
         vmafgpu_result result;
-        const char    *words;
-    } bad[] = {{-1, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1], 8x8 at column -1, row 0"},
-               {0, -1, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "row -1"},
-               {0, 0, 0, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "0x8"},
-               {0, 0, 8, 0, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "8x0"},
-               {0, 0, SIZE + 1, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size"},
-               {0, 0, 8, SIZE + 1, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "1x1 to 32x32"},
-               {WIDTH - 7, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70"},
-               {0, HEIGHT - 7, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70"},
-               {2147483647, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "2147483647"},
-               {0, 0, 8, 8, NULL, 0, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1].data is NULL"},
-               {0, 0, 8, 8, samples, 15, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1].pitch is 15 bytes, but rows have 16"},
-               {0, 0, 8, 8, samples, -15, 0, VMAFGPU_ERROR_ARGUMENT, "pitch is -15"},
-               {0, 0, 8, 8, samples, PTRDIFF_MAX / 2, 0, VMAFGPU_ERROR_ARGUMENT, "pitch"},
-               {0, 0, 8, 8, samples, 0, VMAFGPU_MEMORY_PINNED, VMAFGPU_ERROR_ARGUMENT, "memory must be host"},
-               {0, 0, 8, 8, bad_samples, 2 * SIZE, 0, VMAFGPU_ERROR_FRAME, "luma word 1024 at its column 3, row 2 does not fit 10 bits"}};
+        const char *words;
+    } bad[] = { { -1, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1], 8x8 at column -1, row 0" },
+                { 0, -1, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "row -1" },
+                { 0, 0, 0, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "0x8" },
+                { 0, 0, 8, 0, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "8x0" },
+                { 0, 0, SIZE + 1, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size" },
+                { 0, 0, 8, SIZE + 1, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "1x1 to 32x32" },
+                { WIDTH - 7, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70" },
+                { 0, HEIGHT - 7, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70" },
+                { 2147483647, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "2147483647" },
+                { 0, 0, 8, 8, NULL, 0, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1].data is NULL" },
+                { 0, 0, 8, 8, samples, 15, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1].pitch is 15 bytes, but rows have 16" },
+                { 0, 0, 8, 8, samples, -15, 0, VMAFGPU_ERROR_ARGUMENT, "pitch is -15" },
+                { 0, 0, 8, 8, samples, PTRDIFF_MAX / 2, 0, VMAFGPU_ERROR_ARGUMENT, "pitch" },
+                { 0, 0, 8, 8, samples, 0, VMAFGPU_MEMORY_PINNED, VMAFGPU_ERROR_ARGUMENT, "memory must be host" },
+                { 0, 0, 8, 8, bad_samples, 2 * SIZE, 0, VMAFGPU_ERROR_FRAME,
+                  "luma word 1024 at its column 3, row 2 does not fit 10 bits" } };
     vmafgpu_config config;
     vmafgpu_frame frame[2];
     vmafgpu_score score, again;
@@ -706,9 +720,8 @@ static void test_refused(void) {
         luma[0][i] = (unsigned short)(clip_hash((uint32_t)i, 1, 1) & 1023);
         luma[1][i] = (unsigned short)(luma[0][i] & ~15);
     }
-    for (int i = 0; i < SIZE * SIZE; i++) {
+    for (int i = 0; i < SIZE * SIZE; i++)
         samples[i] = bad_samples[i] = (unsigned short)(i & 1023);
-    }
     bad_samples[2 * SIZE + 3] = 1024;
     frame[0].data[0] = luma[0];
     frame[1].data[0] = luma[1];
@@ -773,17 +786,19 @@ static void test_refused(void) {
 
     snprintf(test_where, sizeof test_where, "refused at open");
     const struct {
-        int             size;
+        int size;
         vmafgpu_backend backend;
-        const char     *feature;
-        int             no_frames;
-        vmafgpu_result  result;
-        const char     *words;
-    } opens[] = {{257, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size must be from 0 to 256"},
-                 {-1, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size"},
-                 {16, VMAFGPU_BACKEND_CPU, "psnr", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature psnr"},
-                 {16, VMAFGPU_BACKEND_CPU, "float_adm", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature float_adm"},
-                 {16, VMAFGPU_BACKEND_CPU, NULL, 1, VMAFGPU_ERROR_ARGUMENT, "config.no_frames is set"}};
+        const char *feature;
+        int no_frames;
+        vmafgpu_result result;
+        const char *words;
+    } opens[] = {
+        { 257, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size must be from 0 to 256" },
+        { -1, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size" },
+        { 16, VMAFGPU_BACKEND_CPU, "psnr", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature psnr" },
+        { 16, VMAFGPU_BACKEND_CPU, "float_adm", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature float_adm" },
+        { 16, VMAFGPU_BACKEND_CPU, NULL, 1, VMAFGPU_ERROR_ARGUMENT, "config.no_frames is set" }
+    };
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++) {
         vmafgpu_feature_config feature;
         memset(&feature, 0, sizeof feature);
@@ -829,7 +844,7 @@ static void count_free(void *pointer, void *user) {
 static void test_memory(void) {
     film f = film_make("texture+mix", 90, 60, 8, 1, 2);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
-    vmafgpu_edit edit = {3, 4, 16, 16, NULL, 90, VMAFGPU_MEMORY_HOST, 0};
+    vmafgpu_edit edit = { 3, 4, 16, 16, NULL, 90, VMAFGPU_MEMORY_HOST, 0 };
     vmafgpu_config config = film_config(&f);
     vmafgpu_edit_score got;
     vmafgpu *v = NULL;
@@ -879,7 +894,7 @@ static void test_memory(void) {
 
 int main(void) {
     const test_amount depth = test_depth();
-    static const unsigned masks[] = {0, 16, ~0u};
+    static const unsigned masks[] = { 0, 16, ~0u };
     test_refused();
     test_following();
     test_shown();
@@ -890,14 +905,13 @@ int main(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         edit_case c = cases[i];
         for (size_t k = 0; k < (depth == TEST_ALL ? sizeof masks / sizeof *masks : 1); k++) {
-            if (depth == TEST_ALL) {
+            if (depth == TEST_ALL)
                 c.cpumask = masks[k];
-            }
             /* Whole frames in plain C take long. */
-            const int slow = depth == TEST_ALL && c.cpumask == ~0u && c.width * c.height > 300000, tries = c.tries[depth];
-            if (tries) {
+            const int slow = depth == TEST_ALL && c.cpumask == ~0u && c.width * c.height > 300000,
+                      tries = c.tries[depth];
+            if (tries)
                 run_case(&c, slow ? tries / 20 : tries, (uint32_t)(i + 100 * k + 1));
-            }
         }
     }
     test_thousand();

@@ -16,9 +16,9 @@ enum { FEATURES = 12, BEGINNING = 4 };
 
 /* What a kind of file was made with. */
 typedef struct golden_set {
-    const char                  *folder, *kind;
+    const char *folder, *kind;
     const vmafgpu_feature_config features[FEATURES];
-    int                          least; /* columns that must have been found, all clips together */
+    int least; /* columns that must have been found, all clips together */
 } golden_set;
 
 /* clang-format off */
@@ -68,13 +68,13 @@ static const golden_set sets[] = {
 /* clang-format on */
 
 static const struct {
-    int      threads;
+    int threads;
     unsigned cpumask;
-} ways[] = {{1, 0}, {7, 0}, {2, 16}, {1, 255}};
+} ways[] = { { 1, 0 }, { 7, 0 }, { 2, 16 }, { 1, 255 } };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-static int         is_whole; /* every frame, in every way */
-static int         ways_of_clip, beginning = BEGINNING;
+static int is_whole; /* every frame, in every way */
+static int ways_of_clip, beginning = BEGINNING;
 static const char *gpu_backend, *gpu_driver; /* NULL: the CPU computes */
 
 static void choose_depth(void) {
@@ -87,7 +87,7 @@ static void choose_depth(void) {
 
 /* Whether a clip's turn has come: a simulated GPU takes long. */
 static int has_turn(int clip, int turn) {
-    static const char *const small[] = {"c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b"};
+    static const char *const small[] = { "c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b" };
     return !gpu_driver || is_whole || strcmp(clips[clip].name, small[turn % 6]) == 0 || clips[clip].no_adm;
 }
 
@@ -142,23 +142,19 @@ static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int
     config.threads = ways[way].threads;
     config.cpumask = ways[way].cpumask;
     config.float_reciprocal = VMAFGPU_RECIPROCAL_AMD; /* of the machine that made the figures */
-    for (int i = 0; i < wanted->feature_count; i++) {
-        if (!is_left_out(clip, &wanted->features[i]) && (!clip->no_adm || is_defined(&config, &wanted->features[i]))) {
+    for (int i = 0; i < wanted->feature_count; i++)
+        if (!is_left_out(clip, &wanted->features[i]) && (!clip->no_adm || is_defined(&config, &wanted->features[i])))
             features[config.feature_count++] = wanted->features[i];
-        }
-    }
     if (!config.feature_count && !config.model_count) { /* nothing of the set has figures for this clip */
         pair_close(&p);
         return NULL;
     }
     ok = ok && CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK);
-    for (int i = 0; ok && i < frame_count && pair_read(&p, frames); i++) {
+    for (int i = 0; ok && i < frame_count && pair_read(&p, frames); i++)
         ok = CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK);
-    }
     ok = ok && CHECK_INT(has_end ? vmafgpu_flush(context) : vmafgpu_wait(context, -1), VMAFGPU_OK);
-    if (!ok) {
+    if (!ok)
         printf("%s\n", vmafgpu_last_error(context));
-    }
     pair_close(&p);
     return context;
 }
@@ -171,11 +167,10 @@ static int next_figure(const char *at, double *value) {
 }
 
 static void compare(const char *name, double got, double wanted) {
-    if (wanted != wanted) {
+    if (wanted != wanted)
         CHECK(!(got - got == 0));
-    } else {
+    else
         CHECK_VALUE(name, got, wanted);
-    }
 }
 
 /* Compares what the context has of the report's columns; returns how many of frame 0. */
@@ -189,17 +184,14 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
     snprintf(what, sizeof what, "%.95s", test_where);
     while (next_string(&at, name, sizeof name) && strcmp(name, "pooled_metrics") != 0) {
         const int column = vmafgpu_column_index(context, name);
-        if (!next_figure(at, &value)) {
+        if (!next_figure(at, &value))
             continue;
-        }
         if (strcmp(name, "frameNum") == 0) {
-            if (!has_end && (int64_t)value >= vmafgpu_score_count(context)) {
+            if (!has_end && (int64_t)value >= vmafgpu_score_count(context))
                 break;
-            }
             frame = (int64_t)value;
-            if (!CHECK_INT(vmafgpu_score_at(context, frame, &score), VMAFGPU_OK)) {
+            if (!CHECK_INT(vmafgpu_score_at(context, frame, &score), VMAFGPU_OK))
                 return 0;
-            }
         } else if (frame >= 0 && column >= 0) {
             snprintf(test_where, sizeof test_where, "%s frame %d %.64s", what, (int)frame, name);
             compare(name, score.values[column], value);
@@ -249,9 +241,8 @@ static void compare_features(void) {
         vmafgpu_config wanted;
         memset(&wanted, 0, sizeof wanted);
         wanted.features = sets[s].features;
-        while (wanted.feature_count < FEATURES && sets[s].features[wanted.feature_count].name) {
+        while (wanted.feature_count < FEATURES && sets[s].features[wanted.feature_count].name)
             wanted.feature_count++;
-        }
         const int found = compare_clips(sets[s].folder, sets[s].kind, &wanted, s);
         CHECK(gpu_driver && !is_whole ? found > 0 : found >= sets[s].least);
     }
@@ -261,9 +252,9 @@ static void compare_features(void) {
 static void compare_models(void) {
     static const struct {
         const char *name;
-        int         outputs; /* per frame, the features' apart */
-    } models[] = {{"vmaf_float_v0.6.1", 1},    {"vmaf_float_v0.6.1neg", 1}, {"vmaf_float_4k_v0.6.1", 1},
-                  {"vmaf_float_b_v0.6.3", 25}, {"vmaf_v0.6.0", 1},          {"nflxtrain_norm_type_none", 1}};
+        int outputs; /* per frame, the features' apart */
+    } models[] = { { "vmaf_float_v0.6.1", 1 },    { "vmaf_float_v0.6.1neg", 1 }, { "vmaf_float_4k_v0.6.1", 1 },
+                   { "vmaf_float_b_v0.6.3", 25 }, { "vmaf_v0.6.0", 1 },          { "nflxtrain_norm_type_none", 1 } };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         char path[256], *text = NULL;
         vmafgpu_config wanted;
@@ -292,25 +283,24 @@ static void compare_models(void) {
 static void parse_collections(void) {
     static const struct {
         const char *name;
-        int         count;
-    } models[] = {{"vmaf_rb_v0.6.2", 20}, {"vmaf_4k_rb_v0.6.2", 20}, {"vmaf_rb_v0.6.3", 21}};
+        int count;
+    } models[] = { { "vmaf_rb_v0.6.2", 20 }, { "vmaf_4k_rb_v0.6.2", 20 }, { "vmaf_rb_v0.6.3", 21 } };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         char path[256], *text;
         vmafgpu_model *parsed = NULL;
         snprintf(path, sizeof path, SHARED "models/%s.json", models[m].name);
         snprintf(test_where, sizeof test_where, "%s", models[m].name);
         text = read_text(path);
-        if (CHECK(text && vmafgpu_model_parse(&parsed, "vmaf", text, strlen(text), NULL, NULL, 0) == VMAFGPU_OK)) {
+        if (CHECK(text && vmafgpu_model_parse(&parsed, "vmaf", text, strlen(text), NULL, NULL, 0) == VMAFGPU_OK))
             CHECK_INT(parsed->svm_count, models[m].count);
-        }
         vmafgpu_model_free(parsed, NULL);
         free(text);
     }
 }
 
 int main(void) {
-    static const char *const needed[] = {"golden_extra/src01_8b__extra_db.json", "golden_float/src01_8b__vmaf_v0.6.0.json",
-                                         "models/vmaf_v0.6.0.json"};
+    static const char *const needed[] = { "golden_extra/src01_8b__extra_db.json",
+                                          "golden_float/src01_8b__vmaf_v0.6.0.json", "models/vmaf_v0.6.0.json" };
     choose_depth();
     for (int i = 0; i < 3; i++) {
         char path[128], *text;

@@ -10,8 +10,8 @@
 
 enum { LINE = 1 << 16, POOLS = 4 };
 
-static const char *const pool_names[POOLS] = {"min", "max", "mean", "harmonic_mean"};
-static const vmafgpu_pooling pool_methods[POOLS] = {VMAFGPU_MIN, VMAFGPU_MAX, VMAFGPU_MEAN, VMAFGPU_HARMONIC_MEAN};
+static const char *const pool_names[POOLS] = { "min", "max", "mean", "harmonic_mean" };
+static const vmafgpu_pooling pool_methods[POOLS] = { VMAFGPU_MIN, VMAFGPU_MAX, VMAFGPU_MEAN, VMAFGPU_HARMONIC_MEAN };
 
 static vmafgpu_chroma chroma_of(int chroma) {
     return chroma == 400 ? VMAFGPU_400 : chroma == 420 ? VMAFGPU_420 : chroma == 422 ? VMAFGPU_422 : VMAFGPU_444;
@@ -77,9 +77,8 @@ static int push_all(vmafgpu *context, const test_case *c) {
     free(samples);
     free(planes);
     ok = ok && vmafgpu_flush(context) == VMAFGPU_OK;
-    if (!ok) {
+    if (!ok)
         printf("[%s] %s\n", c->name, vmafgpu_last_error(context));
-    }
     return ok;
 }
 
@@ -95,28 +94,24 @@ static const char *token(char **rest) {
 static void compare_columns(vmafgpu *context, char *rest) {
     int count = atoi(token(&rest));
     CHECK_INT(vmafgpu_column_count(context), count);
-    for (int i = 0; i < count && i < vmafgpu_column_count(context); i++) {
+    for (int i = 0; i < count && i < vmafgpu_column_count(context); i++)
         CHECK_STR(vmafgpu_column_name(context, i), token(&rest));
-    }
 }
 
 static void compare_row(const test_case *c, vmafgpu *context, const char *key, char *rest) {
     int columns = vmafgpu_column_count(context), pool = 0;
     vmafgpu_score score;
     memset(&score, 0, sizeof score);
-    while (pool < POOLS && strcmp(pool_names[pool], key) != 0) {
+    while (pool < POOLS && strcmp(pool_names[pool], key) != 0)
         pool++;
-    }
-    if (pool == POOLS && !CHECK_INT(vmafgpu_score_at(context, atoi(key), &score), VMAFGPU_OK)) {
+    if (pool == POOLS && !CHECK_INT(vmafgpu_score_at(context, atoi(key), &score), VMAFGPU_OK))
         return;
-    }
     for (int i = 0; i < columns; i++) {
         double got = 0, expected = strtod(token(&rest), NULL);
-        if (pool < POOLS) {
+        if (pool < POOLS)
             CHECK_INT(vmafgpu_pool(context, i, pool_methods[pool], &got), VMAFGPU_OK);
-        } else {
+        else
             got = score.values[i];
-        }
         snprintf(test_where, sizeof test_where, "%s %s %s", c->name, key, vmafgpu_column_name(context, i));
         CHECK_VALUE(vmafgpu_column_name(context, i), got, expected);
     }
@@ -177,16 +172,14 @@ static void print_case(const test_case *c, const char *line) {
     test_need(context && push_all(context, c), c->name);
     columns = vmafgpu_column_count(context);
     printf("case %s\ncolumns %d", line, columns);
-    for (int i = 0; i < columns; i++) {
+    for (int i = 0; i < columns; i++)
         printf(" %s", vmafgpu_column_name(context, i));
-    }
     for (int frame = 0; frame < c->clip.frames; frame += c->subsample) {
         vmafgpu_score score;
         test_need(vmafgpu_score_at(context, frame, &score) == VMAFGPU_OK, c->name);
         printf("\n%d", frame);
-        for (int i = 0; i < columns; i++) {
+        for (int i = 0; i < columns; i++)
             printf(" %.17g", score.values[i]);
-        }
     }
     for (int p = 0; p < POOLS; p++) {
         printf("\n%s", pool_names[p]);
@@ -214,9 +207,8 @@ static int print_figures(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "print") == 0) {
+    if (argc > 1 && strcmp(argv[1], "print") == 0)
         return print_figures();
-    }
     compare_file("test/golden/figures.txt", 273);
     compare_file("test/golden/figures_v1.txt", 83);
     compare_file("test/golden/figures_own.txt", 30);

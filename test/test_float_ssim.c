@@ -9,7 +9,7 @@
 enum { SUMS = 4, SCALES = 5 }; /* all, l, c, s */
 
 typedef struct grid {
-    int    w, h;
+    int w, h;
     float *at;
 } grid;
 
@@ -34,11 +34,9 @@ static int sample(const film *f, int i, int x, int y) {
 
 static grid luma(const film *f, int i) {
     grid g = grid_make(f->clip.width, f->clip.height);
-    for (int y = 0; y < g.h; y++) {
-        for (int x = 0; x < g.w; x++) {
+    for (int y = 0; y < g.h; y++)
+        for (int x = 0; x < g.w; x++)
             g.at[y * g.w + x] = (float)sample(f, i, x, y) / (float)(1 << (f->clip.depth - 8));
-        }
-    }
     return g;
 }
 
@@ -51,7 +49,8 @@ static grid reduce(grid from, int f) {
             double sum = 0;
             for (int j = 0; j < f; j++) {
                 for (int i = 0; i < f; i++) {
-                    const float p = from.at[mirror(y * f - f / 2 + j, from.h) * from.w + mirror(x * f - f / 2 + i, from.w)] * k;
+                    const float p =
+                        from.at[mirror(y * f - f / 2 + j, from.h) * from.w + mirror(x * f - f / 2 + i, from.w)] * k;
                     sum += (double)p;
                 }
             }
@@ -63,11 +62,11 @@ static grid reduce(grid from, int f) {
 
 /* float_ms_ssim's next scale. */
 static grid halve(grid from) {
-    static const float half[5][5] = {{0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f},
-                                     {0, 0.000283f, 0.001316f, -0.004490f, -0.010146f},
-                                     {0, 0, 0.006115f, -0.020867f, -0.047149f},
-                                     {0, 0, 0, 0.071207f, 0.160885f},
-                                     {0, 0, 0, 0, 0.363505f}};
+    static const float half[5][5] = { { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
+                                      { 0, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
+                                      { 0, 0, 0.006115f, -0.020867f, -0.047149f },
+                                      { 0, 0, 0, 0.071207f, 0.160885f },
+                                      { 0, 0, 0, 0, 0.363505f } };
     grid to = grid_make((from.w + 1) / 2, (from.h + 1) / 2);
     for (int y = 0; y < to.h; y++) {
         for (int x = 0; x < to.w; x++) {
@@ -87,7 +86,7 @@ static grid halve(grid from) {
 }
 
 static float eleven(const float *from, int step) {
-    static const float g[6] = {0.001028f, 0.007599f, 0.036001f, 0.109361f, 0.213006f, 0.266012f};
+    static const float g[6] = { 0.001028f, 0.007599f, 0.036001f, 0.109361f, 0.213006f, 0.266012f };
     double sum = 0;
     for (int k = 0; k < 11; k++) {
         const float p = from[k * step] * g[k < 6 ? k : 10 - k];
@@ -98,19 +97,14 @@ static float eleven(const float *from, int step) {
 
 static grid windows(grid a, grid b) {
     grid across = grid_make(a.w - 10, a.h), to = grid_make(a.w - 10, a.h - 10), product = grid_make(a.w, a.h);
-    for (int i = 0; i < a.w * a.h; i++) {
+    for (int i = 0; i < a.w * a.h; i++)
         product.at[i] = b.at ? a.at[i] * b.at[i] : a.at[i];
-    }
-    for (int y = 0; y < across.h; y++) {
-        for (int x = 0; x < across.w; x++) {
+    for (int y = 0; y < across.h; y++)
+        for (int x = 0; x < across.w; x++)
             across.at[y * across.w + x] = eleven(product.at + y * a.w + x, 1);
-        }
-    }
-    for (int y = 0; y < to.h; y++) {
-        for (int x = 0; x < to.w; x++) {
+    for (int y = 0; y < to.h; y++)
+        for (int x = 0; x < to.w; x++)
             to.at[y * to.w + x] = eleven(across.at + y * to.w + x, to.w);
-        }
-    }
     free(across.at);
     free(product.at);
     return to;
@@ -118,9 +112,9 @@ static grid windows(grid a, grid b) {
 
 static void compare_pictures(grid a, grid b, double means[SUMS]) {
     const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = 29.2612476f;
-    const grid none = {0, 0, NULL};
+    const grid none = { 0, 0, NULL };
     grid w[5];
-    double sums[SUMS] = {0, 0, 0, 0};
+    double sums[SUMS] = { 0, 0, 0, 0 };
     w[0] = windows(a, none);
     w[1] = windows(b, none);
     w[2] = windows(a, a);
@@ -150,21 +144,19 @@ static void compare_pictures(grid a, grid b, double means[SUMS]) {
         sums[2] += c;
         sums[3] += s;
     }
-    for (int k = 0; k < SUMS; k++) {
+    for (int k = 0; k < SUMS; k++)
         means[k] = (double)(float)(sums[k] / (double)(w[0].w * w[0].h));
-    }
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 5; k++)
         free(w[k].at);
-    }
 }
 
 /* The columns of float_psnr, float_moment, float_ssim and, unless the film is too small, float_ms_ssim; how many. */
 static int formulas(const film *f, int scale, double *out) {
-    static const float weights[SCALES] = {0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f};
+    static const float weights[SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
     grid a = luma(f, 0), b = luma(f, 1);
     const int w = a.w, h = a.h, side = w < h ? w : h;
     const double peak = 256 - 1.0 / (1 << (f->clip.depth - 8)), max = 6 * f->clip.depth + 12;
-    double sums[5] = {0, 0, 0, 0, 0}, means[SUMS], total = 1;
+    double sums[5] = { 0, 0, 0, 0, 0 }, means[SUMS], total = 1;
     int n = 0, factor = scale ? scale : (int)((double)side / 256 + 0.5);
     for (int i = 0; i < w * h; i++) {
         const float d = a.at[i] - b.at[i], dd = d * d, aa = a.at[i] * a.at[i], bb = b.at[i] * b.at[i];
@@ -174,14 +166,12 @@ static int formulas(const film *f, int scale, double *out) {
         sums[3] += (double)aa;
         sums[4] += (double)bb;
     }
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 5; k++)
         sums[k] /= (double)w * h;
-    }
     sums[0] = 10 * log10(peak * peak / (sums[0] > 1e-10 ? sums[0] : 1e-10));
     out[n++] = sums[0] < max ? sums[0] : max;
-    for (int k = 1; k < 5; k++) {
+    for (int k = 1; k < 5; k++)
         out[n++] = sums[k];
-    }
     if (factor > 1) {
         grid ra = reduce(a, factor), rb = reduce(b, factor);
         compare_pictures(ra, rb, means);
@@ -190,17 +180,15 @@ static int formulas(const film *f, int scale, double *out) {
     } else {
         compare_pictures(a, b, means);
     }
-    for (int k = 0; k < SUMS; k++) {
+    for (int k = 0; k < SUMS; k++)
         out[n++] = means[k];
-    }
     if (side >= 176) {
         for (int k = 0; k < SCALES; k++) {
             compare_pictures(a, b, means);
             total *= pow(means[1], k == 4 ? (double)weights[k] : 0.0) * pow(means[2], (double)weights[k]) *
                      pow(means[3], (double)weights[k]);
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 3; i++)
                 out[n + 1 + i * SCALES + k] = means[1 + i];
-            }
             if (k < 4) {
                 grid next = halve(a);
                 free(a.at);
@@ -236,17 +224,16 @@ static void frame_of(const film *f, int i, vmafgpu_frame *frame) {
 /* Each level, with one thread and some. kind: noise instead of the clip. */
 static void test_film(const char *what, int kind, int w, int h, int depth, int scale) {
     static const struct {
-        int      threads;
+        int threads;
         unsigned cpumask;
-    } ways[] = {{1, 0}, {1, 16}, {1, 255}, {3, 0}, {64, 0}};
+    } ways[] = { { 1, 0 }, { 1, 16 }, { 1, 255 }, { 3, 0 }, { 64, 0 } };
     vmafgpu_feature_config features[4];
     char options[64];
     double expected[32];
     film f = film_make(what, w, h, depth, 1, 7);
     int count;
-    if (kind >= 0) {
+    if (kind >= 0)
         film_fill_noise(&f, kind, (uint32_t)(w + h));
-    }
     count = formulas(&f, scale, expected);
     memset(features, 0, sizeof features);
     snprintf(options, sizeof options, "enable_lcs=true:scale=%d", scale);
@@ -269,14 +256,15 @@ static void test_film(const char *what, int kind, int w, int h, int depth, int s
         frame_of(&f, 0, &frames[0]);
         frame_of(&f, 1, &frames[1]);
         memset(&score, 0, sizeof score);
-        snprintf(test_where, sizeof test_where, "%s %d %dx%d %d bits, scale %d, way %d", what, kind, w, h, depth, scale, (int)way);
+        snprintf(test_where, sizeof test_where, "%s %d %dx%d %d bits, scale %d, way %d", what, kind, w, h, depth, scale,
+                 (int)way);
         if (CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK) &&
             CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK) &&
-            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK) &&
             CHECK_INT(vmafgpu_column_count(context), count)) {
-            for (int k = 0; k < count; k++) {
+            for (int k = 0; k < count; k++)
                 CHECK_VALUE(vmafgpu_column_name(context, k), score.values[k], expected[k]);
-            }
         }
         vmafgpu_close(context);
     }
@@ -299,16 +287,15 @@ static void test_films(void) {
         {"flat+grain", -1, 290, 222, 8, 0},   {"blocks+invert", -1, 201, 190, 8, 1}, {"dusk+faint", -1, 400, 401, 10, 0},
     };
     /* clang-format on */
-    for (size_t i = 0; i < sizeof films / sizeof films[0]; i++) {
+    for (size_t i = 0; i < sizeof films / sizeof films[0]; i++)
         test_film(films[i].what, films[i].kind, films[i].w, films[i].h, films[i].depth, films[i].scale);
-    }
 }
 
 /* So much in 16 bits that sums of squares are rounded: the order of additions counts. */
 static void test_great_sums(void) {
-    static const vmafgpu_feature_config features[2] = {{"float_psnr", NULL}, {"float_moment", NULL}};
+    static const vmafgpu_feature_config features[2] = { { "float_psnr", NULL }, { "float_moment", NULL } };
     film f = film_make("black", 2081, 1201, 16, 1, 1);
-    double expected[5] = {0, 0, 0, 0, 0};
+    double expected[5] = { 0, 0, 0, 0, 0 };
     vmafgpu_config config;
     vmafgpu_frame frames[2];
     vmafgpu_score score;
@@ -323,9 +310,8 @@ static void test_great_sums(void) {
         d = d * d;
         expected[3] += (double)d;
     }
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 5; k++)
         expected[k] /= n;
-    }
     expected[0] = 10 * log10(peak * peak / expected[3]);
     configure(&config, &f);
     config.features = features;
@@ -338,9 +324,8 @@ static void test_great_sums(void) {
     if (CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK)) {
-        for (int k = 0; k < 5; k++) {
+        for (int k = 0; k < 5; k++)
             CHECK_VALUE(vmafgpu_column_name(context, k), score.values[k], expected[k]);
-        }
     }
     vmafgpu_close(context);
     film_free(&f);
@@ -349,8 +334,8 @@ static void test_great_sums(void) {
 #if !defined(VMAFGPU_NO_SSIM) && !defined(VMAFGPU_NO_FLOAT)
 /* Means that leave no doubt are those of terms added in order. */
 static void test_order(void) {
-    static const vmafgpu_feature_config feature = {"float_ms_ssim", NULL};
-    static const unsigned wanted[] = {1, 12, 14, 15}; /* all by itself; c and s; and l; everything */
+    static const vmafgpu_feature_config feature = { "float_ms_ssim", NULL };
+    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* all by itself; c and s; and l; everything */
     film f = film_make("texture+mix", 333, 217, 8, 1, 3);
     vmafgpu_config config;
     vmafgpu_frame frames[2];
@@ -365,9 +350,8 @@ static void test_order(void) {
         vmafgpu__carver carver;
         vmafgpu__ssim_task *t;
         film_fill_noise(&f, 0, (uint32_t)seed);
-        if (!CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK)) {
+        if (!CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK))
             break;
-        }
         memset(&pair, 0, sizeof pair);
         for (int i = 0; i < 2; i++) {
             frame_of(&f, i, &frames[i]);
@@ -388,11 +372,9 @@ static void test_order(void) {
             CHECK_INT(vmafgpu__ssim_in_order(t, sums), VMAFGPU_OK);
             for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
                 CHECK_INT(vmafgpu__ssim_means(t, wanted[i], means), VMAFGPU_OK);
-                for (int k = 0; k < SUMS; k++) {
-                    if (wanted[i] >> k & 1) {
+                for (int k = 0; k < SUMS; k++)
+                    if (wanted[i] >> k & 1)
                         CHECK_BITS(means[k], (double)(float)(sums[k] / n));
-                    }
-                }
             }
         }
         vmafgpu_close(v);
@@ -453,8 +435,8 @@ static void test_refused(void) {
 /* Decibels of the same pictures: without end, or clipped. */
 static void test_decibels(void) {
     static const vmafgpu_feature_config features[2][2] = {
-        {{"float_ssim", "enable_db=true"}, {"float_ms_ssim", "enable_db=true"}},
-        {{"float_ssim", "enable_db=true:clip_db=true"}, {"float_ms_ssim", "enable_db=true:clip_db=true"}},
+        { { "float_ssim", "enable_db=true" }, { "float_ms_ssim", "enable_db=true" } },
+        { { "float_ssim", "enable_db=true:clip_db=true" }, { "float_ms_ssim", "enable_db=true:clip_db=true" } },
     };
     film f = film_make("texture+same", 320, 240, 8, 1, 5);
     for (int clipped = 0; clipped < 2; clipped++) {
@@ -471,10 +453,10 @@ static void test_decibels(void) {
         snprintf(test_where, sizeof test_where, "decibels %d", clipped);
         if (CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK) &&
             CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK) &&
-            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK)) {
-            for (int k = 0; k < 2; k++) {
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK)) {
+            for (int k = 0; k < 2; k++)
                 CHECK_BITS(score.values[k], clipped ? ceil(10. * log10(65025.0 / (0.5 / (320.0 * 240.0)))) : HUGE_VAL);
-            }
         }
         vmafgpu_close(context);
     }

@@ -1,22 +1,22 @@
 /* The pictures that a caller may hand over: pitches, layouts, word sizes, what is refused, and that neither threads nor
  * the way a picture lies in memory change a bit of the scores. */
 #ifndef _WIN32
-#  define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#  include <sys/mman.h>
-#  include <unistd.h>
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <sys/mman.h>
+#include <unistd.h>
 #endif
 #include <limits.h>
 #include <pthread.h>
 #include "scoring.h"
 #ifdef _WIN32
-#  include <windows.h>
+#include <windows.h>
 #endif
 
 /* A picture of the same samples as a film's frame, but laid out otherwise. */
 typedef struct picture {
     unsigned char *memory;
-    size_t         size;
-    vmafgpu_frame  frame;
+    size_t size;
+    vmafgpu_frame frame;
 } picture;
 
 enum { GUARD = 64 };
@@ -32,9 +32,8 @@ static picture repack(const film *f, int frame, int side, int bytes_per_sample, 
     p.memory = (unsigned char *)malloc(p.size);
     test_need(samples && p.memory && clip_plane(&f->clip, frame, side, 0, samples), "memory");
     memset(p.memory, 0xEE, p.size);
-    for (size_t i = 0; i < width * height; i++) {
+    for (size_t i = 0; i < width * height; i++)
         samples[i] = (uint16_t)(samples[i] << shift);
-    }
     for (size_t y = 0; y < height; y++) {
         size_t line = pitch < 0 ? height - 1 - y : y;
         clip_store(samples + y * width, width, bytes_per_sample, p.memory + GUARD + (size_t)offset + line * row);
@@ -51,15 +50,13 @@ static scores score_repacked(const film *f, const vmafgpu_config *config, ptrdif
     int bytes_per_sample = config->bytes_per_sample ? config->bytes_per_sample : config->bit_depth > 8 ? 2 : 1;
     vmafgpu *context = open_checked(config);
     memset(&s, 0, sizeof s);
-    if (!context) {
+    if (!context)
         return s;
-    }
     for (int i = 0; i < f->clip.frames; i++) {
         picture p[2];
         unsigned char *copy;
-        for (int side = 0; side < 2; side++) {
+        for (int side = 0; side < 2; side++)
             p[side] = repack(f, i, side, bytes_per_sample, pitch, offset, shift);
-        }
         copy = (unsigned char *)malloc(p[0].size);
         test_need(copy != NULL, "memory");
         memcpy(copy, p[0].memory, p[0].size);
@@ -78,7 +75,7 @@ static scores score_repacked(const film *f, const vmafgpu_config *config, ptrdif
 }
 
 static void test_pitches(void) {
-    static const int depths[] = {8, 10, 16};
+    static const int depths[] = { 8, 10, 16 };
     for (size_t d = 0; d < 3; d++) {
         film f = film_make("texture+mix", 67, 49, depths[d], 3, 1);
         vmafgpu_config config = film_config(&f);
@@ -86,9 +83,9 @@ static void test_pitches(void) {
         ptrdiff_t tight = 67 * f.bytes_per_sample;
         const struct {
             ptrdiff_t pitch;
-            int       offset;
-        } ways[] = {{tight, 0}, {tight, 1}, {tight + 1, 0}, {tight + 1, 1}, {tight + 61, 3}, {4096, 0},
-                    {-tight, 0}, {-tight - 1, 1}, {-4096, 7}};
+            int offset;
+        } ways[] = { { tight, 0 }, { tight, 1 },  { tight + 1, 0 },  { tight + 1, 1 }, { tight + 61, 3 },
+                     { 4096, 0 },  { -tight, 0 }, { -tight - 1, 1 }, { -4096, 7 } };
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
             scores s;
             snprintf(test_where, sizeof test_where, "depth %d pitch %d offset %d", depths[d], (int)ways[i].pitch,
@@ -104,28 +101,28 @@ static void test_pitches(void) {
 
 static void test_layouts(void) {
     static const struct {
-        const char    *name;
-        int            depth, bytes_per_sample, shift;
+        const char *name;
+        int depth, bytes_per_sample, shift;
         vmafgpu_chroma chroma;
         vmafgpu_layout layout;
     } ways[] = {
-        {"nv12", 8, 1, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR},
-        {"nv16", 8, 1, 0, VMAFGPU_422, VMAFGPU_SEMIPLANAR},
-        {"nv24", 8, 1, 0, VMAFGPU_444, VMAFGPU_SEMIPLANAR},
-        {"8 bits in words", 8, 2, 0, VMAFGPU_420, VMAFGPU_PLANAR},
-        {"nv12 in words", 8, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR},
-        {"nv20", 10, 2, 0, VMAFGPU_422, VMAFGPU_SEMIPLANAR},
-        {"p010", 10, 2, 6, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
-        {"p210", 10, 2, 6, VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH},
-        {"p410", 10, 2, 6, VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH},
-        {"p012", 12, 2, 4, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
-        {"p016", 16, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
-        {"8 bits high", 8, 2, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
-        {"9 bits high", 9, 2, 7, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
-        {"15 bits high", 15, 2, 1, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
-        {"4:0:0", 8, 1, 0, VMAFGPU_400, VMAFGPU_PLANAR},
-        {"4:2:2", 12, 2, 0, VMAFGPU_422, VMAFGPU_PLANAR},
-        {"4:4:4", 16, 2, 0, VMAFGPU_444, VMAFGPU_PLANAR},
+        { "nv12", 8, 1, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR },
+        { "nv16", 8, 1, 0, VMAFGPU_422, VMAFGPU_SEMIPLANAR },
+        { "nv24", 8, 1, 0, VMAFGPU_444, VMAFGPU_SEMIPLANAR },
+        { "8 bits in words", 8, 2, 0, VMAFGPU_420, VMAFGPU_PLANAR },
+        { "nv12 in words", 8, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR },
+        { "nv20", 10, 2, 0, VMAFGPU_422, VMAFGPU_SEMIPLANAR },
+        { "p010", 10, 2, 6, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
+        { "p210", 10, 2, 6, VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH },
+        { "p410", 10, 2, 6, VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH },
+        { "p012", 12, 2, 4, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
+        { "p016", 16, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
+        { "8 bits high", 8, 2, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
+        { "9 bits high", 9, 2, 7, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
+        { "15 bits high", 15, 2, 1, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
+        { "4:0:0", 8, 1, 0, VMAFGPU_400, VMAFGPU_PLANAR },
+        { "4:2:2", 12, 2, 0, VMAFGPU_422, VMAFGPU_PLANAR },
+        { "4:4:4", 16, 2, 0, VMAFGPU_444, VMAFGPU_PLANAR },
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         film f = film_make("texture+mix", 67, 50, ways[i].depth, 2, 3);
@@ -148,15 +145,13 @@ static void one_bad_sample(const film *f, const vmafgpu_config *config, const sc
                            uint16_t bad, int shift) {
     vmafgpu *context = open_checked(config);
     char words[64];
-    if (!context) {
+    if (!context)
         return;
-    }
     for (int i = 0; i < f->clip.frames; i++) {
         picture p[2];
         vmafgpu_score score;
-        for (int s = 0; s < 2; s++) {
+        for (int s = 0; s < 2; s++)
             p[s] = repack(f, i, s, 2, f->clip.width * 2, 0, shift);
-        }
         if (i == 1) {
             unsigned char *at = p[side].memory + GUARD + 2 * (y * f->clip.width + x), keep[2];
             memcpy(keep, at, 2);
@@ -191,10 +186,11 @@ static void one_bad_sample(const film *f, const vmafgpu_config *config, const sc
 
 static void test_bad_samples(void) {
     static const struct {
-        int      depth, high;
+        int depth, high;
         uint16_t bad;
-    } ways[] = {{8, 0, 256},  {8, 0, 0xFFFF}, {8, 1, 1}, {9, 0, 512},  {10, 0, 1024}, {10, 0, 0x8000},
-                {12, 0, 4096}, {15, 0, 0x8000}, {10, 1, 1},   {10, 1, 0xFFFF}, {12, 1, 8}, {15, 1, 1}};
+    } ways[] = { { 8, 0, 256 },   { 8, 0, 0xFFFF },  { 8, 1, 1 },     { 9, 0, 512 },
+                 { 10, 0, 1024 }, { 10, 0, 0x8000 }, { 12, 0, 4096 }, { 15, 0, 0x8000 },
+                 { 10, 1, 1 },    { 10, 1, 0xFFFF }, { 12, 1, 8 },    { 15, 1, 1 } };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         film f = film_make("texture+mix", 53, 37, ways[i].depth, 3, 4);
         vmafgpu_config config = film_config(&f);
@@ -203,7 +199,7 @@ static void test_bad_samples(void) {
         config.bytes_per_sample = 2;
         config.layout = ways[i].high ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
         for (int side = 0; side < 2; side++) {
-            static const int at[][2] = {{0, 0}, {52, 36}, {0, 36}, {52, 0}, {31, 17}};
+            static const int at[][2] = { { 0, 0 }, { 52, 36 }, { 0, 36 }, { 52, 0 }, { 31, 17 } };
             for (size_t k = 0; k < sizeof at / sizeof at[0]; k++) {
                 snprintf(test_where, sizeof test_where, "depth %d%s sample %d side %d at %d,%d", ways[i].depth,
                          ways[i].high ? " high" : "", ways[i].bad, side, at[k][0], at[k][1]);
@@ -236,7 +232,7 @@ static void test_bad_frames(void) {
     narrow.pitch[0] = -31;
     CHECK_INT(vmafgpu_push(context, &good, &narrow), VMAFGPU_ERROR_ARGUMENT);
     for (int i = 0; i < 4; i++) {
-        static const ptrdiff_t far_apart[] = {PTRDIFF_MAX, PTRDIFF_MIN, PTRDIFF_MAX / 24 + 1, -PTRDIFF_MAX / 24 - 1};
+        static const ptrdiff_t far_apart[] = { PTRDIFF_MAX, PTRDIFF_MIN, PTRDIFF_MAX / 24 + 1, -PTRDIFF_MAX / 24 - 1 };
         narrow.pitch[0] = far_apart[i];
         CHECK_INT(vmafgpu_push(context, &good, &narrow), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), "distorted.pitch[0]");
@@ -267,15 +263,14 @@ static void backwards(void *user, int count, void (*task)(void *arg, int index),
     pool_log *log = (pool_log *)user;
     log->calls++;
     log->most = count > log->most ? count : log->most;
-    for (int i = count - 1; i >= 0; i--) {
+    for (int i = count - 1; i >= 0; i--)
         task(arg, i);
-    }
 }
 
 typedef struct job {
     void (*task)(void *arg, int index);
     void *arg;
-    int   index;
+    int index;
 } job;
 
 static void *run_job(void *user) {
@@ -295,17 +290,15 @@ static void all_at_once(void *user, int count, void (*task)(void *arg, int index
         jobs[i].index = i;
         test_need(pthread_create(&threads[i], NULL, run_job, &jobs[i]) == 0, "a thread");
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
-    }
 }
 
 /* Hooks that do not keep the agreement: a part left out, a part run twice or more often. */
 static void leave_one_out(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
-    for (int i = 0; i + 1 < count; i++) {
+    for (int i = 0; i + 1 < count; i++)
         task(arg, i);
-    }
 }
 
 static void one_twice(void *user, int count, void (*task)(void *arg, int index), void *arg) {
@@ -316,16 +309,15 @@ static void one_twice(void *user, int count, void (*task)(void *arg, int index),
 /* A part that is called so often that a count of eight bits is back at 1. */
 static void many_times(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     backwards(user, count, task, arg);
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < 256; i++)
         task(arg, 0);
-    }
 }
 
 static void test_bad_hooks(void) {
-    static vmafgpu_parallel_for *const hooks[] = {leave_one_out, one_twice, many_times};
+    static vmafgpu_parallel_for *const hooks[] = { leave_one_out, one_twice, many_times };
     film f = film_make("texture+mix", 64, 48, 8, 2, 6);
     vmafgpu_config config = film_config(&f);
-    pool_log log = {0, 0};
+    pool_log log = { 0, 0 };
     vmafgpu *context;
     config.parallel_for_user = &log;
     for (int i = 0; i < 3; i++) {
@@ -351,9 +343,8 @@ static void beyond_count(void *user, int count, void (*task)(void *arg, int inde
     task(arg, INT_MAX);
     task(arg, INT_MIN);
     task(arg, -1);
-    for (int i = count + 300; i >= 0; i--) {
+    for (int i = count + 300; i >= 0; i--)
         task(arg, i);
-    }
     backwards(user, 0, task, arg);
 }
 
@@ -367,9 +358,8 @@ enum { WALL = 1 << 20, WALL_BYTE = 0xa5 };
 static void *walled_alloc(size_t size, void *user) {
     walls *w = (walls *)user;
     unsigned char *start = (unsigned char *)malloc(size + 2 * (size_t)WALL);
-    if (!start) {
+    if (!start)
         return NULL;
-    }
     memset(start, WALL_BYTE, size + 2 * (size_t)WALL);
     memcpy(start, &size, sizeof size);
     w->allocations++;
@@ -381,26 +371,25 @@ static void walled_free(void *pointer, void *user) {
     unsigned char *start = (unsigned char *)pointer - WALL;
     size_t size, broken = 0;
     memcpy(&size, start, sizeof size);
-    for (size_t i = sizeof size; i < WALL; i++) {
+    for (size_t i = sizeof size; i < WALL; i++)
         broken += start[i] != WALL_BYTE;
-    }
-    for (size_t i = 0; i < WALL; i++) {
+    for (size_t i = 0; i < WALL; i++)
         broken += start[WALL + size + i] != WALL_BYTE;
-    }
     w->broken += broken > 0;
     free(start);
 }
 
 /* A part that does not exist is not run: it would write beside what the threads have. */
 static void test_beyond_count(void) {
-    static const char *const names[] = {"psnr", "float_ssim", "float_adm", "float_vif", "float_motion", "float_ansnr", "ciede", "psnr_hvs",
-                                        "cambi", "speed_chroma", NULL};
+    static const char *const names[] = { "psnr",         "float_ssim",   "float_adm", "float_vif",
+                                         "float_motion", "float_ansnr",  "ciede",     "psnr_hvs",
+                                         "cambi",        "speed_chroma", NULL };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         film f = film_make_colour("texture+mix", 320, 240, 8, 420, 2, 6);
         vmafgpu_config config = film_config(&f);
         vmafgpu_feature_config feature;
-        walls g = {0, 0};
-        pool_log log = {0, 0};
+        walls g = { 0, 0 };
+        pool_log log = { 0, 0 };
         scores one, s;
         memset(&feature, 0, sizeof feature);
         feature.name = names[i];
@@ -428,7 +417,7 @@ static void test_beyond_count(void) {
 }
 
 static void test_threads(void) {
-    static const int sizes[][3] = {{16, 16, 8}, {17, 33, 10}, {64, 48, 8}, {333, 217, 8}, {35, 300, 16}};
+    static const int sizes[][3] = { { 16, 16, 8 }, { 17, 33, 10 }, { 64, 48, 8 }, { 333, 217, 8 }, { 35, 300, 16 } };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         film f = film_make("texture+mix", sizes[i][0], sizes[i][1], sizes[i][2], 3, 6);
         vmafgpu_config config = film_config(&f);
@@ -441,7 +430,7 @@ static void test_threads(void) {
             check_same_scores(&s, &one);
             scores_free(&s);
             if (threads % 3 == 0) {
-                pool_log log = {0, 0};
+                pool_log log = { 0, 0 };
                 config.parallel_for = backwards;
                 config.parallel_for_user = &log;
                 s = film_score(&f, &config);
@@ -465,29 +454,29 @@ static void test_threads(void) {
 
 static void test_one_buffer(void) {
     static const struct {
-        const char    *name;
+        const char *name;
         vmafgpu_chroma chroma;
         vmafgpu_layout layout;
-        int            width, height, depth, bytes_per_sample;
-        ptrdiff_t      pitch, chroma_pitch;
-        size_t         u, v, size; /* 0: there is none */
+        int width, height, depth, bytes_per_sample;
+        ptrdiff_t pitch, chroma_pitch;
+        size_t u, v, size; /* 0: there is none */
     } ways[] = {
-        {"I420", VMAFGPU_420, VMAFGPU_PLANAR, 64, 48, 0, 0, 0, 32, 3072, 3840, 4608},
-        {"I420, odd", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4133, 4983},
-        {"I420, pitch", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 8, 0, 128, 64, 6272, 7872, 9472},
-        {"I420, odd pitch", VMAFGPU_420, VMAFGPU_PLANAR, 64, 48, 8, 0, 65, 33, 3120, 3912, 4704},
-        {"NV12", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 64, 48, 8, 0, 0, 64, 3072, 0, 4608},
-        {"NV12, odd", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 0, 68, 3283, 0, 4983},
-        {"NV12, pitch", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 128, 128, 6272, 0, 9472},
-        {"I010", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 10, 0, 0, 68, 6566, 8266, 9966},
-        {"P010", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 67, 49, 10, 0, 0, 136, 6566, 0, 9966},
-        {"P010, pitch", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 67, 49, 10, 0, 256, 256, 12544, 0, 18944},
-        {"I422", VMAFGPU_422, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4949, 6615},
-        {"NV16", VMAFGPU_422, VMAFGPU_SEMIPLANAR, 66, 49, 8, 0, 0, 66, 3234, 0, 6468},
-        {"I444", VMAFGPU_444, VMAFGPU_PLANAR, 67, 49, 12, 2, 0, 134, 6566, 13132, 19698},
-        {"NV24", VMAFGPU_444, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 0, 134, 3283, 0, 9849},
-        {"8 bits in words", VMAFGPU_444, VMAFGPU_PLANAR, 64, 48, 8, 2, 0, 128, 6144, 12288, 18432},
-        {"grey", VMAFGPU_400, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 0, 0, 0, 3283},
+        { "I420", VMAFGPU_420, VMAFGPU_PLANAR, 64, 48, 0, 0, 0, 32, 3072, 3840, 4608 },
+        { "I420, odd", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4133, 4983 },
+        { "I420, pitch", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 8, 0, 128, 64, 6272, 7872, 9472 },
+        { "I420, odd pitch", VMAFGPU_420, VMAFGPU_PLANAR, 64, 48, 8, 0, 65, 33, 3120, 3912, 4704 },
+        { "NV12", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 64, 48, 8, 0, 0, 64, 3072, 0, 4608 },
+        { "NV12, odd", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 0, 68, 3283, 0, 4983 },
+        { "NV12, pitch", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 128, 128, 6272, 0, 9472 },
+        { "I010", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 10, 0, 0, 68, 6566, 8266, 9966 },
+        { "P010", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 67, 49, 10, 0, 0, 136, 6566, 0, 9966 },
+        { "P010, pitch", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 67, 49, 10, 0, 256, 256, 12544, 0, 18944 },
+        { "I422", VMAFGPU_422, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4949, 6615 },
+        { "NV16", VMAFGPU_422, VMAFGPU_SEMIPLANAR, 66, 49, 8, 0, 0, 66, 3234, 0, 6468 },
+        { "I444", VMAFGPU_444, VMAFGPU_PLANAR, 67, 49, 12, 2, 0, 134, 6566, 13132, 19698 },
+        { "NV24", VMAFGPU_444, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 0, 134, 3283, 0, 9849 },
+        { "8 bits in words", VMAFGPU_444, VMAFGPU_PLANAR, 64, 48, 8, 2, 0, 128, 6144, 12288, 18432 },
+        { "grey", VMAFGPU_400, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 0, 0, 0, 3283 },
     };
     static const unsigned char buffer[20000];
     vmafgpu_config config = VMAFGPU_INIT;
@@ -505,8 +494,9 @@ static void test_one_buffer(void) {
         CHECK_INT(frame.memory, VMAFGPU_MEMORY_HOST);
         CHECK(frame.data[1] == (ways[i].u ? buffer + ways[i].u : NULL));
         CHECK(frame.data[2] == (ways[i].v ? buffer + ways[i].v : NULL));
-        CHECK_INT(frame.pitch[0], ways[i].pitch ? ways[i].pitch
-                                                : ways[i].width * (ways[i].depth > 8 || ways[i].bytes_per_sample == 2 ? 2 : 1));
+        CHECK_INT(frame.pitch[0], ways[i].pitch
+                                      ? ways[i].pitch
+                                      : ways[i].width * (ways[i].depth > 8 || ways[i].bytes_per_sample == 2 ? 2 : 1));
         CHECK_INT(frame.pitch[1], ways[i].chroma_pitch);
         CHECK_INT(frame.pitch[2], ways[i].v ? ways[i].chroma_pitch : 0);
         CHECK_INT(vmafgpu_frame_size(&config, ways[i].pitch), ways[i].size);
@@ -514,10 +504,10 @@ static void test_one_buffer(void) {
     snprintf(test_where, sizeof test_where, "no such buffer");
     for (int i = 0; i < 6; i++) {
         static const struct {
-            int       width, height, bytes_per_sample;
+            int width, height, bytes_per_sample;
             ptrdiff_t pitch;
-        } none[] = {{0, 48, 0, 0},   {64, 16385, 0, 0}, {64, 48, 3, 0},
-                    {64, 48, 0, 63}, {64, 48, 0, -64},  {64, 48, 0, PTRDIFF_MAX}};
+        } none[] = { { 0, 48, 0, 0 },   { 64, 16385, 0, 0 }, { 64, 48, 3, 0 },
+                     { 64, 48, 0, 63 }, { 64, 48, 0, -64 },  { 64, 48, 0, PTRDIFF_MAX } };
         memset(&config, 0, sizeof config);
         config.width = none[i].width;
         config.height = none[i].height;
@@ -535,7 +525,7 @@ static void test_one_buffer(void) {
     /* and it scores: colour film and one buffer are the same pictures */
     {
         film f = film_make_colour("bands+mix", 217, 181, 8, 420, 1, 3);
-        const vmafgpu_feature_config chroma = {"speed_chroma", NULL};
+        const vmafgpu_feature_config chroma = { "speed_chroma", NULL };
         vmafgpu_config own = film_config(&f);
         unsigned char *planes[2];
         scores whole, s;
@@ -573,7 +563,7 @@ static void test_one_buffer(void) {
 /* Rows of bytes, each in pages of its own between pages that nobody may touch. */
 typedef struct fence {
     unsigned char *memory;
-    size_t         size, step, row, slack; /* from row to row; bytes of a row, and how far it is into its pages */
+    size_t size, step, row, slack; /* from row to row; bytes of a row, and how far it is into its pages */
 } fence;
 
 static size_t page_size(void) {
@@ -630,7 +620,7 @@ static void fence_free(fence *f) {
 }
 
 typedef struct fenced {
-    fence         planes[3];
+    fence planes[3];
     vmafgpu_frame frame;
 } fenced;
 
@@ -644,9 +634,8 @@ static fenced fenced_make(const film *f, const vmafgpu_config *c, int index, int
         const int w = clip_plane_width(&f->clip, plane), h = clip_plane_height(&f->clip, plane);
         const int target = interleaved && plane ? 1 : plane, each = interleaved && plane ? 2 : 1;
         fence *to = &p.planes[target];
-        if (!to->memory) {
+        if (!to->memory)
             *to = fence_make((size_t)(w * bytes * each), (size_t)h, at_end);
-        }
         for (int y = 0; y < h; y++) {
             unsigned char *row = fence_row(to, (size_t)(upside_down ? h - 1 - y : y));
             for (int x = 0; x < w; x++) {
@@ -664,9 +653,8 @@ static fenced fenced_make(const film *f, const vmafgpu_config *c, int index, int
 }
 
 static void fenced_free(fenced *p) {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         fence_free(&p->planes[i]);
-    }
 }
 
 /* Every call that takes frames, on every level: a byte read beside a row ends the program. */
@@ -691,12 +679,12 @@ static void test_rectangle(void) {
     /* clang-format on */
     static const struct {
         unsigned mask; /* of levels; 25 leaves plain C */
-        int      threads, at_end, upside_down;
-    } runs[] = {{0, 1, 1, 0}, {0, 3, 0, 1}, {16, 1, 1, 1}, {16, 1, 0, 0}, {25, 1, 1, 0}, {25, 2, 0, 0}};
+        int threads, at_end, upside_down;
+    } runs[] = { { 0, 1, 1, 0 }, { 0, 3, 0, 1 }, { 16, 1, 1, 1 }, { 16, 1, 0, 0 }, { 25, 1, 1, 0 }, { 25, 2, 0, 0 } };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-        film f = ways[i].chroma ? film_make_colour("bands+mix", ways[i].width, ways[i].height, ways[i].depth,
-                                                   ways[i].chroma, 3, 5)
-                                : film_make("noise+mix", ways[i].width, ways[i].height, ways[i].depth, 3, 5);
+        film f = ways[i].chroma
+                     ? film_make_colour("bands+mix", ways[i].width, ways[i].height, ways[i].depth, ways[i].chroma, 3, 5)
+                     : film_make("noise+mix", ways[i].width, ways[i].height, ways[i].depth, 3, 5);
         vmafgpu_config config = film_config(&f);
         scores whole;
         config.backend = VMAFGPU_BACKEND_CPU;
@@ -709,9 +697,9 @@ static void test_rectangle(void) {
         for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
             vmafgpu *contexts[2];
             scores s;
-            snprintf(test_where, sizeof test_where, "rectangle %dx%d, %d bits, layout %d, cpumask %u, %s%s", ways[i].width,
-                     ways[i].height, ways[i].depth, (int)ways[i].layout, runs[k].mask, runs[k].at_end ? "end" : "beginning",
-                     runs[k].upside_down ? ", upside down" : "");
+            snprintf(test_where, sizeof test_where, "rectangle %dx%d, %d bits, layout %d, cpumask %u, %s%s",
+                     ways[i].width, ways[i].height, ways[i].depth, (int)ways[i].layout, runs[k].mask,
+                     runs[k].at_end ? "end" : "beginning", runs[k].upside_down ? ", upside down" : "");
             config.cpumask = runs[k].mask;
             config.threads = runs[k].threads;
             contexts[0] = open_checked(&config);
@@ -721,16 +709,14 @@ static void test_rectangle(void) {
                 fenced p[2];
                 vmafgpu_frame distorted[2];
                 vmafgpu_score score;
-                for (int side = 0; side < 2; side++) {
+                for (int side = 0; side < 2; side++)
                     p[side] = fenced_make(&f, &config, frame, side, runs[k].at_end, runs[k].upside_down);
-                }
                 distorted[0] = distorted[1] = p[1].frame;
                 CHECK_INT(vmafgpu_score_pair(contexts[0], &p[1].frame, &p[0].frame, &p[1].frame, &score), VMAFGPU_OK);
-                if (frame < 2) {
+                if (frame < 2)
                     CHECK_INT(vmafgpu_push_many(contexts, 2, &p[0].frame, distorted), VMAFGPU_OK);
-                } else {
+                else
                     CHECK_INT(vmafgpu_push(contexts[0], &p[0].frame, &p[1].frame), VMAFGPU_OK);
-                }
                 fenced_free(&p[0]);
                 fenced_free(&p[1]);
             }

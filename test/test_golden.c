@@ -4,14 +4,23 @@
 #include "golden.h"
 
 /* At least the figures of these models are there for each. */
-static const golden_clip real_clips[] = {{"seek_8b", NULL, NULL, 0, 0, 0, 0}, {"c422_10b", NULL, NULL, 0, 0, 0, 0}};
-static const char *const real_models[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_v1.0.16_3d0h"};
+static const golden_clip real_clips[] = { { "seek_8b", NULL, NULL, 0, 0, 0, 0 },
+                                          { "c422_10b", NULL, NULL, 0, 0, 0, 0 } };
+static const char *const real_models[] = { "vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_v1.0.16_3d0h" };
 
-static const char *const models[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_4k_v0.6.1neg",
-                                     "vmaf_b_v0.6.3",
-                                     "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h", "vmaf_v1.0.16_5d0h",
-                                     "vmaf_v1.0.16_hfr_5d0h", "vmaf_v1.0.16_1d5h_2160", "vmaf_v1.0.16_hfr_1d5h_2160",
-                                     "vmaf_v1.0.16_3d0h_2160", "vmaf_v1.0.16_hfr_3d0h_2160"};
+static const char *const models[] = { "vmaf_v0.6.1",
+                                      "vmaf_v0.6.1neg",
+                                      "vmaf_4k_v0.6.1",
+                                      "vmaf_4k_v0.6.1neg",
+                                      "vmaf_b_v0.6.3",
+                                      "vmaf_v1.0.16_3d0h",
+                                      "vmaf_v1.0.16_hfr_3d0h",
+                                      "vmaf_v1.0.16_5d0h",
+                                      "vmaf_v1.0.16_hfr_5d0h",
+                                      "vmaf_v1.0.16_1d5h_2160",
+                                      "vmaf_v1.0.16_hfr_1d5h_2160",
+                                      "vmaf_v1.0.16_3d0h_2160",
+                                      "vmaf_v1.0.16_hfr_3d0h_2160" };
 enum { MODELS = sizeof models / sizeof models[0] };
 static int compared[MODELS]; /* clips per model */
 
@@ -22,7 +31,7 @@ static vmafgpu *score_clip(const golden_clip *clip, const char *model, int refus
     vmafgpu_frame frames[2];
     vmafgpu_config config;
     vmafgpu_model_config model_config;
-    vmafgpu_feature_config feature_config = {"cambi", NULL};
+    vmafgpu_feature_config feature_config = { "cambi", NULL };
     vmafgpu *context = NULL;
     int ok = pair_open(&p, clip);
     memset(&model_config, 0, sizeof model_config);
@@ -38,9 +47,8 @@ static vmafgpu *score_clip(const golden_clip *clip, const char *model, int refus
         return context;
     }
     ok = ok && CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK);
-    while (ok && pair_read(&p, frames)) {
+    while (ok && pair_read(&p, frames))
         ok = CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK);
-    }
     ok = ok && CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     pair_close(&p);
     if (!ok) {
@@ -65,22 +73,19 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
     snprintf(what, sizeof what, "%.95s", test_where);
     *frames = 0;
     while (next_string(&at, name, sizeof name) && strcmp(name, "pooled_metrics") != 0) {
-        if (!next_number(at, &value) || strcmp(name, "version") == 0 || strcmp(name, "fps") == 0) {
+        if (!next_number(at, &value) || strcmp(name, "version") == 0 || strcmp(name, "fps") == 0)
             continue;
-        }
         if (strcmp(name, "frameNum") == 0) {
             CHECK_INT(column, columns);
             column = 0;
-            if (!CHECK_INT(vmafgpu_score_at(context, (int64_t)value, &score), VMAFGPU_OK)) {
+            if (!CHECK_INT(vmafgpu_score_at(context, (int64_t)value, &score), VMAFGPU_OK))
                 return at;
-            }
             ++*frames;
             continue;
         }
         snprintf(test_where, sizeof test_where, "%s frame %d %.64s", what, *frames - 1, name);
-        if (CHECK_STR(vmafgpu_column_name(context, column), name) && !left_out(clip, name)) {
+        if (CHECK_STR(vmafgpu_column_name(context, column), name) && !left_out(clip, name))
             CHECK_VALUE(name, score.values[column], value);
-        }
         column++;
     }
     CHECK_INT(column, columns);
@@ -90,10 +95,12 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
 /* `"name": {` and in it `"min": value` and the like, for every column. */
 static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char *at) {
     static const struct {
-        const char     *name;
+        const char *name;
         vmafgpu_pooling method;
-    } pools[] = {{"min", VMAFGPU_MIN}, {"max", VMAFGPU_MAX}, {"mean", VMAFGPU_MEAN},
-                 {"harmonic_mean", VMAFGPU_HARMONIC_MEAN}};
+    } pools[] = { { "min", VMAFGPU_MIN },
+                  { "max", VMAFGPU_MAX },
+                  { "mean", VMAFGPU_MEAN },
+                  { "harmonic_mean", VMAFGPU_HARMONIC_MEAN } };
     char name[128], metric[128] = "", what[96];
     double value, got = 0;
     int count = 0;
@@ -108,9 +115,8 @@ static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char 
                 int column = vmafgpu_column_index(context, metric);
                 snprintf(test_where, sizeof test_where, "%.60s %.64s %s", what, metric, name);
                 CHECK_INT(vmafgpu_pool(context, column, pools[p].method, &got), VMAFGPU_OK);
-                if (!left_out(clip, metric)) {
+                if (!left_out(clip, metric))
                     CHECK_VALUE(metric, got, value);
-                }
                 count++;
             }
         }
@@ -133,9 +139,8 @@ static int compare_clip(const golden_clip *clip, const char *model) {
     snprintf(path, sizeof path, "%s%s__%s.json", clip->reference ? SHARED "golden/" : REAL, clip->name, model);
     snprintf(test_where, sizeof test_where, "%s %s", clip->name, model);
     text = read_text(path);
-    if (!text) {
+    if (!text)
         return 0;
-    }
     context = score_clip(clip, model, 0);
     if (context) {
         char what[96];
@@ -184,24 +189,20 @@ static int compare_cambi(const golden_clip *clip) {
 int main(void) {
     int cambi = 0;
     FILE *there = fopen(SHARED "golden/src01_8b__vmaf_v0.6.1.json", "rb");
-    for (size_t c = 0; c < sizeof real_clips / sizeof real_clips[0]; c++) {
-        for (size_t m = 0; m < sizeof real_models / sizeof real_models[0]; m++) {
+    for (size_t c = 0; c < sizeof real_clips / sizeof real_clips[0]; c++)
+        for (size_t m = 0; m < sizeof real_models / sizeof real_models[0]; m++)
             CHECK(compare_clip(&real_clips[c], real_models[m]));
-        }
-    }
     if (!there) {
         test_skip("there is no " SHARED "golden");
         return test_end();
     }
     fclose(there);
     for (size_t c = 0; c < sizeof clips / sizeof clips[0]; c++) {
-        for (int m = 0; m < MODELS; m++) {
-            if (compare_clip(&clips[c], models[m])) {
+        for (int m = 0; m < MODELS; m++)
+            if (compare_clip(&clips[c], models[m]))
                 compared[m]++;
-            } else {
+            else
                 compare_refused(&clips[c], models[m]);
-            }
-        }
         cambi += compare_cambi(&clips[c]);
     }
     for (int m = 0; m < MODELS; m++) {

@@ -13,7 +13,7 @@ static const struct {
     const char *name;
     void (*run)(gpu *g);
 } groups[] = {
-#define GPU_GROUP(name) {#name, test_##name},
+#define GPU_GROUP(name) { #name, test_##name },
     GPU_GROUPS(GPU_GROUP)
 #undef GPU_GROUP
 };
@@ -31,9 +31,8 @@ int main(int argc, char **argv) {
         int is_wanted = argc == 1 || argv[1][0] == '-';
         for (int k = 1; k < argc; k++) {
             const int is_left_out = argv[k][0] == '-';
-            if (strcmp(argv[k] + is_left_out, groups[i].name) == 0) {
+            if (strcmp(argv[k] + is_left_out, groups[i].name) == 0)
                 is_wanted = !is_left_out;
-            }
         }
         if (is_wanted) {
             gpu_begin(&g, SIMULATED_FORWARD, SIMULATED_LAZY, 1);

@@ -16,7 +16,7 @@ enum { ALL_OFF = 255 };
 
 enum { BENCH_WIDTH = 640, BENCH_BLOCKS = 352, BENCH_RUNS = 200 };
 
-static int bench_here;   /* functions are to be timed */
+static int bench_here; /* functions are to be timed */
 
 static uint64_t ticks(void) {
 #ifdef VMAFGPU__HAS_X86
@@ -33,22 +33,22 @@ static uint64_t ticks(void) {
 }
 
 /* Times what comes after the number of samples, which is done again and again. */
-#define BENCH(of, what, samples, ...)                                                                                 \
-    do {                                                                                                               \
-        uint64_t least = UINT64_MAX;                                                                                   \
-        for (int run = 0; bench_here && run < BENCH_RUNS; run++) {                                                     \
-            const uint64_t begin = ticks();                                                                            \
-            __VA_ARGS__;                                                                                               \
-            const uint64_t took = ticks() - begin;                                                                     \
-            least = took < least ? took : least;                                                                       \
-        }                                                                                                              \
-        if (bench_here) {                                                                                              \
-            printf("%-8s %-24s %9.3f\n", (of)->name, (what), (double)least / (double)(samples));                    \
-        }                                                                                                              \
+#define BENCH(of, what, samples, ...) \
+    do { \
+        uint64_t least = UINT64_MAX; \
+        for (int run = 0; bench_here && run < BENCH_RUNS; run++) { \
+            const uint64_t begin = ticks(); \
+            __VA_ARGS__; \
+            const uint64_t took = ticks() - begin; \
+            least = took < least ? took : least; \
+        } \
+        if (bench_here) { \
+            printf("%-8s %-24s %9.3f\n", (of)->name, (what), (double)least / (double)(samples)); \
+        } \
     } while (0)
 
 /* As many as leave a level of their own: without AVX-512 the second is the first. */
-static const unsigned masks[] = {0, 16};
+static const unsigned masks[] = { 0, 16 };
 static size_t mask_count(void) {
     return vmafgpu__choose_level(masks[0]) == vmafgpu__choose_level(masks[1]) ? 1 : 2;
 }
@@ -96,41 +96,41 @@ static void check_film(const char *what, int width, int height, int depth, const
 }
 
 static const vmafgpu_model_config both_models[] = {
-    {"vmaf_v0.6.1", NULL, "plain", 0, 0, 0, NULL},
-    {"vmaf_v0.6.1neg", NULL, "neg", 0, 0, 0, NULL},
+    { "vmaf_v0.6.1", NULL, "plain", 0, 0, 0, NULL },
+    { "vmaf_v0.6.1neg", NULL, "neg", 0, 0, 0, NULL },
 };
 
 /* Options that take the vector code's rare paths, or keep it away. */
 static const vmafgpu_feature_config options[] = {
-    {"vif", "vif_enhn_gain_limit=1.2:debug=true"},
-    {"vif", "vif_enhn_gain_limit=1:vif_skip_scale0=true"},
-    {"adm", "adm_enhn_gain_limit=1.2:debug=true"},
-    {"adm", "adm_enhn_gain_limit=7"},
-    {"adm", "adm_csf_mode=1:adm_csf_scale=0.001:adm_csf_diag_scale=0.002"},
-    {"adm", "adm_csf_mode=2"},
-    {"adm", "adm_csf_mode=3"},
-    {"adm", "adm_csf_mode=1:adm_csf_scale=0.001:adm_csf_diag_scale=0"},
-    {"motion", "motion_five_frame_window=true"},
+    { "vif", "vif_enhn_gain_limit=1.2:debug=true" },
+    { "vif", "vif_enhn_gain_limit=1:vif_skip_scale0=true" },
+    { "adm", "adm_enhn_gain_limit=1.2:debug=true" },
+    { "adm", "adm_enhn_gain_limit=7" },
+    { "adm", "adm_csf_mode=1:adm_csf_scale=0.001:adm_csf_diag_scale=0.002" },
+    { "adm", "adm_csf_mode=2" },
+    { "adm", "adm_csf_mode=3" },
+    { "adm", "adm_csf_mode=1:adm_csf_scale=0.001:adm_csf_diag_scale=0" },
+    { "motion", "motion_five_frame_window=true" },
 };
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 
 static void test_clips(void) {
-    static const char *const whats[] = {"texture+mix", "noise+coarse", "blocks+blur", "blocks+same", "lines+invert",
-                                        "ramp+stretch", "flat+faint", "black+grain", "white+same", "texture+stretch"};
-    static const int depths[] = {8, 10, 12, 14, 16};
+    static const char *const whats[] = {
+        "texture+mix",  "noise+coarse", "blocks+blur", "blocks+same", "lines+invert",
+        "ramp+stretch", "flat+faint",   "black+grain", "white+same",  "texture+stretch"
+    };
+    static const int depths[] = { 8, 10, 12, 14, 16 };
     /* around the lengths of vectors, of strips and of borders */
-    static const int sizes[][2] = {{16, 16},  {17, 19},  {31, 33},  {33, 16},  {47, 40},  {63, 50},   {64, 64},
-                                   {65, 35},  {95, 48},  {112, 80}, {127, 51}, {128, 40}, {129, 63},  {191, 37},
-                                   {223, 36}, {225, 41}, {240, 34}, {255, 44}, {257, 35}, {449, 129}, {577, 301}};
+    static const int sizes[][2] = { { 16, 16 },  { 17, 19 },   { 31, 33 },  { 33, 16 },  { 47, 40 },  { 63, 50 },
+                                    { 64, 64 },  { 65, 35 },   { 95, 48 },  { 112, 80 }, { 127, 51 }, { 128, 40 },
+                                    { 129, 63 }, { 191, 37 },  { 223, 36 }, { 225, 41 }, { 240, 34 }, { 255, 44 },
+                                    { 257, 35 }, { 449, 129 }, { 577, 301 } };
     const size_t stride = test_depth() == TEST_FEW ? 3 : 1; /* each size and each content, not each with each */
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-        for (size_t i = s % stride; i < sizeof whats / sizeof whats[0]; i += stride) {
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (size_t i = s % stride; i < sizeof whats / sizeof whats[0]; i += stride)
             check_film(whats[i], sizes[s][0], sizes[s][1], depths[(s + i + s * i / 10) % 5], both_models, 2, NULL, 0);
-        }
-    }
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 40; i++)
         check_film(whats[i % 10], 150 + i, 90 - i, depths[i % 5], NULL, 0, options, OPTION_COUNT);
-    }
 }
 
 /* ---- one reference against many ---- */
@@ -153,14 +153,13 @@ static void check_many(const char *what, int width, int height, int depth, unsig
         config.together = 3;
         contexts[i] = open_checked(&config);
     }
-    snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads, %d together", what, width, height, depth,
-             mask, threads, count);
+    snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads, %d together", what, width, height,
+             depth, mask, threads, count);
     /* The second frame of the third context comes with a neighbour of its own: its history differs from then on. */
     for (int frame = 0; frame < 4; frame++) {
         vmafgpu_frame reference = film_frame(&films[0], frame, CLIP_REFERENCE), distorted[MANY];
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             distorted[i] = film_frame(&films[i], frame, CLIP_DISTORTED);
-        }
         if (frame == 1) {
             for (int i = 0; i < count; i++) {
                 const vmafgpu_frame own = film_frame(&films[i], frame, CLIP_REFERENCE);
@@ -227,9 +226,8 @@ static void check_many_illegal(void) {
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: reference is NULL");
     CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: distorted is NULL");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         CHECK_INT(vmafgpu_reset(contexts[i]), VMAFGPU_OK);
-    }
     several[0] = several[2] = contexts[0];
     several[1] = contexts[1];
     distorted[1].data[0] = distorted[0].data[0];
@@ -242,15 +240,14 @@ static void check_many_illegal(void) {
         CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_score_count(contexts[i]), 0);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         vmafgpu_close(contexts[i]);
-    }
     free(bad);
     film_free(&f);
 }
 
 static void test_many(void) {
-    static const unsigned all_masks[] = {0, 16, ALL_OFF};
+    static const unsigned all_masks[] = { 0, 16, ALL_OFF };
     for (int m = 0; m < 3; m++) {
         check_many("texture+mix", 157, 99, 8, all_masks[m], 1, MANY);
         check_many("noise+coarse", 64, 64, 10, all_masks[m], 2, 3);
@@ -264,7 +261,8 @@ static void test_many(void) {
 /* ---- what the levels leave behind: sums, images, low-pass bands ---- */
 
 /* Pushes one pair of random or structured samples, with the rest of each row of the next images marked. */
-static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
+static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *reference,
+                             const vmafgpu_frame *distorted) {
     vmafgpu *context = open_checked(config);
     for (int s = 1; s < VMAFGPU__SCALES; s++) {
         for (int f = 0; f < 2; f++) {
@@ -285,9 +283,8 @@ static void check_leavings(const vmafgpu *got, const vmafgpu *expected) {
             int same = 1, marked = 1;
             for (int y = 0; y < h >> s; y++) {
                 same &= memcmp(a->data + y * a->stride, b->data + y * b->stride, (size_t)(w >> s) * 2) == 0;
-                for (ptrdiff_t x = w >> s; x < a->stride; x++) {
+                for (ptrdiff_t x = w >> s; x < a->stride; x++)
                     marked &= a->data[y * a->stride + x] == 0x5a5a;
-                }
             }
             CHECK(same);
             CHECK(marked);
@@ -325,16 +322,15 @@ static void check_samples(int w, int h, int depth, int kind) {
         frames[f].data[0] = memory[f] + bytes - 1;
         for (size_t i = 0; i < (size_t)w * (size_t)h; i++) {
             const uint32_t bits = random_bits(), x = (uint32_t)(i % (size_t)w), y = (uint32_t)(i / (size_t)w);
-            const uint32_t value = kind == 0 ? bits & top                               /* noise */
-                                 : kind == 1 ? (bits & 1 ? top : 0)                     /* the hardest edges */
-                                 : kind == 2 ? ((x / 3 + y / 5) & 1) * top              /* squares, alike in both */
-                                 : kind == 3 ? (x * top / (uint32_t)w + (bits & 3)) & top   /* a gradient */
-                                 : (uint32_t)f * top;
+            const uint32_t value = kind == 0   ? bits & top                                 /* noise */
+                                   : kind == 1 ? (bits & 1 ? top : 0)                       /* the hardest edges */
+                                   : kind == 2 ? ((x / 3 + y / 5) & 1) * top                /* squares, alike in both */
+                                   : kind == 3 ? (x * top / (uint32_t)w + (bits & 3)) & top /* a gradient */
+                                               : (uint32_t)f * top;
             uint8_t *at = memory[f] + bytes - 1 + i * (size_t)bytes;
             at[0] = (uint8_t)value;
-            if (bytes == 2) {
+            if (bytes == 2)
                 at[1] = (uint8_t)(value >> 8);
-            }
         }
     }
     config.cpumask = ALL_OFF;
@@ -353,17 +349,14 @@ static void check_samples(int w, int h, int depth, int kind) {
 
 static void test_leavings(void) {
     for (int w = 16; w <= 300; w += w < 140 ? 1 : 7) {
-        for (int kind = 0; kind < 5; kind++) {
+        for (int kind = 0; kind < 5; kind++)
             check_samples(w, 16 + w % 37, 8 + (w + kind) % 9, kind);
-        }
         check_samples(w, 16 + w % 29, 8, w % 5);
     }
     /* Noise over the whole range, at every size from 33 to 65. */
-    for (int w = 33; w <= 65; w++) {
-        for (int depth = 8; depth <= 16; depth += depth < 12 ? 2 : 4) {
+    for (int w = 33; w <= 65; w++)
+        for (int depth = 8; depth <= 16; depth += depth < 12 ? 2 : 4)
             check_samples(w, 98 - w, depth, 0);
-        }
-    }
     for (int kind = 0; kind < 5; kind++) {
         check_samples(1001, 61, 8, kind);
         check_samples(1001, 61, 10, kind);
@@ -389,7 +382,7 @@ static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int
     const int first = (int)(random_bits() % 4), end = ROWS - (int)(random_bits() % 4);
     vmafgpu__view views[2];
     vmafgpu__motion_lines scratch;
-    vmafgpu__motion_job job = {&views[0], &views[1], depth > 8, w, ROWS, depth, &scratch};
+    vmafgpu__motion_job job = { &views[0], &views[1], depth > 8, w, ROWS, depth, &scratch };
     scratch.whole = whole + MARGIN;
     for (int i = 0; i < 4; i++) {
         scratch.row[i / 2][i % 2] = lines[i] + MARGIN;
@@ -407,9 +400,12 @@ static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int
             uint8_t *row = memory[f] + odd + k * (PITCH - 1);
             for (int x = 0; x < MAX_WIDTH + 64; x++) {
                 const uint32_t top = (1u << depth) - 1, bits = random_bits();
-                const uint32_t value = kind == 0 ? bits & top : kind == 1 ? (bits & 1 ? top : 0) : kind == 2
-                                     ? (uint32_t)f * top : kind == 3 ? (uint32_t)(f ^ (x & 1)) * top
-                                     : (bits & (top >> 2)) + (k == loud && x == w / 2 ? top - (top >> 2) : 0);
+                const uint32_t value = kind == 0   ? bits & top
+                                       : kind == 1 ? (bits & 1 ? top : 0)
+                                       : kind == 2 ? (uint32_t)f * top
+                                       : kind == 3
+                                           ? (uint32_t)(f ^ (x & 1)) * top
+                                           : (bits & (top >> 2)) + (k == loud && x == w / 2 ? top - (top >> 2) : 0);
                 if (depth == 8) {
                     row[x] = (uint8_t)value;
                 } else {
@@ -419,17 +415,16 @@ static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int
             }
         }
     }
-    snprintf(test_where, sizeof test_where, "%s motion_rows %d to %d, width %d, %d bits, kind %u", functions->name, first, end,
-             w, depth, kind);
+    snprintf(test_where, sizeof test_where, "%s motion_rows %d to %d, width %d, %d bits, kind %u", functions->name,
+             first, end, w, depth, kind);
     CHECK_INT(functions->motion->rows(&job, first, end), vmafgpu__motion_rows_scalar(&job, first, end));
-    BENCH(functions, depth > 8 ? "motion_rows words" : "motion_rows bytes", w * ROWS, functions->motion->rows(&job, 0, ROWS));
+    BENCH(functions, depth > 8 ? "motion_rows words" : "motion_rows bytes", w * ROWS,
+          functions->motion->rows(&job, 0, ROWS));
     for (int i = 0; i < MARGIN - 8; i++) {
-        for (int k = 0; k < 4; k++) {
+        for (int k = 0; k < 4; k++)
             CHECK(lines[k][i] == 0x5a5a && lines[k][LINE - 1 - i] == 0x5a5a);
-        }
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3; k++)
             CHECK(pairs[k][i] == 0x5a5a && pairs[k][2 * LINE - 1 - i] == 0x5a5a);
-        }
     }
     if (depth > 8) {
         CHECK_INT(functions->or_words(views[0].data, w), vmafgpu__or_words_scalar(views[0].data, w));
@@ -438,11 +433,9 @@ static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int
 }
 
 static void test_functions(const vmafgpu__cpu_functions *functions) {
-    for (int w = 16; w <= MAX_WIDTH; w += w < 140 ? 1 : 37) {
-        for (int depth = 8; depth <= 16; depth++) {
+    for (int w = 16; w <= MAX_WIDTH; w += w < 140 ? 1 : 37)
+        for (int depth = 8; depth <= 16; depth++)
             test_motion_rows(functions, w, depth, w % 2);
-        }
-    }
 }
 
 /* ---- VIF and ADM, band by band ---- */
@@ -452,8 +445,8 @@ enum { BAND_DISTORTED = 3, BAND_GUARD = 256 };
 /* Memory of just this size between guards, and what all its bytes were. */
 typedef struct block {
     unsigned char *memory, *bytes;
-    size_t         size;
-    int            fill;
+    size_t size;
+    int fill;
 } block;
 
 static block block_make(size_t size, int fill) {
@@ -471,19 +464,18 @@ static block block_make(size_t size, int fill) {
 
 static void block_free(block *b) {
     int guarded = 1;
-    for (size_t i = 0; i < BAND_GUARD; i++) {
+    for (size_t i = 0; i < BAND_GUARD; i++)
         guarded &= b->bytes[(ptrdiff_t)i - BAND_GUARD] == 0x5a && b->bytes[b->size + i] == 0x5a;
-    }
     CHECK(guarded);
     free(b->memory);
 }
 
 /* Rows of samples. What lies beside them is 0x5a before anybody writes. */
 typedef struct image {
-    block     b;
-    int       w, h;
-    size_t    element;
-    ptrdiff_t pitch;   /* in bytes */
+    block b;
+    int w, h;
+    size_t element;
+    ptrdiff_t pitch; /* in bytes */
 } image;
 
 static image image_make(int w, int h, size_t element, ptrdiff_t pitch) {
@@ -503,9 +495,8 @@ static void check_written(const image *got, const image *expected, int first, in
         const unsigned char *a = got->b.bytes + y * got->pitch, *b = expected->b.bytes + y * expected->pitch;
         const int is_inside = y >= first && y < end;
         same &= !is_inside || memcmp(a, b, (size_t)got->w * got->element) == 0;
-        for (ptrdiff_t i = is_inside ? touched * (ptrdiff_t)got->element : 0; i < got->pitch; i++) {
+        for (ptrdiff_t i = is_inside ? touched * (ptrdiff_t)got->element : 0; i < got->pitch; i++)
             untouched &= a[i] == 0x5a;
-        }
     }
     CHECK(same);
     CHECK(untouched);
@@ -532,9 +523,8 @@ static image picture_make(int kind, int side, int w, int h, int depth) {
     const size_t bytes = depth > 8 ? 2 : 1;
     const uint32_t top = (1u << depth) - 1;
     image r = image_make(w, h, bytes, (ptrdiff_t)((size_t)(w + w % 5) * bytes + (size_t)(w % 3 == 0)));
-    for (size_t i = 0; i < r.b.size; i++) {
+    for (size_t i = 0; i < r.b.size; i++)
         r.b.bytes[i] = (unsigned char)random_bits();
-    }
     for (int y = 0; y < h; y++) {
         for (int x = 0; x < w; x++) {
             const uint16_t sample = (uint16_t)sample_of(kind, side, x, y, w, top);
@@ -545,19 +535,20 @@ static image picture_make(int kind, int side, int w, int h, int depth) {
 }
 
 /* VIF of all scales, each from the scalar function's pictures. */
-static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count, int threads) {
-    const vmafgpu__cpu_functions *sides[2] = {level, &vmafgpu__functions_scalar};
+static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count,
+                           int threads) {
+    const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
     const int is_wide = v->config.bit_depth > 8;
     image now[1 + BAND_DISTORTED], next[2][1 + BAND_DISTORTED];
     char what[sizeof test_where];
     snprintf(what, sizeof what, "%s", test_where);
-    for (int i = 0; i <= count; i++) {
+    for (int i = 0; i <= count; i++)
         now[i] = pictures[i];
-    }
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
         const int w = v->config.width >> scale, h = v->config.height >> scale, has_next = scale + 1 < VMAFGPU__SCALES;
         const int first = scale || h < 40 ? 0 : (int)(random_bits() % 9) * 2, rest = h - first;
-        const int end = random_bits() % 3 || rest < 6 ? h : first + 2 + (int)(random_bits() % (uint32_t)(rest - 2)) / 2 * 2;
+        const int end =
+            random_bits() % 3 || rest < 6 ? h : first + 2 + (int)(random_bits() % (uint32_t)(rest - 2)) / 2 * 2;
         vmafgpu__vif_sums sums[2][BAND_DISTORTED];
         memset(sums, 0, sizeof sums);
         for (int k = 0; k < 2; k++) {
@@ -575,9 +566,8 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
                 p->next = has_next ? (uint16_t *)(void *)next[k][i].b.bytes : NULL;
                 p->next_stride = next[k][i].pitch / 2;
             }
-            for (int i = 0; i < count; i++) {
+            for (int i = 0; i < count; i++)
                 to[i] = &sums[k][i];
-            }
             job.distorted = distorted;
             job.distorted_count = count;
             job.wide = scale || is_wide;
@@ -592,8 +582,8 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             job.log_table = sides[k]->vif->log_entries ? v->cpu->log_table : NULL;
             job.scratch = scratch.bytes;
             job.widest = vmafgpu__vif_strip_width(count, threads);
-            snprintf(test_where, sizeof test_where, "%s vif_rows %.200s, scale %d, rows %d to %d", level->name, what, scale,
-                     first, end);
+            snprintf(test_where, sizeof test_where, "%s vif_rows %.200s, scale %d, rows %d to %d", level->name, what,
+                     scale, first, end);
             sides[k]->vif->rows(&job, to);
             if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
                 char name[32];
@@ -612,35 +602,32 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
         }
         /* The next scale needs whole pictures: rows that nobody wrote are as good as others. */
         for (int i = 0; i <= count; i++) {
-            if (scale) {
+            if (scale)
                 block_free(&now[i].b);
-            }
             now[i] = next[1][i];
         }
     }
-    for (int i = 0; i <= count; i++) {
+    for (int i = 0; i <= count; i++)
         block_free(&now[i].b);
-    }
 }
 
 /* ADM likewise. */
 static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count) {
-    const vmafgpu__cpu_functions *sides[2] = {level, &vmafgpu__functions_scalar};
+    const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
     const int variants = v->plan.adm_variants, is_wide = v->config.bit_depth > 8;
     image now[1 + BAND_DISTORTED], low[2][1 + BAND_DISTORTED];
     block scratch[2];
     char what[sizeof test_where];
     snprintf(what, sizeof what, "%s", test_where);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; k++)
         scratch[k] = block_make(vmafgpu__adm_scratch_size(v->config.width, variants, count), 0);
-    }
-    for (int i = 0; i <= count; i++) {
+    for (int i = 0; i <= count; i++)
         now[i] = pictures[i];
-    }
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
         const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
         const size_t element = scale ? 4 : 2;
-        const int has_low = scale + 1 < VMAFGPU__SCALES, cut = g.h > 4 ? 1 + (int)(random_bits() % (uint32_t)(g.h - 1)) : g.h;
+        const int has_low = scale + 1 < VMAFGPU__SCALES,
+                  cut = g.h > 4 ? 1 + (int)(random_bits() % (uint32_t)(g.h - 1)) : g.h;
         vmafgpu__adm_sums sums[2][BAND_DISTORTED];
         memset(sums, 0, sizeof sums);
         for (int k = 0; k < 2; k++) {
@@ -663,15 +650,13 @@ static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             task.variant_count = variants;
             task.distorted = count;
             task.scratch = scratch[k].bytes;
-            snprintf(test_where, sizeof test_where, "%s adm_rows %.200s, scale %d, rows 0 to %d to %d", level->name, what, scale,
-                     cut, g.h);
+            snprintf(test_where, sizeof test_where, "%s adm_rows %.200s, scale %d, rows 0 to %d to %d", level->name,
+                     what, scale, cut, g.h);
             sides[k]->adm->rows(&task, 0, cut, sums[k]);
-            for (int i = 0; i <= count; i++) {
+            for (int i = 0; i <= count; i++)
                 check_written(&low[k][i], &low[k][i], 0, has_low ? cut : 0, (int)vmafgpu__padded(g.w));
-            }
-            if (cut < g.h) {
+            if (cut < g.h)
                 sides[k]->adm->rows(&task, cut, g.h, sums[k]);
-            }
             if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
                 char name[32];
                 vmafgpu__adm_sums unused[BAND_DISTORTED];
@@ -692,20 +677,19 @@ static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
         for (int i = 0; i <= count; i++) {
             check_written(&low[0][i], &low[1][i], 0, has_low ? g.h : 0, (int)vmafgpu__padded(g.w));
             block_free(&low[0][i].b);
-            if (scale) {
+            if (scale)
                 block_free(&now[i].b);
-            }
             now[i] = low[1][i];
         }
     }
-    for (int i = 0; i <= count; i++) {
+    for (int i = 0; i <= count; i++)
         block_free(&now[i].b);
-    }
     block_free(&scratch[0]);
     block_free(&scratch[1]);
 }
 
-static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, int h, int depth, int has_options, int count) {
+static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, int h, int depth, int has_options,
+                        int count) {
     image pictures[1 + BAND_DISTORTED];
     vmafgpu_config config;
     char what[128];
@@ -722,23 +706,21 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
     config.feature_count = has_options ? OPTION_COUNT : 0;
     vmafgpu *v = open_checked(&config);
     test_need(v != NULL, "a context");
-    for (int i = 0; i <= count; i++) {
+    for (int i = 0; i <= count; i++)
         pictures[i] = picture_make(kind, i, w, h, depth);
-    }
     snprintf(what, sizeof what, "%dx%d %d bits, kind %d, %d distorted, %s", w, h, depth, kind, count,
              has_options ? "options" : "models");
     snprintf(test_where, sizeof test_where, "%s", what);
     check_vif_rows(level, v, pictures, count, 1 + w % 4);
     snprintf(test_where, sizeof test_where, "%s", what);
     check_adm_rows(level, v, pictures, count);
-    for (int i = 0; i <= count; i++) {
+    for (int i = 0; i <= count; i++)
         block_free(&pictures[i].b);
-    }
     vmafgpu_close(v);
 }
 
 static void test_bands(const vmafgpu__cpu_functions *level) {
-    static const int depths[] = {8, 10, 12, 16, 9, 14};
+    static const int depths[] = { 8, 10, 12, 16, 9, 14 };
     /* every size from 33 to 65, at which a wrap was met elsewhere, with the largest values that there are */
     for (int w = 33; w <= 65; w++) {
         for (int i = 0; i < 4; i++) {
@@ -749,7 +731,8 @@ static void test_bands(const vmafgpu__cpu_functions *level) {
     /* around the lengths of vectors, and of strips */
     for (int w = 16; w <= 140; w++) {
         for (int kind = 0; kind < KINDS; kind++) {
-            check_bands(level, kind, w, 16 + (w * 3 + kind) % 37, depths[(w + kind) % 6], kind == w % 6, 1 + (w + kind) % 3);
+            check_bands(level, kind, w, 16 + (w * 3 + kind) % 37, depths[(w + kind) % 6], kind == w % 6,
+                        1 + (w + kind) % 3);
         }
     }
     for (int i = 0; i < 30; i++) {
@@ -777,9 +760,8 @@ static void check_line(const line *got, const line *expected, int length, size_t
     const size_t used = vmafgpu__padded(length) * element;
     int guarded = 1;
     CHECK(memcmp(got->bytes + GUARD_BYTES, expected->bytes + GUARD_BYTES, (size_t)length * element) == 0);
-    for (size_t i = 0; i < GUARD_BYTES; i++) {
+    for (size_t i = 0; i < GUARD_BYTES; i++)
         guarded &= got->bytes[i] == 0x5a && got->bytes[GUARD_BYTES + used + i] == 0x5a;
-    }
     CHECK(guarded);
 }
 
@@ -788,8 +770,10 @@ static void fill_words(uint16_t *row, int count, int depth, int kind) {
     const uint32_t top = (1u << depth) - 1, start = random_bits();
     for (int x = 0; x < count; x++) {
         const uint32_t bits = random_bits();
-        const uint32_t value = kind == 0 ? bits : kind == 1 ? start + (bits & 1) : kind == 2
-                             ? start + (uint32_t)x / 5 : start + (bits % 29 == 0);
+        const uint32_t value = kind == 0   ? bits
+                               : kind == 1 ? start + (bits & 1)
+                               : kind == 2 ? start + (uint32_t)x / 5
+                                           : start + (bits % 29 == 0);
         row[x] = (uint16_t)(value & top);
     }
 }
@@ -835,7 +819,7 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
     }
     f->flat_row(a, b, w, (uint8_t *)line_clear(&got));
     plain->flat_row(a, b, w, (uint8_t *)line_clear(&expected));
-    check_line(&got, &expected, (int)vmafgpu__padded(w), 1);   /* zeros beyond the row as well */
+    check_line(&got, &expected, (int)vmafgpu__padded(w), 1); /* zeros beyond the row as well */
     BENCH(level, "cambi flat_row", w, f->flat_row(a, b, w, marks));
     memcpy(line_clear(&got), bytes[0], (size_t)w);
     memcpy(line_clear(&expected), bytes[0], (size_t)w);
@@ -846,10 +830,10 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
     for (int halved = 0; halved < 2; halved++) {
         const int threshold = (int)(random_bits() % 50), half = halved ? (w + 1) / 2 : w;
         f->mask_row(bytes[0] + 64, w, halved, threshold, (uint8_t *)line_clear(&sums), (uint8_t *)line_clear(&got));
-        plain->mask_row(bytes[0] + 64, w, halved, threshold, (uint8_t *)line_clear(&sums), (uint8_t *)line_clear(&expected));
-        for (int x = 0; x < half; x++) {
+        plain->mask_row(bytes[0] + 64, w, halved, threshold, (uint8_t *)line_clear(&sums),
+                        (uint8_t *)line_clear(&expected));
+        for (int x = 0; x < half; x++)
             got.bytes[GUARD_BYTES + x] = got.bytes[GUARD_BYTES + x] != 0;
-        }
         check_line(&got, &expected, half, 1);
         BENCH(level, halved ? "cambi mask_row halved" : "cambi mask_row", w,
               f->mask_row(bytes[0] + 64, w, halved, threshold, sums.bytes + GUARD_BYTES, marks));
@@ -867,9 +851,10 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
     check_line(&got, &expected, w, 2);
     BENCH(level, "cambi mode_row", w, f->mode_row(a, b, c, w, out));
     static float values[MAX_WIDTH], alike[2][MAX_WIDTH];
-    size_t counts[2] = {0, 0};
+    size_t counts[2] = { 0, 0 };
     for (int x = 0; x < MAX_WIDTH; x++) {
-        values[x] = random_bits() % 3 ? (float)(int)(a[x] % 64 + (kind & 1) * 20000) / 2 + (float)(int)(b[x] % 8) / 8388608 : 0;
+        values[x] =
+            random_bits() % 3 ? (float)(int)(a[x] % 64 + (kind & 1) * 20000) / 2 + (float)(int)(b[x] % 8) / 8388608 : 0;
     }
     const float low = 5.5f + (float)kind, high = kind & 1 ? 10003.0f : 12.5f;
     CHECK_INT(f->sum_above(values, (size_t)w, low, high, alike[0], &counts[0]),
@@ -884,23 +869,22 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
         variant.bins = 1 + (int)(random_bits() % 600);
         f->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&got));
         plain->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&expected));
-        check_line(&got, &expected, (int)vmafgpu__padded(w), 2);   /* nothing beyond the row */
-        if (base == 0) {
+        check_line(&got, &expected, (int)vmafgpu__padded(w), 2); /* nothing beyond the row */
+        if (base == 0)
             BENCH(level, "cambi code_row", w, f->code_row(&variant, a, bytes[0], w, out));
-        }
     }
 }
 
 static void fill_floats(float *row, int count) {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         row[i] = (float)(int)(random_bits() % 2000001 - 1000000) / (float)(int)(1 + random_bits() % 9999);
-    }
 }
 
 static void check_matrix(const vmafgpu__speed_matrix *got, const vmafgpu__speed_matrix *expected, int top) {
     int same = 1;
     for (int r = top; r < VMAFGPU__SPEED_SIDE; r++) {
-        same &= memcmp(&got->at[r][top], &expected->at[r][top], sizeof(float) * (size_t)(VMAFGPU__SPEED_SIDE - top)) == 0;
+        same &=
+            memcmp(&got->at[r][top], &expected->at[r][top], sizeof(float) * (size_t)(VMAFGPU__SPEED_SIDE - top)) == 0;
     }
     CHECK(same);
 }
@@ -918,15 +902,15 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     float vectors[2][VMAFGPU__SPEED_PITCH], x[2][VMAFGPU__SPEED_PITCH], totals[2][SIDE];
     fill_floats(rows, SIDE * WIDE);
     fill_floats(others, SIDE * WIDE);
-    for (size_t i = 0; i < sizeof source; i++) {
+    for (size_t i = 0; i < sizeof source; i++)
         source[i] = (uint8_t)random_bits();
-    }
     snprintf(test_where, sizeof test_where, "%s speed, width %d", level->name, w);
     for (int bytes = 1; bytes <= 2; bytes++) {
         for (int step = bytes; step <= 2 * bytes; step += bytes) {
             const int shift = (int)(random_bits() % 7) * (bytes - 1), start = (int)(random_bits() % 4);
             const uint32_t seen = f->import(source + start, bytes, step, shift, 0.25f, w, (float *)line_clear(&got));
-            CHECK_INT(seen, plain->import(source + start, bytes, step, shift, 0.25f, w, (float *)line_clear(&expected)));
+            CHECK_INT(seen,
+                      plain->import(source + start, bytes, step, shift, 0.25f, w, (float *)line_clear(&expected)));
             check_line(&got, &expected, w, 4);
             if (step == bytes) {
                 BENCH(level, bytes == 2 ? "speed import words" : "speed import bytes", w,
@@ -941,16 +925,15 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     check_line(&got, &expected, w, 4);
     BENCH(level, "speed add_row", w, f->add_row(row, others, 0.1f, w));
 
-    const float *pair[2] = {rows, others};
-    const float weight[2] = {0.3f, 0.7f};
+    const float *pair[2] = { rows, others };
+    const float weight[2] = { 0.3f, 0.7f };
     static int32_t at[2][WIDE];
     vmafgpu__speed_between columns;
     for (int k = 0; k < 2; k++) {
         columns.at[k] = at[k];
         columns.weight[k] = others + (k + 1) * WIDE;
-        for (int i = 0; i < WIDE; i++) {
+        for (int i = 0; i < WIDE; i++)
             at[k][i] = (int32_t)(random_bits() % WIDE);
-        }
     }
     f->bilinear(pair, weight, &columns, w, (float *)line_clear(&got));
     plain->bilinear(pair, weight, &columns, w, (float *)line_clear(&expected));
@@ -967,7 +950,7 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         ones[i % WIDE] = 1;
     }
     for (int places = 1; places <= 5; places++) {
-        const int h = 4 + w % 5, dx = w % 9 - 4;   /* h + 4 + 4 rows at most */
+        const int h = 4 + w % 5, dx = w % 9 - 4; /* h + 4 + 4 rows at most */
         const double *other = places < 5 ? wide + (5 - places) * WIDE + 4 + dx : ones;
         memset(sums, 0, sizeof sums);
         f->column_sums(wide + 4, other, WIDE, places < 5 ? WIDE : 0, w, h, places, sums[0], WIDE);
@@ -975,9 +958,8 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         for (int k = 0; k < places; k++) {
             CHECK(memcmp(sums[0] + k * WIDE, sums[1] + k * WIDE, sizeof(double) * (size_t)w) == 0);
             int untouched = 1;
-            for (int i = (int)vmafgpu__padded(w); i < WIDE; i++) {
+            for (int i = (int)vmafgpu__padded(w); i < WIDE; i++)
                 untouched &= sums[0][k * WIDE + i] == 0;
-            }
             CHECK(untouched);
         }
         if (places == 5) {
@@ -989,22 +971,20 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     memset(&a, 0, sizeof a);
     for (int r = 0; r < SIDE; r++) {
         fill_floats(a.at[r], r + 1);
-        for (int c = 0; c < r; c++) {
+        for (int c = 0; c < r; c++)
             a.at[c][r] = a.at[r][c];
-        }
     }
     for (int first = 0; first < SIDE; first += 1 + first / 4) {
         memset(out, 0x5a, sizeof out);
         f->multiply(&a, first, rows, WIDE, w, out[0]);
         plain->multiply(&a, first, rows, WIDE, w, out[1]);
         for (int r = 0; r < SIDE; r++) {
-            const int end = (int)vmafgpu__padded(w);   /* what comes after that is not touched */
+            const int end = (int)vmafgpu__padded(w); /* what comes after that is not touched */
             CHECK(memcmp(out[0] + r * WIDE, out[1] + r * WIDE, sizeof(float) * (size_t)w) == 0);
             CHECK(memcmp(out[0] + r * WIDE + end, out[1] + r * WIDE + end, sizeof(float) * (size_t)(WIDE - end)) == 0);
         }
-        if (first == 0) {
+        if (first == 0)
             BENCH(level, "speed multiply", w * SIDE, f->multiply(&a, 0, rows, WIDE, w, out[0]));
-        }
         for (int i = 0; i < 2; i++) {
             memset(vectors[i], 0, sizeof vectors[i]);
             fill_floats(vectors[i] + first, SIDE - first);
@@ -1014,26 +994,22 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         f->apply(&a, first, 0.7f, vectors[0], x[0]);
         plain->apply(&a, first, 0.7f, vectors[0], x[1]);
         CHECK(memcmp(x[0], x[1], sizeof(float) * SIDE) == 0);
-        if (first == 0) {
+        if (first == 0)
             BENCH(level, "speed apply", SIDE * SIDE, f->apply(&a, 0, 0.7f, vectors[0], x[0]));
-        }
         f->rank_two(&result[0], first, vectors[0], vectors[1]);
         plain->rank_two(&result[1], first, vectors[0], vectors[1]);
         check_matrix(&result[0], &result[1], first);
-        for (int r = 0; r < SIDE; r++) {   /* what is before `first` */
+        for (int r = 0; r < SIDE; r++) /* what is before `first` */
             CHECK(memcmp(result[0].at[r], a.at[r], sizeof(float) * (size_t)(r < first ? SIDE : first)) == 0);
-        }
-        if (first == 0) {
+        if (first == 0)
             BENCH(level, "speed rank_two", SIDE * SIDE, f->rank_two(&result[0], 0, vectors[0], vectors[1]));
-        }
     }
     memcpy(out[0], rows, sizeof rows);
     memcpy(out[1], rows, sizeof rows);
     f->substitute(&a, WIDE, w, out[0]);
     plain->substitute(&a, WIDE, w, out[1]);
-    for (int r = 0; r < SIDE; r++) {
+    for (int r = 0; r < SIDE; r++)
         CHECK(memcmp(out[0] + r * WIDE, out[1] + r * WIDE, sizeof(float) * (size_t)w) == 0);
-    }
     BENCH(level, "speed substitute", w * SIDE, f->substitute(&a, WIDE, w, out[0]));
     f->variances(rows, others, WIDE, w, (float *)line_clear(&got));
     plain->variances(rows, others, WIDE, w, (float *)line_clear(&expected));
@@ -1042,14 +1018,11 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
 }
 
 static void test_v1_functions(const vmafgpu__cpu_functions *level) {
-    for (int w = 1; w <= MAX_WIDTH; w += w < 140 ? 1 : 37) {
-        for (int kind = 0; kind < 4; kind++) {
+    for (int w = 1; w <= MAX_WIDTH; w += w < 140 ? 1 : 37)
+        for (int kind = 0; kind < 4; kind++)
             test_cambi_rows(level, w, kind);
-        }
-    }
-    for (int w = 1; w <= 360; w += w < 100 ? 1 : 23) {
+    for (int w = 1; w <= 360; w += w < 100 ? 1 : 23)
         test_speed_rows(level, w);
-    }
 }
 
 /* ---- features in float, and psnr, function by function ---- */
@@ -1061,22 +1034,22 @@ static float *row_of(line *l) {
 }
 
 static void check_rows_of(const line *got, const line *expected, int count, int w) {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         check_line(&got[i], &expected[i], w, sizeof(float));
-    }
 }
 
 /* Samples less 128, in rows with margins. */
 static void fill_samples(float (*rows)[FLOAT_PITCH], int count, int kind) {
     for (int i = 0; i < count * FLOAT_PITCH; i++) {
-        rows[i / FLOAT_PITCH][i % FLOAT_PITCH] = (float)(int)(random_bits() % (kind ? 2 : 65536)) / 256 - (float)(kind ? 0 : 128);
+        rows[i / FLOAT_PITCH][i % FLOAT_PITCH] =
+            (float)(int)(random_bits() % (kind ? 2 : 65536)) / 256 - (float)(kind ? 0 : 128);
     }
 }
 
 static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
     enum { ROWS = VMAFGPU__FLOAT_ROWS, MEANS = VMAFGPU__FLOAT_VIF_MEANS, MARGIN = VMAFGPU__MARGIN };
-    static const int counts[] = {3, 5, 9, 17, 2 * VMAFGPU__FLOAT_REACH + 1};
-    static const double variances[] = {2, 0.7, 5};
+    static const int counts[] = { 3, 5, 9, 17, 2 * VMAFGPU__FLOAT_REACH + 1 };
+    static const double variances[] = { 2, 0.7, 5 };
     const vmafgpu__floats_functions *f = level->floats, *plain = &vmafgpu__floats_level_scalar;
     const vmafgpu__float_ansnr_functions *ansnr = level->float_ansnr, *plain_ansnr = &vmafgpu__float_ansnr_level_scalar;
     const vmafgpu__float_vif_functions *vif = level->float_vif, *plain_vif = &vmafgpu__float_vif_level_scalar;
@@ -1087,9 +1060,8 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     float taps[2 * VMAFGPU__FLOAT_REACH + 1], *to[2][MEANS][ROWS], *lines[MEANS];
     fill_samples(a, FLOAT_LINES, kind);
     fill_samples(b, FLOAT_LINES, kind);
-    for (size_t i = 0; i < sizeof samples; i++) {
+    for (size_t i = 0; i < sizeof samples; i++)
         samples[i] = (uint8_t)random_bits();
-    }
     snprintf(test_where, sizeof test_where, "%s floats, width %d, kind %d", level->name, w, kind);
     for (int depth = 8; depth <= 16; depth += 2) {
         const float unit = 1 / (float)(1 << (depth - 8));
@@ -1122,10 +1094,11 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
         f->weigh_rows(from[0], taps, count, w, to[0][0]);
         plain->weigh_rows(from[0], taps, count, w, to[1][0]);
         check_rows_of(got, expected, ROWS, w);
-        vif->down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[0]);
-        plain_vif->down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[1]);
+        vif->down(from[0], from[1], taps, count, w, (float *const(*)[ROWS])to[0]);
+        plain_vif->down(from[0], from[1], taps, count, w, (float *const(*)[ROWS])to[1]);
         check_rows_of(got, expected, MEANS * ROWS, w);
-        BENCH(level, "float vif_down", w * ROWS, vif->down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[0]));
+        BENCH(level, "float vif_down", w * ROWS,
+              vif->down(from[0], from[1], taps, count, w, (float *const(*)[ROWS])to[0]));
         for (int x = 0; x < FLOAT_PITCH; x++) {
             const float r = a[0][x], d = kind ? r : b[0][x] / 4 + r / 2;
             means[0][x] = r;
@@ -1134,19 +1107,19 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
             means[3][x] = d * d + (x % 5 ? 3 : 0);
             means[4][x] = r * d;
         }
-        for (int m = 0; m < MEANS; m++) {
+        for (int m = 0; m < MEANS; m++)
             lines[m] = means[m] + MARGIN;
-        }
         for (int i = 0; i < 3; i++) {
             const double variance = variances[i];
-            const vmafgpu__float_vif_limits limits = {(float)variance, i == 1 ? 1.0f : 100.0f,
-                                                      (float)(variance * variance / 65025.0), variance, variance == 2};
+            const vmafgpu__float_vif_limits limits = { (float)variance, i == 1 ? 1.0f : 100.0f,
+                                                       (float)(variance * variance / 65025.0), variance,
+                                                       variance == 2 };
             vif->along(lines, taps, reach, &limits, w, row_of(&got[0]), row_of(&got[1]));
             plain_vif->along(lines, taps, reach, &limits, w, row_of(&expected[0]), row_of(&expected[1]));
             check_rows_of(got, expected, 2, w);
             BENCH(level, "float vif_along", w,
                   vif->along(lines, taps, reach, &limits, w, (float *)(void *)(got[0].bytes + GUARD_BYTES),
-                               (float *)(void *)(got[1].bytes + GUARD_BYTES)));
+                             (float *)(void *)(got[1].bytes + GUARD_BYTES)));
         }
     }
     for (int k = 0; k < 3; k++) {
@@ -1169,7 +1142,7 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
 static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
     enum { WIDEST = 16384 };
     static uint16_t words[2][WIDEST];
-    uint8_t *const rows[2] = {(uint8_t *)words[0], (uint8_t *)words[1]};
+    uint8_t *const rows[2] = { (uint8_t *)words[0], (uint8_t *)words[1] };
     for (int i = 0; i < 2 * w; i++) {
         rows[0][i] = (uint8_t)(kind ? 255 : random_bits());
         rows[1][i] = (uint8_t)(kind ? 0 : random_bits());
@@ -1178,7 +1151,7 @@ static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) 
     for (int wide = 0; wide < 2; wide++) {
         CHECK_INT(level->psnr->row(rows[0], rows[1], wide, w), vmafgpu__psnr_row_scalar(rows[0], rows[1], wide, w));
         for (int other = 0; other < 2; other++) {
-            uint64_t sums[2] = {1, 2}, sum = 1, squares = 2;
+            uint64_t sums[2] = { 1, 2 }, sum = 1, squares = 2;
             for (int x = 0; x < w; x++) {
                 const int left = wide ? vmafgpu__word(rows[0], x) : rows[0][x];
                 const int right = !other ? 0 : wide ? vmafgpu__word(rows[1], x) : rows[1][x];
@@ -1197,9 +1170,8 @@ static void test_measured_functions(const vmafgpu__cpu_functions *level) {
     for (int w = 1; w <= 400; w += w < 140 ? 1 : 37) {
         for (int kind = 0; kind < 2; kind++) {
             test_sum_rows(level, w, kind);
-            if (w % 3 == 1) {
+            if (w % 3 == 1)
                 test_float_rows(level, w, kind);
-            }
         }
     }
     for (int kind = 0; kind < 2; kind++) {
@@ -1222,11 +1194,9 @@ static float *sorted_values(const vmafgpu *v, int scale, size_t *count) {
     float *values = (float *)malloc(sizeof(float) * (length + 1));
     test_need(values != NULL, "memory");
     *count = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (list[i] > 0) {
+    for (size_t i = 0; i < length; i++)
+        if (list[i] > 0)
             values[(*count)++] = list[i];
-        }
-    }
     qsort(values, *count, sizeof *values, by_value);
     return values;
 }
@@ -1247,7 +1217,7 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
         CHECK_INT(a->bands[0].count[s], b->bands[0].count[s]);
         CHECK_INT(a->bands[0].sum[s], b->bands[0].sum[s]);
         if ((int64_t)b->bands[0].count[s] <= vmafgpu__cambi_top_count(variant, &variant->picture[0], s)) {
-            float *values[2] = {sorted_values(got, s, &counts[0]), sorted_values(expected, s, &counts[1])};
+            float *values[2] = { sorted_values(got, s, &counts[0]), sorted_values(expected, s, &counts[1]) };
             CHECK_INT(counts[0], counts[1]);
             CHECK(counts[0] != counts[1] || memcmp(values[0], values[1], sizeof(float) * counts[0]) == 0);
             free(values[0]);
@@ -1259,7 +1229,7 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
 /* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike, small patches far apart with a
  * few other samples, whose c-values have many more bits behind the point. */
 static void check_banding(int w, int h, int depth, int kind, const char *options) {
-    vmafgpu_feature_config feature = {"cambi", options};
+    vmafgpu_feature_config feature = { "cambi", options };
     vmafgpu_config config;
     const int bytes = depth > 8 ? 2 : 1, top = (1 << depth) - 1;
     const size_t size = (size_t)w * (size_t)h * (size_t)bytes;
@@ -1283,13 +1253,13 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
         const int value = kind == 0   ? top / 6 + (x / 19 + y / 31) * unit
                           : kind == 1 ? top / 8 + (x + y) / 24 * unit + (bits % 37 == 0 ? unit : 0)
                           : kind == 2 ? top / 4 + ((x / 40 ^ y / 50) & 1) * 3 * unit + (bits % 101 == 0 ? unit : 0)
-                          : kind == 3 ? top / 5 + (i == w * h / 2)
-                                      : top / 4 + (bits % 1009 == 0 ? 99 + bits % 4 : ((x / 8 ^ y / 8) & 1) * 24) * unit;
+                          : kind == 3
+                              ? top / 5 + (i == w * h / 2)
+                              : top / 4 + (bits % 1009 == 0 ? 99 + bits % 4 : ((x / 8 ^ y / 8) & 1) * 24) * unit;
         uint8_t *at = memory + bytes - 1 + (size_t)i * (size_t)bytes;
         at[0] = (uint8_t)value;
-        if (bytes == 2) {
+        if (bytes == 2)
             at[1] = (uint8_t)(value >> 8);
-        }
     }
     snprintf(test_where, sizeof test_where, "plain C, %dx%d %d bits, kind %d", w, h, depth, kind);
     vmafgpu *expected = open_checked(&config);
@@ -1299,8 +1269,8 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
     scores plain = scores_of(expected);
     for (size_t m = 0, count = mask_count(); m < count; m++) {
         config.cpumask = masks[m];
-        snprintf(test_where, sizeof test_where, "banding of kind %d, %dx%d %d bits, %s, mask %u", kind, w, h, depth, options,
-                 masks[m]);
+        snprintf(test_where, sizeof test_where, "banding of kind %d, %dx%d %d bits, %s, mask %u", kind, w, h, depth,
+                 options, masks[m]);
         vmafgpu *got = open_checked(&config);
         CHECK_INT(vmafgpu_push(got, &frame, &frame), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(got), VMAFGPU_OK);
@@ -1316,14 +1286,13 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
 }
 
 static void test_banding(void) {
-    static const char *const ways[] = {"cambi_vis_lum_threshold=0.06:topk=1", "window_size=127:topk=0.3",
-                                       "max_log_contrast=5:topk=1:window_size=100", "eotf=pq:max_log_contrast=0",
-                                       "cambi_high_res_speedup=1080:enc_width=300:enc_height=230:topk=0.9"};
-    for (int w = 216; w <= 345; w++) {
+    static const char *const ways[] = { "cambi_vis_lum_threshold=0.06:topk=1", "window_size=127:topk=0.3",
+                                        "max_log_contrast=5:topk=1:window_size=100", "eotf=pq:max_log_contrast=0",
+                                        "cambi_high_res_speedup=1080:enc_width=300:enc_height=230:topk=0.9" };
+    for (int w = 216; w <= 345; w++)
         check_banding(w, 216 + w % 41, 8 + w % 9, w % 4, ways[w % 4]);
-    }
     for (int i = 0; i < 20; i++) {
-        check_banding(302 + i, 231 + i, 8 + i % 5, i % 4, ways[4]);   /* another size than the frame's */
+        check_banding(302 + i, 231 + i, 8 + i % 5, i % 4, ways[4]); /* another size than the frame's */
         check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
         check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
     }
@@ -1336,17 +1305,16 @@ static void test_banding(void) {
 
 /* Whole clips with a model of v1. */
 static void test_v1_clips(void) {
-    static const char *const whats[] = {"bands+blur", "dusk+stretch", "texture+mix", "flat+faint", "noise+wash"};
-    static const char *const versions[] = {"vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_3d0h_2160"};
-    static const int chromas[] = {420, 422, 444};
+    static const char *const whats[] = { "bands+blur", "dusk+stretch", "texture+mix", "flat+faint", "noise+wash" };
+    static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_3d0h_2160" };
+    static const int chromas[] = { 420, 422, 444 };
     for (int i = 0; i < 15; i++) {
         vmafgpu_model_config models[3];
         film f = film_make_colour(whats[i % 5], 322 + 37 * i, 576 - 17 * i, 8 + 2 * (i % 3), chromas[i / 5], 2, 3);
         vmafgpu_config config = film_config(&f);
         memset(models, 0, sizeof models);
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3; k++)
             models[k].version = models[k].name = versions[k];
-        }
         config.models = models;
         config.model_count = 3;
         config.backend = VMAFGPU_BACKEND_CPU;
@@ -1393,17 +1361,18 @@ int main(int argc, char **argv) {
     const vmafgpu__cpu_functions *levels[3];
     int count = 0;
 #ifdef VMAFGPU__HAS_X86
-    static const struct { int level; const vmafgpu__cpu_functions *functions; } known[] = {
-        {VMAFGPU__AVX2, &vmafgpu__functions_avx2},
-        {VMAFGPU__AVX512, &vmafgpu__functions_avx512},
+    static const struct {
+        int level;
+        const vmafgpu__cpu_functions *functions;
+    } known[] = {
+        { VMAFGPU__AVX2, &vmafgpu__functions_avx2 },
+        { VMAFGPU__AVX512, &vmafgpu__functions_avx512 },
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (vmafgpu__has_level(known[i].level)) {
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (vmafgpu__has_level(known[i].level))
             levels[count++] = known[i].functions;
-        } else {
+        else
             test_skip(known[i].functions->name);
-        }
-    }
     __builtin_cpu_init();
     snprintf(test_where, sizeof test_where, "what the compiler's library says of the processor");
     CHECK_INT(vmafgpu__has_level(VMAFGPU__AVX2), __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -1417,14 +1386,12 @@ int main(int argc, char **argv) {
 #endif
     if (is_bench) {
         levels[count++] = &vmafgpu__functions_scalar;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             bench_level(levels[i]);
-        }
         return test_end();
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         test_level(levels[i]);
-    }
     test_banding();
     test_v1_clips();
     test_leavings();

@@ -12,10 +12,15 @@ static vmafgpu_feature_config feature(const char *name, const char *options) {
 static const struct {
     const char *name, *options;
 } cases[] = {
-    {NULL, NULL}, {"motion", "debug=true"}, {"motion", "motion_moving_average=true"},
-    {"motion", "motion_five_frame_window=true"}, {"motion", "motion_five_frame_window=true:motion_moving_average=true"},
-    {"motion", "motion_blend_factor=0.5:motion_blend_offset=2:motion_fps_weight=1.5"}, {"motion", "motion_force_zero=true"},
-    {"float_motion", NULL}, {"speed_temporal", NULL},
+    { NULL, NULL },
+    { "motion", "debug=true" },
+    { "motion", "motion_moving_average=true" },
+    { "motion", "motion_five_frame_window=true" },
+    { "motion", "motion_five_frame_window=true:motion_moving_average=true" },
+    { "motion", "motion_blend_factor=0.5:motion_blend_offset=2:motion_fps_weight=1.5" },
+    { "motion", "motion_force_zero=true" },
+    { "float_motion", NULL },
+    { "speed_temporal", NULL },
 };
 
 static void test_scores(void) {
@@ -40,7 +45,7 @@ static void test_scores(void) {
         column = vmafgpu_score_column(context, 0);
         for (int i = 0; i < FRAMES && context; i++) {
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_score_count(context), i + 1);   /* here it is */
+            CHECK_INT(vmafgpu_score_count(context), i + 1); /* here it is */
             if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK)) {
                 CHECK_INT(score.index, i);
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
@@ -49,7 +54,7 @@ static void test_scores(void) {
             }
             CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
         }
-        CHECK(differ > 0);   /* from those with the following frame */
+        CHECK(differ > 0); /* from those with the following frame */
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
         CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MEAN, &mean), VMAFGPU_OK);
@@ -71,9 +76,8 @@ static void test_segments(void) {
     vmafgpu_score score;
     vmafgpu_frame reference[FRAMES], distorted = film_frame(&f, 3, CLIP_DISTORTED);
     snprintf(test_where, sizeof test_where, "live segments");
-    for (int i = 0; i < FRAMES; i++) {
+    for (int i = 0; i < FRAMES; i++)
         reference[i] = film_frame(&f, i, CLIP_REFERENCE);
-    }
     config.live = 1;
     config.subsample = 2;
     context = open_checked(&config);
@@ -81,9 +85,8 @@ static void test_segments(void) {
     for (int i = 1; i < 5; i++) {
         CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
         CHECK_INT(vmafgpu_next(context, &score), i % 2 ? VMAFGPU_OK : VMAFGPU_AGAIN);
-        if (i % 2) {
+        if (i % 2)
             check_row(score.values, expected.values + i * expected.columns, expected.columns);
-        }
     }
     CHECK_INT(vmafgpu_tail(context, &reference[5]), VMAFGPU_OK);
     CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
@@ -118,13 +121,11 @@ static void test_try_push(void) {
     CHECK_INT(vmafgpu_try_push(context, &reference, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_try_push: distorted is NULL");
     CHECK_INT(vmafgpu_try_push(context, &empty, &distorted), VMAFGPU_ERROR_ARGUMENT);
-    for (int i = 0; i < FRAMES; i++) {
+    for (int i = 0; i < FRAMES; i++)
         CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), i < 64 ? VMAFGPU_OK : VMAFGPU_ERROR_FULL);
-    }
     CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_try_push: frame 64 was not taken");
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++)
         CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
-    }
     CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
     CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -140,8 +141,10 @@ static void test_maps(void) {
         int width, height, depth, size, threads;
         const char *version;
     } maps[] = {
-        {"texture+mix", 96, 88, 8, 16, 1, "vmaf_v0.6.1"}, {"texture+mix", 97, 89, 10, 4, 3, "vmaf_v0.6.1neg"},
-        {"noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1"}, {"texture+mix", 64, 64, 8, 33, 2, "vmaf_b_v0.6.3"},
+        { "texture+mix", 96, 88, 8, 16, 1, "vmaf_v0.6.1" },
+        { "texture+mix", 97, 89, 10, 4, 3, "vmaf_v0.6.1neg" },
+        { "noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1" },
+        { "texture+mix", 64, 64, 8, 33, 2, "vmaf_b_v0.6.3" },
     };
     enum { FRAMES = 4 };
     for (size_t k = 0; k < sizeof maps / sizeof maps[0]; k++) {
@@ -176,19 +179,18 @@ static void test_maps(void) {
             const vmafgpu_frame before = film_frame(&f, i ? i - 1 : 0, 0), reference = film_frame(&f, i, 0),
                                 distorted = film_frame(&f, i, 1);
             vmafgpu_score score[2];
-            for (int n = 0; n <= count; n++) {
+            for (int n = 0; n <= count; n++)
                 map[n] = -7;
-            }
-            if (i != 2) {
+            if (i != 2)
                 CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
-            }
-            CHECK_INT(i % 2 ? vmafgpu_try_push(context, &reference, &distorted) : film_push(&f, context, i), VMAFGPU_OK);
+            CHECK_INT(i % 2 ? vmafgpu_try_push(context, &reference, &distorted) : film_push(&f, context, i),
+                      VMAFGPU_OK);
             CHECK_INT(film_push(&f, plain, i), VMAFGPU_OK);
             CHECK_INT(vmafgpu_next(context, &score[0]), VMAFGPU_OK);
             CHECK_INT(vmafgpu_next(plain, &score[1]), VMAFGPU_OK);
             check_row(score[0].values, score[1].values, vmafgpu_column_count(plain));
             CHECK(map[count] == -7);
-            if (i == 2) {   /* nobody asked for one */
+            if (i == 2) { /* nobody asked for one */
                 CHECK(map[0] == -7);
                 continue;
             }
@@ -219,9 +221,8 @@ typedef struct hook {
 
 static void run_parts(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     hook *h = (hook *)user;
-    for (int i = 0; i < count && h->calls != h->left_out; i++) {
+    for (int i = 0; i < count && h->calls != h->left_out; i++)
         task(arg, i);
-    }
     h->calls++;
 }
 
@@ -237,7 +238,7 @@ static void test_map_hook(void) {
     config.threads = 2;
     config.parallel_for = run_parts;
     for (int left_out = -1; left_out < 20; left_out++) {
-        hook h = {0, 0};
+        hook h = { 0, 0 };
         vmafgpu *context;
         h.left_out = left_out;
         config.parallel_for_user = &h;

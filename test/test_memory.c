@@ -4,22 +4,22 @@
 
 /* An allocator that fills what it gives with rubbish, guards both ends, counts, and fails on demand. */
 typedef struct ledger {
-    long   live, total;
+    long live, total;
     size_t bytes;
-    long   fail_at;  /* the n-th allocation from now fails, counting from 0; below 0: none */
-    int    fail_all; /* and so do all after it */
-    long   damaged;
+    long fail_at; /* the n-th allocation from now fails, counting from 0; below 0: none */
+    int fail_all; /* and so do all after it */
+    long damaged;
 } ledger;
 
 typedef struct block {
     union {
-        size_t      size;
+        size_t size;
         long double align; /* what follows is aligned for any type, as malloc's memory is */
         long double room[2];
     } u;
 } block;
 
-static const unsigned char guard[8] = {0xFD, 0xFE, 0xFD, 0xFE, 0xFD, 0xFE, 0xFD, 0xFE};
+static const unsigned char guard[8] = { 0xFD, 0xFE, 0xFD, 0xFE, 0xFD, 0xFE, 0xFD, 0xFE };
 
 static void *ledger_alloc(size_t size, void *user) {
     ledger *l = (ledger *)user;
@@ -128,12 +128,22 @@ static void test_open(int width, int height, const char *second) {
 }
 
 /* All that is measured by itself, and what works in the frame's pieces beside it, some with more memory for their options. */
-static vmafgpu_feature_config everything[] = {
-    {"speed_temporal", NULL}, {"psnr", "enable_mse=true:enable_apsnr=true"}, {"psnr_hvs", NULL}, {"ciede", NULL},
-    {"float_psnr", NULL}, {"float_moment", NULL}, {"float_ssim", "enable_lcs=true"}, {"float_ms_ssim", NULL},
-    {"float_adm", "debug=true"}, {"float_vif", NULL}, {"float_vif", "vif_prescale=0.7:vif_prescale_method=lanczos4"},
-    {"float_motion", NULL}, {"float_motion", "motion_add_uv=true:motion_add_scale1=true"}, {"float_ansnr", NULL},
-    {"speed_chroma", "speed_prescale=0.5:speed_prescale_method=bicubic"}, {"cambi", "full_ref=true"}};
+static vmafgpu_feature_config everything[] = { { "speed_temporal", NULL },
+                                               { "psnr", "enable_mse=true:enable_apsnr=true" },
+                                               { "psnr_hvs", NULL },
+                                               { "ciede", NULL },
+                                               { "float_psnr", NULL },
+                                               { "float_moment", NULL },
+                                               { "float_ssim", "enable_lcs=true" },
+                                               { "float_ms_ssim", NULL },
+                                               { "float_adm", "debug=true" },
+                                               { "float_vif", NULL },
+                                               { "float_vif", "vif_prescale=0.7:vif_prescale_method=lanczos4" },
+                                               { "float_motion", NULL },
+                                               { "float_motion", "motion_add_uv=true:motion_add_scale1=true" },
+                                               { "float_ansnr", NULL },
+                                               { "speed_chroma", "speed_prescale=0.5:speed_prescale_method=bicubic" },
+                                               { "cambi", "full_ref=true" } };
 enum { EVERYTHING = sizeof everything / sizeof everything[0] };
 
 static void ask_for_everything(vmafgpu_config *config) {
@@ -145,7 +155,8 @@ static void ask_for_everything(vmafgpu_config *config) {
 
 /* ---- push ---- */
 
-static void push_with_failure(const film *f, const vmafgpu_config *wanted, const scores *whole, long fail_at, long *grown) {
+static void push_with_failure(const film *f, const vmafgpu_config *wanted, const scores *whole, long fail_at,
+                              long *grown) {
     ledger l = ledger_none();
     vmafgpu_config config = *wanted;
     vmafgpu *context;
@@ -199,9 +210,8 @@ static void test_push(void) {
         context = open_checked(&config);
         l.fail_at = 0;
         l.fail_all = 1;
-        while (taken < f.clip.frames && film_push(&f, context, taken) == VMAFGPU_OK) {
+        while (taken < f.clip.frames && film_push(&f, context, taken) == VMAFGPU_OK)
             taken++;
-        }
         CHECK(taken < f.clip.frames);
         CHECK_INT(film_push(&f, context, taken), VMAFGPU_ERROR_MEMORY);
         for (int i = 0; i < taken - 1; i++) {
@@ -254,9 +264,8 @@ static void test_fixed(void) {
     context = open_checked(&config);
     total = l.total;
     bytes = l.bytes;
-    for (int i = 0; i < f.clip.frames; i++) {
+    for (int i = 0; i < f.clip.frames; i++)
         CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-    }
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(l.total, total);
     CHECK_INT(l.bytes, bytes);
@@ -274,9 +283,8 @@ static void test_fixed(void) {
     context = open_checked(&config);
     for (int round = 0; round < 2; round++) {
         total = l.total;
-        for (int i = 0; i < f.clip.frames; i++) {
+        for (int i = 0; i < f.clip.frames; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK(round == 0 ? l.total > total : l.total == total);
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -288,7 +296,7 @@ static void test_fixed(void) {
 
 /* Threads cost little, whatever their number: with two frames' luma the largest common picture stays below 100 MB. */
 static void test_threads(void) {
-    static const unsigned masks[] = {0, 16, 255};
+    static const unsigned masks[] = { 0, 16, 255 };
     const size_t two_frames = (size_t)2 * 3840 * 2160 * 2;
     for (int threads = 1; threads <= 256; threads *= 4) {
         for (int i = 0; i < 3; i++) {
@@ -322,9 +330,8 @@ static void test_percentile(void) {
     snprintf(test_where, sizeof test_where, "percentile");
     config.allocator = allocator_of(&l);
     context = open_checked(&config);
-    for (int i = 0; i < f.clip.frames; i++) {
+    for (int i = 0; i < f.clip.frames; i++)
         CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-    }
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(vmafgpu_percentile(context, 0, 10, &first), VMAFGPU_OK);
     for (long n = 0; n < 4; n++) {

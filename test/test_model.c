@@ -122,9 +122,8 @@ static void test_prediction(void) {
         vmafgpu_model_config m[2];
         vmafgpu *context;
         snprintf(test_where, sizeof test_where, "transform %d", (int)t);
-        if (!CHECK(model != NULL)) {
+        if (!CHECK(model != NULL))
             continue;
-        }
         memset(m, 0, sizeof m);
         m[0].model = model;
         m[0].name = "free";
@@ -136,20 +135,18 @@ static void test_prediction(void) {
         config.models = m;
         config.model_count = 2;
         context = open_checked(&config);
-        for (int i = 0; context && i < f.clip.frames; i++) {
+        for (int i = 0; context && i < f.clip.frames; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         for (int i = 0; i < f.clip.frames; i++) {
-            static const char *const names[] = {"integer_adm2_egl_1", "integer_motion2", "integer_vif_scale0"};
+            static const char *const names[] = { "integer_adm2_egl_1", "integer_motion2", "integer_vif_scale0" };
             vmafgpu_score score;
-            double features[3] = {0, 0, 0}, expected;
+            double features[3] = { 0, 0, 0 }, expected;
             CHECK_INT(vmafgpu_score_at(context, i, &score), VMAFGPU_OK);
             for (int k = 0; k < 3; k++) {
                 int column = vmafgpu_column_index(context, names[k]);
-                if (CHECK(column >= 0)) {
+                if (CHECK(column >= 0))
                     features[k] = score.values[column];
-                }
             }
             expected = transforms[t].expected(predict_raw(features));
             CHECK(fabs(score.values[vmafgpu_score_column(context, 0)] - expected) <= 1e-9 * (1 + fabs(expected)));
@@ -189,9 +186,8 @@ static void check_fields(const vmafgpu_model *model) {
     }
     for (int v = 0; v < 3; v++) {
         CHECK_BITS(s->sv_coefs[v], coefs[v]);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3; i++)
             CHECK_BITS(s->sv_table[s->sv_rows[v] * 3 + i], vectors[v][i]);
-        }
     }
 }
 
@@ -199,9 +195,8 @@ static void test_fields(void) {
     const char *text = model_text(transforms[3].text);
     vmafgpu_model *model = parse(text, strlen(text));
     snprintf(test_where, sizeof test_where, "fields");
-    if (CHECK(model != NULL)) {
+    if (CHECK(model != NULL))
         check_fields(model);
-    }
     vmafgpu_model_free(model, NULL);
 }
 
@@ -224,9 +219,8 @@ static void refuse(const char *text, size_t size, const char *what, const char *
     CHECK(model == NULL);
     CHECK(error[0] != 0);
     CHECK_HAS(error, words);
-    if (result == VMAFGPU_OK) {
+    if (result == VMAFGPU_OK)
         vmafgpu_model_free(model, NULL);
-    }
     free(exact);
 }
 
@@ -243,77 +237,75 @@ static void refuse_with(const char *piece, const char *instead, const char *word
 
 static void test_refusals(void) {
     static const char *const changes[][2] = {
-        {"\"model_dict\"", "\"model_data\""},
-        {"LIBSVMNUSVR", "LIBSVMSVC"},
-        {"\"LIBSVMNUSVR\"", "7"},
-        {"linear_rescale", "something"},
-        {"\"feature_names\"", "\"feature_nouns\""},
-        {"AF_integer_feature_adm2_score\"", "AF_integer_feature_adm2_score"},
-        {"\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": [0.012, 2.8, 0.0626]"},
-        {"\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": [0.012, 2.8, 0.0626, \"1.22\"]"},
-        {"\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": {}"},
-        {"\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": [0.012, 2.8, 0.0626, 1.22.3]"},
-        {"\"intercepts\"", "\"interceptors\""},
-        {"[0.0, 100.0]", "[0.0]"},
-        {"[0.0, 100.0]", "100"},
-        {"nu_svr", "c_svc"},
-        {"rbf", "linear"},
-        {"total_sv 3", "total_sv 4"},
-        {"total_sv 3", "total_sv -1"},
-        {"total_sv 3", "total_sv 0"},
-        {"total_sv 3", "total_sv 99999999999999999999"},
-        {"total_sv 3", "total_sv 2000000000"},
-        {"total_sv 3\\n", ""},
-        {"gamma 0.04", "gamma x"},
-        {"gamma 0.04", "gamma nan"},
-        {"gamma 0.04\\n", ""},
-        {"rho -1.33133\\n", ""},
-        {"\\nSV\\n", "\\n"},
-        {"1:0.65734273", "4:0.65734273"},
-        {"1:0.65734273", "0:0.65734273"},
-        {"1:0.65734273", "-1:0.65734273"},
-        {"1:0.65734273", "1 0.65734273"},
-        {"1:0.65734273", "1:"},
-        {"1:0.65734273", "1:nan"},
-        {"1:0.65734273", "99999999999:1"},
-        {"\"p1\": 1.72643844", "\"p1\": \"1\""},
-        {"\"p1\": 1.72643844", "\"p1\": 1.72643844, \"knots\": [[0, 1], [2]]"},
-        {"\"p1\": 1.72643844", "\"p1\": 1.72643844, \"knots\": [[0,0],[1,1],[2,2],[3,3],[4,4],[5,5],[6,6],[7,7],[8,8],"
-                               "[9,9],[10,10]]"},
-        {" }}", " }"},
-        {" }}", " }]"},
-        {"\"norm_type\":", "\"norm_type\""},
-        {"true, false", "true, folse"},
-        {"\\u0041", "\\u00g1"},
-        {"\\u0041", "\\x41"},
-        {"\"C\": 4.0", "\"C\": +4.0"},
-        {"\"C\": 4.0", "\"C\": "},
-        {"\"C\": 4.0,", "\"C\": 4.0,,"},
-        {"\"C\": 4.0,", "C: 4.0,"},
+        { "\"model_dict\"", "\"model_data\"" },
+        { "LIBSVMNUSVR", "LIBSVMSVC" },
+        { "\"LIBSVMNUSVR\"", "7" },
+        { "linear_rescale", "something" },
+        { "\"feature_names\"", "\"feature_nouns\"" },
+        { "AF_integer_feature_adm2_score\"", "AF_integer_feature_adm2_score" },
+        { "\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": [0.012, 2.8, 0.0626]" },
+        { "\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": [0.012, 2.8, 0.0626, \"1.22\"]" },
+        { "\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": {}" },
+        { "\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": [0.012, 2.8, 0.0626, 1.22.3]" },
+        { "\"intercepts\"", "\"interceptors\"" },
+        { "[0.0, 100.0]", "[0.0]" },
+        { "[0.0, 100.0]", "100" },
+        { "nu_svr", "c_svc" },
+        { "rbf", "linear" },
+        { "total_sv 3", "total_sv 4" },
+        { "total_sv 3", "total_sv -1" },
+        { "total_sv 3", "total_sv 0" },
+        { "total_sv 3", "total_sv 99999999999999999999" },
+        { "total_sv 3", "total_sv 2000000000" },
+        { "total_sv 3\\n", "" },
+        { "gamma 0.04", "gamma x" },
+        { "gamma 0.04", "gamma nan" },
+        { "gamma 0.04\\n", "" },
+        { "rho -1.33133\\n", "" },
+        { "\\nSV\\n", "\\n" },
+        { "1:0.65734273", "4:0.65734273" },
+        { "1:0.65734273", "0:0.65734273" },
+        { "1:0.65734273", "-1:0.65734273" },
+        { "1:0.65734273", "1 0.65734273" },
+        { "1:0.65734273", "1:" },
+        { "1:0.65734273", "1:nan" },
+        { "1:0.65734273", "99999999999:1" },
+        { "\"p1\": 1.72643844", "\"p1\": \"1\"" },
+        { "\"p1\": 1.72643844", "\"p1\": 1.72643844, \"knots\": [[0, 1], [2]]" },
+        { "\"p1\": 1.72643844", "\"p1\": 1.72643844, \"knots\": [[0,0],[1,1],[2,2],[3,3],[4,4],[5,5],[6,6],[7,7],[8,8],"
+                                "[9,9],[10,10]]" },
+        { " }}", " }" },
+        { " }}", " }]" },
+        { "\"norm_type\":", "\"norm_type\"" },
+        { "true, false", "true, folse" },
+        { "\\u0041", "\\u00g1" },
+        { "\\u0041", "\\x41" },
+        { "\"C\": 4.0", "\"C\": +4.0" },
+        { "\"C\": 4.0", "\"C\": " },
+        { "\"C\": 4.0,", "\"C\": 4.0,," },
+        { "\"C\": 4.0,", "C: 4.0," },
     };
     /* what a model cannot mean, and the field that is named */
     static const char *const named[][3] = {
-        {"total_sv 3", "total_sv 2", "total_sv"},
-        {"total_sv 3", "total_sv 1", "total_sv"},
-        {"total_sv 3", "total_sv 4", "total_sv"},
-        {"total_sv 3", "total_sv 30", "total_sv"},
-        {"gamma 0.04", "gamma -1e300", "gamma"},
-        {"gamma 0.04", "gamma -0.04", "gamma"},
-        {"gamma 0.04", "gamma 0", "gamma"},
-        {"[0.012, 2.8", "[0, 2.8", "slopes"},
-        {"[0.0, 100.0]", "[100.0, 0.0]", "score_clip"},
-        {"\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [10, 40]]", "knots"},
-        {"\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [20, 40]]", "knots"},
-        {"\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [60, 5]]", "knots"},
+        { "total_sv 3", "total_sv 2", "total_sv" },
+        { "total_sv 3", "total_sv 1", "total_sv" },
+        { "total_sv 3", "total_sv 4", "total_sv" },
+        { "total_sv 3", "total_sv 30", "total_sv" },
+        { "gamma 0.04", "gamma -1e300", "gamma" },
+        { "gamma 0.04", "gamma -0.04", "gamma" },
+        { "gamma 0.04", "gamma 0", "gamma" },
+        { "[0.012, 2.8", "[0, 2.8", "slopes" },
+        { "[0.0, 100.0]", "[100.0, 0.0]", "score_clip" },
+        { "\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [10, 40]]", "knots" },
+        { "\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [20, 40]]", "knots" },
+        { "\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [60, 5]]", "knots" },
     };
     const char *text = model_text(transforms[3].text);
     size_t size = strlen(text);
-    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
         refuse_with(changes[i][0], changes[i][1], "");
-    }
-    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         refuse_with(named[i][0], named[i][1], named[i][2]);
-    }
     /* The last brace and the white space behind it aside, every shorter text is broken. */
     for (size_t n = 0; n + 2 < size; n++) {
         char what[64];
@@ -324,9 +316,8 @@ static void test_refusals(void) {
         static char deep[200001];
         memset(deep, '[', sizeof deep - 1);
         refuse(deep, sizeof deep - 1, "nested without end", "");
-        for (size_t i = 0; i + 5 < sizeof deep; i += 5) {
+        for (size_t i = 0; i + 5 < sizeof deep; i += 5)
             memcpy(deep + i, "{\"a\":", 5);
-        }
         refuse(deep, sizeof deep - 1, "nested objects without end", "");
     }
     refuse("null", 4, "null", "");
@@ -341,13 +332,13 @@ static void test_editors(void) {
     static const struct {
         const char *what, *begin, *piece, *instead;
     } cases[] = {
-        {"a byte order mark", "\xef\xbb\xbf", "", ""},
-        {"a byte order mark and white space", "\xef\xbb\xbf\r\n", "", ""},
-        {"\\r\\n in the text", "", "\\n", "\\r\\n"},
-        {"\\r\\n around it", "", "\n", "\r\n"},
-        {"empty lines", "", " \\n", " \\n \\n\\n"},
-        {"no end of the last line", "", ":-.5e1 \\n", ":-.5e1"},
-        {"blanks at the end", "", ":-.5e1 \\n", ":-.5e1 \\n\\r\\n  "},
+        { "a byte order mark", "\xef\xbb\xbf", "", "" },
+        { "a byte order mark and white space", "\xef\xbb\xbf\r\n", "", "" },
+        { "\\r\\n in the text", "", "\\n", "\\r\\n" },
+        { "\\r\\n around it", "", "\n", "\r\n" },
+        { "empty lines", "", " \\n", " \\n \\n\\n" },
+        { "no end of the last line", "", ":-.5e1 \\n", ":-.5e1" },
+        { "blanks at the end", "", ":-.5e1 \\n", ":-.5e1 \\n\\r\\n  " },
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         static char text[8192];
@@ -364,9 +355,8 @@ static void test_editors(void) {
             }
         }
         model = parse(text, size);
-        if (CHECK(model != NULL)) {
+        if (CHECK(model != NULL))
             check_fields(model);
-        }
         vmafgpu_model_free(model, NULL);
     }
     refuse("\xef\xbb\xbf", 3, "a byte order mark alone", "");
@@ -417,9 +407,8 @@ static void test_mutations(void) {
             config.models = &m;
             config.model_count = 1;
             read_count++;
-            if (vmafgpu_open(&context, &config) != VMAFGPU_OK) {
+            if (vmafgpu_open(&context, &config) != VMAFGPU_OK)
                 CHECK(vmafgpu_last_error(context)[0] != 0);
-            }
             vmafgpu_close(context);
             vmafgpu_model_free(model, NULL);
         } else {
@@ -475,9 +464,8 @@ static char *read_file(const char *path, size_t *size) {
         text = (char *)malloc((size_t)length);
         *size = text ? fread(text, 1, (size_t)length, file) : 0;
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
     return text;
 }
 
@@ -493,24 +481,20 @@ static void test_files(void) {
             vmafgpu_model *model = parse(text, size);
             found++;
             snprintf(test_where, sizeof test_where, "%s", path);
-            if (CHECK(model != NULL) && CHECK_INT(model->svm_count, built_in->svm_count)) {
-                for (int s = 0; s < model->svm_count; s++) {
+            if (CHECK(model != NULL) && CHECK_INT(model->svm_count, built_in->svm_count))
+                for (int s = 0; s < model->svm_count; s++)
                     check_same_svm(&built_in->svms[s], &model->svms[s]);
-                }
-            }
             vmafgpu_model_free(model, NULL);
             free(text);
         }
     }
-    if (!found) {
+    if (!found)
         test_skip("there is no ../shared/models");
-    }
 }
 
 static void test_locale(void) {
-    if (!TEST_COMMA_LOCALE()) {
+    if (!TEST_COMMA_LOCALE())
         return;
-    }
     test_fields();
     setlocale(LC_ALL, "C");
 }

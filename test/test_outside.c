@@ -17,8 +17,10 @@ static vmafgpu_config plain_config(void) {
 /* A model of two numbers, with a transform that says whether it is applied. */
 static const char small_model[] =
     "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"linear_rescale\",\"slopes\":[0.01,1.0],"
-    "\"intercepts\":[-0.1,0.0],\"feature_names\":[\"VMAF_integer_feature_vif_scale0_score\"],\"score_transform\":{\"enabled\":true,"
-    "\"p0\":1.5,\"p1\":2.0},\"model\":\"svm_type nu_svr\\nkernel_type rbf\\ngamma 0.05\\nnr_class 2\\ntotal_sv 2\\nrho -1.5\\nSV\\n4 "
+    "\"intercepts\":[-0.1,0.0],\"feature_names\":[\"VMAF_integer_feature_vif_scale0_score\"],\"score_transform\":{"
+    "\"enabled\":true,"
+    "\"p0\":1.5,\"p1\":2.0},\"model\":\"svm_type nu_svr\\nkernel_type rbf\\ngamma 0.05\\nnr_class 2\\ntotal_sv 2\\nrho "
+    "-1.5\\nSV\\n4 "
     "1:0.25 \\n-2 1:0.75 \\n\"}}";
 
 static vmafgpu_model *parse_small(const vmafgpu_allocator *allocator) {
@@ -38,7 +40,7 @@ static void push_frame(vmafgpu *v, const film *f, int i) {
 
 static void test_values(const film *f) {
     vmafgpu_config config = plain_config();
-    const vmafgpu_feature_config feature = {"vif", NULL};
+    const vmafgpu_feature_config feature = { "vif", NULL };
     vmafgpu *v;
     double value = -1;
     vmafgpu_score score;
@@ -100,9 +102,8 @@ static void test_prediction(const film *f) {
     CHECK_STR(vmafgpu_backend_name(other), "none");
     CHECK(vmafgpu_memory(other) < vmafgpu_memory(v));
     CHECK_INT(vmafgpu_column_count(other), vmafgpu_column_count(v));
-    for (int i = 0; i < FRAMES; i++) {
+    for (int i = 0; i < FRAMES; i++)
         push_frame(v, f, i);
-    }
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     for (int i = 0; i < FRAMES; i++) {
         CHECK_INT(vmafgpu_score_at(v, i, &score), VMAFGPU_OK);
@@ -167,7 +168,7 @@ static double score_small(vmafgpu *v, const film *f) {
 }
 
 static void test_models(const film *f) {
-    vmafgpu_allocator allocator = {counted_alloc, counted_free, NULL};
+    vmafgpu_allocator allocator = { counted_alloc, counted_free, NULL };
     vmafgpu_model_config model;
     vmafgpu_config config = plain_config();
     vmafgpu *v[2];
@@ -211,8 +212,8 @@ static void test_models(const film *f) {
 
 typedef struct telling {
     vmafgpu *context;
-    int64_t  told;
-    int      calls, refused;
+    int64_t told;
+    int calls, refused;
 } telling;
 
 static void tell(void *user, int64_t pairs) {
@@ -224,7 +225,7 @@ static void tell(void *user, int64_t pairs) {
 }
 
 static void test_reusable(const film *f) {
-    telling t = {NULL, 0, 0, 0};
+    telling t = { NULL, 0, 0, 0 };
     vmafgpu_config config = plain_config();
     snprintf(test_where, sizeof test_where, "frames that are done with");
     config.on_reusable = tell;

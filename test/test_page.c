@@ -44,10 +44,10 @@ static void test_pooling(void) {
         CHECK(scores_append(&s, score.values, 1));
     }
     for (int column = 0; column < s.columns; column++) {
-        static const double percents[] = {0, 1, 5, 33.3, 50, 99, 100};
+        static const double percents[] = { 0, 1, 5, 33.3, 50, 99, 100 };
         scores_total t = scores_pool(&s, column, 0, s.rows);
-        const double ours[] = {t.mean, t.harmonic_mean, t.min, t.max};
-        static const vmafgpu_pooling methods[] = {VMAFGPU_MEAN, VMAFGPU_HARMONIC_MEAN, VMAFGPU_MIN, VMAFGPU_MAX};
+        const double ours[] = { t.mean, t.harmonic_mean, t.min, t.max };
+        static const vmafgpu_pooling methods[] = { VMAFGPU_MEAN, VMAFGPU_HARMONIC_MEAN, VMAFGPU_MIN, VMAFGPU_MAX };
         int64_t count;
         double value, *sorted = scores_sorted(&s, column, &count);
         for (int i = 0; i < 4; i++) {
@@ -67,16 +67,17 @@ static void test_pooling(void) {
 static void test_hash(void) {
     static const struct {
         const char *text;
-        uint64_t    hash;
-    } rows[] = {{"", 0xef46db3751d8e999u}, {"a", 0xd24ec4f1a98c6e5bu}, {"abc", 0x44bc2cf5ad770999u},
-                {"Nobody inspects the spammish repetition", 0xfbcea83c8a378bf1u}};
+        uint64_t hash;
+    } rows[] = { { "", 0xef46db3751d8e999u },
+                 { "a", 0xd24ec4f1a98c6e5bu },
+                 { "abc", 0x44bc2cf5ad770999u },
+                 { "Nobody inspects the spammish repetition", 0xfbcea83c8a378bf1u } };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (size_t piece = 1; piece < 40; piece += 6) {
             xxh64 h;
             xxh64_start(&h);
-            for (size_t at = 0, length = strlen(rows[i].text); at < length; at += piece) {
+            for (size_t at = 0, length = strlen(rows[i].text); at < length; at += piece)
                 xxh64_add(&h, rows[i].text + at, length - at < piece ? length - at : piece);
-            }
             CHECK(xxh64_end(&h) == rows[i].hash);
         }
     }
@@ -86,9 +87,8 @@ static void test_hash(void) {
 static void test_shots(void) {
     static float distances[100];
     int64_t count;
-    for (int i = 1; i < 100; i++) {
+    for (int i = 1; i < 100; i++)
         distances[i] = (float)(300000 + 1000 * i);
-    }
     distances[40] = distances[70] = 9e7f;
     html_shot *shots = html_find_shots(distances, 100, &count);
     CHECK_INT(count, 3);
@@ -99,9 +99,11 @@ static void test_shots(void) {
 static void test_million(const char *path) {
     enum { ROWS = 1000000, COLUMNS = 14 };
     static html_video video;
-    static const char *const names[COLUMNS] = {"vmaf", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"};
+    static const char *const names[COLUMNS] = {
+        "vmaf", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"
+    };
     static const int score_column = 0;
-    static const char *const models[] = {"vmaf_v0.6.1"}, *const notes[] = {"</script> <b>&amp; \"\\ \xff \xc3\xa4"};
+    static const char *const models[] = { "vmaf_v0.6.1" }, *const notes[] = { "</script> <b>&amp; \"\\ \xff \xc3\xa4" };
     html_page p;
     double row[COLUMNS];
     uint32_t state = 5;
@@ -111,12 +113,10 @@ static void test_million(const char *path) {
     for (int i = 0; i < ROWS; i++) {
         state = state * 1664525u + 1013904223u;
         row[0] = 80 + 12 * sin(i / 30000.0) + (double)(state >> 8) / (1 << 24) * 6 - (i == 777777 ? 70 : 0);
-        for (int c = 1; c < COLUMNS; c++) {
+        for (int c = 1; c < COLUMNS; c++)
             row[c] = row[0] / c;
-        }
-        if (!scores_append(&video.figures, row, 1)) {
+        if (!scores_append(&video.figures, row, 1))
             CHECK(0);
-        }
     }
     video.worst_count = html_find_worst(&video.figures, 0, 3, 250, video.worst);
     CHECK_INT(video.worst[0].row, 777777);
@@ -171,8 +171,7 @@ int main(int argc, char **argv) {
     char path[1024];
     snprintf(path, sizeof path, "%s.html", argv[0]);
     test_million(argc > 1 ? argv[1] : path);
-    if (argc < 2) {
+    if (argc < 2)
         remove(path);
-    }
     return test_end();
 }

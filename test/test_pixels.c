@@ -11,7 +11,7 @@
 #include <math.h>
 #include <time.h>
 
-static const char *const matrix_names[] = {"601", "709", "2020"};
+static const char *const matrix_names[] = { "601", "709", "2020" };
 
 static uint32_t mix(uint32_t x) {
     x ^= x >> 16;
@@ -28,7 +28,7 @@ typedef struct fraction {
 } fraction;
 
 static fraction fraction_of(int matrix, int is_full, int depth, int plane) {
-    static const int64_t kr[] = {2990, 2126, 2627}, kb[] = {1140, 722, 593};
+    static const int64_t kr[] = { 2990, 2126, 2627 }, kb[] = { 1140, 722, 593 };
     const int64_t r = kr[matrix], b = kb[matrix], g = 10000 - r - b;
     fraction f;
     f.a[0] = plane == 0 ? r : plane == 1 ? -r : 10000 - r;
@@ -57,15 +57,15 @@ static const uint64_t cube_sums[3][2][2][3] = {
 
 /* Every `step`-th colour of a shuffled cube. */
 static void test_cube(void) {
-    const vmafgpu__cpu_functions *const levels[] = {vmafgpu__choose_level(0), vmafgpu__choose_level(16), vmafgpu__choose_level(24)};
+    const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
+                                                     vmafgpu__choose_level(24) };
     const int is_whole = test_depth() == TEST_ALL, step = is_whole ? 1 : 509, count = (1 << 24) / step;
     uint8_t *pixels = (uint8_t *)malloc((size_t)count * 4), *out = (uint8_t *)malloc((size_t)count * 2);
     test_need(pixels && out, "memory");
     for (int i = 0; i < count; i++) {
         const uint32_t colour = ((uint32_t)i * (uint32_t)step * 2654435761u) & 0xffffff;
-        for (int k = 0; k < 4; k++) {
+        for (int k = 0; k < 4; k++)
             pixels[4 * i + k] = (uint8_t)(k < 3 ? colour >> 8 * k : mix((uint32_t)i));
-        }
     }
     for (int which = 0; which < 12; which++) {
         const int matrix = which / 4, is_full = which / 2 % 2, depth = 8 + 2 * (which % 2);
@@ -73,7 +73,8 @@ static void test_cube(void) {
         c.bit_depth = depth;
         c.colour.matrix = (vmafgpu_matrix)(VMAFGPU_MATRIX_BT601 + matrix);
         c.colour.range = is_full ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
-        snprintf(test_where, sizeof test_where, "cube, %s, %s, %d bits", matrix_names[matrix], is_full ? "full" : "limited", depth);
+        snprintf(test_where, sizeof test_where, "cube, %s, %s, %d bits", matrix_names[matrix],
+                 is_full ? "full" : "limited", depth);
         for (int plane = 0; plane < 3; plane++) {
             const vmafgpu__colour_plane p = vmafgpu__plan_colour(&c, plane, 255, 1);
             const fraction f = fraction_of(matrix, is_full, depth, plane);
@@ -87,9 +88,8 @@ static void test_cube(void) {
             }
             CHECK_INT(wrong, 0);
             if (is_whole) {
-                if (!CHECK(sum == cube_sums[matrix][is_full][depth == 10][plane])) {
+                if (!CHECK(sum == cube_sums[matrix][is_full][depth == 10][plane]))
                     printf("sum %d %d %d %d: 0x%016" PRIx64 "\n", matrix, is_full, depth, plane, sum);
-                }
             }
             for (int l = 0; l < 3 && plane == 0; l++) {
                 vmafgpu__luma_job job;
@@ -102,11 +102,11 @@ static void test_cube(void) {
                 levels[l]->pixels->luma(&job, pixels, count, out);
                 for (int i = 0; i < count; i++) {
                     const uint8_t *at = pixels + 4 * (size_t)i;
-                    wrong += (job.wide ? vmafgpu__word(out, i) : out[i]) != vmafgpu__colour_sample(&p, at[0], at[1], at[2]);
+                    wrong +=
+                        (job.wide ? vmafgpu__word(out, i) : out[i]) != vmafgpu__colour_sample(&p, at[0], at[1], at[2]);
                 }
-                if (!CHECK_INT(wrong, 0)) {
+                if (!CHECK_INT(wrong, 0))
                     printf("level %s\n", levels[l]->name);
-                }
             }
         }
     }
@@ -116,8 +116,9 @@ static void test_cube(void) {
 
 /* The same colours in rows, as chroma that is not subsampled, on every level. */
 static void test_chroma_levels(void) {
-    static const vmafgpu__chroma_taps taps = {{0, 1, 0}, 1};
-    const vmafgpu__cpu_functions *const levels[] = {vmafgpu__choose_level(0), vmafgpu__choose_level(16), vmafgpu__choose_level(24)};
+    static const vmafgpu__chroma_taps taps = { { 0, 1, 0 }, 1 };
+    const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
+                                                     vmafgpu__choose_level(24) };
     enum { ROW = 4099 };
     static uint8_t pixels[4 * ROW], planes[2][2 * ROW];
     const int rounds = test_depth() == TEST_ALL ? 1 << 12 : 4;
@@ -125,23 +126,22 @@ static void test_chroma_levels(void) {
         for (int which = 0; which < 2 * 3 * 2 * 9; which++) {
             const int is_long = which % 2, matrix = which / 2 % 3, is_full = which / 6 % 2, depth = 8 + which / 12;
             const int one = is_long ? 1023 : 255;
-            uint8_t *const out[2] = {planes[0], planes[1]};
-            const uint8_t *const rows[3] = {NULL, pixels, NULL};
+            uint8_t *const out[2] = { planes[0], planes[1] };
+            const uint8_t *const rows[3] = { NULL, pixels, NULL };
             vmafgpu_config c = VMAFGPU_INIT;
             vmafgpu__colour_plane plane[2];
             vmafgpu__chroma_job job;
             c.bit_depth = depth;
             c.colour.matrix = (vmafgpu_matrix)(VMAFGPU_MATRIX_BT601 + matrix);
             c.colour.range = is_full ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
-            for (int i = 0; i < 2; i++) {
+            for (int i = 0; i < 2; i++)
                 plane[i] = vmafgpu__plan_colour(&c, 1 + i, one, 1);
-            }
             for (int i = 0; i < ROW; i++) { /* many at the ends */
                 const uint32_t m = mix((uint32_t)(round * ROW + i));
-                const uint32_t word = i % 3 ? m : (i & 4 ? 0x3ffu : 0) | (i & 8 ? 0xffc00u : 0) | (i & 16 ? 0x3ff00000u : 0);
-                for (int k = 0; k < 4; k++) {
+                const uint32_t word =
+                    i % 3 ? m : (i & 4 ? 0x3ffu : 0) | (i & 8 ? 0xffc00u : 0) | (i & 16 ? 0x3ff00000u : 0);
+                for (int k = 0; k < 4; k++)
                     pixels[4 * i + k] = (uint8_t)(word >> 8 * k);
-                }
             }
             job.form = &vmafgpu__pixel_forms[is_long ? VMAFGPU_PIXELS_RGB10A2 : VMAFGPU_PIXELS_RGBA8];
             job.plane = plane;
@@ -162,9 +162,8 @@ static void test_chroma_levels(void) {
                     wrong += (job.wide ? vmafgpu__word(out[i % 2], i / 2) : out[i % 2][i / 2]) !=
                              vmafgpu__colour_sample(&plane[i % 2], codes[0][0], codes[1][0], codes[2][0]);
                 }
-                if (!CHECK_INT(wrong, 0)) {
+                if (!CHECK_INT(wrong, 0))
                     printf("level %s\n", levels[l]->name);
-                }
             }
         }
     }
@@ -172,11 +171,12 @@ static void test_chroma_levels(void) {
 
 /* Every depth, codes of 8 and 10 bits and every sum of weights, at what is nearest to the edges between samples. */
 static void test_shifts(void) {
-    static const int weights[] = {1, 2, 4, 8, 16};
+    static const int weights[] = { 1, 2, 4, 8, 16 };
     const int rounds = test_depth() == TEST_ALL ? 100000 : 200;
     uint32_t seed = 1;
     for (int which = 0; which < 3 * 2 * 9 * 2 * 3 * 5; which++) {
-        const int matrix = which % 3, is_full = which / 3 % 2, depth = 8 + which / 6 % 9, one = which / 54 % 2 ? 1023 : 255;
+        const int matrix = which % 3, is_full = which / 3 % 2, depth = 8 + which / 6 % 9,
+                  one = which / 54 % 2 ? 1023 : 255;
         const int plane = which / 108 % 3, weight = plane ? weights[which / 324 % 5] : 1;
         const fraction f = fraction_of(matrix, is_full, depth, plane);
         vmafgpu_config c = VMAFGPU_INIT;
@@ -187,17 +187,19 @@ static void test_shifts(void) {
         c.colour.range = is_full ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
         p = vmafgpu__plan_colour(&c, plane, one, weight);
         /* the bound that >>arithmetic states */
-        CHECK(ldexp(1, p.shift) > 2.0 * weight * one * (double)f.divisor * (3.0 * weight * one + 1) || one * weight > 1023);
+        CHECK(ldexp(1, p.shift) > 2.0 * weight * one * (double)f.divisor * (3.0 * weight * one + 1) ||
+              one * weight > 1023);
         for (int i = 0; i < rounds; i++) {
             const uint32_t most = (uint32_t)(one * weight) + 1;
-            const uint32_t r = (seed = mix(seed + 1)) % most, g = (seed = mix(seed + 1)) % most, b = (seed = mix(seed + 1)) % most;
+            const uint32_t r = (seed = mix(seed + 1)) % most, g = (seed = mix(seed + 1)) % most,
+                           b = (seed = mix(seed + 1)) % most;
             const uint32_t grey = i % 4 ? g : r; /* greys lie at the edges: chroma is exactly the middle */
-            wrong += vmafgpu__colour_sample(&p, grey, g, i % 4 ? b : r) !=
-                     exact(&f, weight, one, grey, g, i % 4 ? b : r);
+            wrong +=
+                vmafgpu__colour_sample(&p, grey, g, i % 4 ? b : r) != exact(&f, weight, one, grey, g, i % 4 ? b : r);
             wrong += vmafgpu__colour_sample(&p, r, r, r) != exact(&f, weight, one, r, r, r);
         }
-        snprintf(test_where, sizeof test_where, "%s, %s, %d bits, codes to %d, plane %d, weight %d", matrix_names[matrix],
-                 is_full ? "full" : "limited", depth, one, plane, weight);
+        snprintf(test_where, sizeof test_where, "%s, %s, %d bits, codes to %d, plane %d, weight %d",
+                 matrix_names[matrix], is_full ? "full" : "limited", depth, one, plane, weight);
         CHECK_INT(wrong, 0);
     }
 }
@@ -221,9 +223,8 @@ static long double code_of(vmafgpu_transfer transfer, long double v) {
 }
 
 static uint32_t code_of_half(vmafgpu_transfer transfer, uint32_t half) {
-    if (half > 0x7c00) { /* negative or no number */
+    if (half > 0x7c00) /* negative or no number */
         return 0;
-    }
     const long double code = half == 0x7c00 ? 65535 : code_of(transfer, light_of(half));
     return code >= 65535 ? 65535 : (uint32_t)floorl(code + 0.5L);
 }
@@ -231,11 +232,11 @@ static uint32_t code_of_half(vmafgpu_transfer transfer, uint32_t half) {
 static void test_halves(void) {
     static const struct {
         vmafgpu_transfer transfer;
-        uint32_t         clipped; /* the first half that is 1 */
-        uint64_t         sum;
-    } tables[] = {{VMAFGPU_TRANSFER_SRGB, 0x3c00, 0xc4c9e96a99787627u},
-                  {VMAFGPU_TRANSFER_BT709, 0x3c00, 0x52ff7d78ce3f0228u},
-                  {VMAFGPU_TRANSFER_PQ, 0x57d0, 0x64230889dcb78774u}};
+        uint32_t clipped; /* the first half that is 1 */
+        uint64_t sum;
+    } tables[] = { { VMAFGPU_TRANSFER_SRGB, 0x3c00, 0xc4c9e96a99787627u },
+                   { VMAFGPU_TRANSFER_BT709, 0x3c00, 0x52ff7d78ce3f0228u },
+                   { VMAFGPU_TRANSFER_PQ, 0x57d0, 0x64230889dcb78774u } };
     static uint16_t table[VMAFGPU__TRANSFER_ENTRIES];
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         long falls = 0, differ = 0;
@@ -258,9 +259,8 @@ static void test_halves(void) {
         CHECK_INT(first, tables[t].clipped);
         CHECK(nearest > 1e-7L); /* what pow may be off by is far less */
         CHECK_INT(table[0], 0);
-        if (!CHECK(sum == tables[t].sum)) {
+        if (!CHECK(sum == tables[t].sum))
             printf("sum 0x%016" PRIx64 ", nearest to a half %Lg\n", sum, nearest);
-        }
     }
     CHECK_INT(vmafgpu__half_index(0x8000), 0);
     CHECK_INT(vmafgpu__half_index(0xbc00), 0);
@@ -272,10 +272,10 @@ static void test_halves(void) {
 
 /* Pixels in memory that ends, or if rows go up begins, where they do. */
 typedef struct picture {
-    int            width, height, one;
-    uint16_t      *code[3];
+    int width, height, one;
+    uint16_t *code[3];
     unsigned char *memory;
-    vmafgpu_frame  frame;
+    vmafgpu_frame frame;
 } picture;
 
 static void picture_free(picture *p) {
@@ -284,9 +284,9 @@ static void picture_free(picture *p) {
 }
 
 /* `rough` is noise, else what a picture might look like, with an impairment if that is not 0. */
-static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, int width, int height, int margin, int is_upside_down,
-                            int rough, int impairment, uint32_t seed) {
-    static const int bytes_of[] = {0, 4, 4, 3, 4, 8};
+static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, int width, int height, int margin,
+                            int is_upside_down, int rough, int impairment, uint32_t seed) {
+    static const int bytes_of[] = { 0, 4, 4, 3, 4, 8 };
     const int bytes = bytes_of[pixels], row = width * bytes, pitch = row + margin;
     const size_t count = (size_t)width * (size_t)height, size = (size_t)pitch * (size_t)(height - 1) + (size_t)row;
     picture p;
@@ -302,18 +302,22 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
     p.code[2] = p.code[1] + count;
     for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
-            unsigned char *at = p.memory + (size_t)(is_upside_down ? height - 1 - y : y) * (size_t)pitch + (size_t)x * (size_t)bytes;
+            unsigned char *at =
+                p.memory + (size_t)(is_upside_down ? height - 1 - y : y) * (size_t)pitch + (size_t)x * (size_t)bytes;
             const uint32_t noise = mix(mix((uint32_t)(y * width + x)) + seed);
             uint32_t field[3];
             for (int k = 0; k < 3; k++) {
-                const double wave = 0.5 + 0.3 * sin((x * (k + 1) + 3 * y) * 0.11 + seed) + 0.2 * sin((y - x * k) * 0.37);
+                const double wave =
+                    0.5 + 0.3 * sin((x * (k + 1) + 3 * y) * 0.11 + seed) + 0.2 * sin((y - x * k) * 0.37);
                 double v = wave > 0 ? wave < 1 ? wave : 1 : 0;
                 if (impairment) {
                     v = floor(v * 12 + 0.5) / 12 + ((int)(noise >> 10 * k & 63) - 32) / 1024.0 * impairment;
                     v = v > 0 ? v < 1 ? v : 1 : 0;
                 }
-                if (pixels == VMAFGPU_PIXELS_RGBA16F) { /* light that falls off, or any half: infinite, negative, no number */
-                    field[k] = rough ? mix(noise + (uint32_t)k) & (noise % 16 ? 0x3fff : 0xffff) : (uint32_t)(0x3c00 * v);
+                if (pixels ==
+                    VMAFGPU_PIXELS_RGBA16F) { /* light that falls off, or any half: infinite, negative, no number */
+                    field[k] =
+                        rough ? mix(noise + (uint32_t)k) & (noise % 16 ? 0x3fff : 0xffff) : (uint32_t)(0x3c00 * v);
                     p.code[k][y * width + x] = (uint16_t)code_of_half(transfer, field[k]);
                 } else {
                     field[k] = rough ? mix(noise + (uint32_t)k) & (uint32_t)p.one : (uint32_t)(p.one * v);
@@ -327,13 +331,11 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
                 }
             } else if (pixels == VMAFGPU_PIXELS_RGB10A2) {
                 const uint32_t word = field[0] | field[1] << 10 | field[2] << 20 | (noise & 3) << 30;
-                for (int k = 0; k < 4; k++) {
+                for (int k = 0; k < 4; k++)
                     at[k] = (unsigned char)(word >> 8 * k);
-                }
             } else {
-                for (int k = 0; k < bytes; k++) {
+                for (int k = 0; k < bytes; k++)
                     at[k] = (unsigned char)(k == 3 ? noise : field[pixels == VMAFGPU_PIXELS_BGRA8 ? 2 - k : k]);
-                }
             }
         }
     }
@@ -345,21 +347,27 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
 
 /* The sample of a plane that a picture has, by the definition. */
 static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, int x, int y) {
-    const fraction f = fraction_of((int)c->colour.matrix - 1, c->colour.range == VMAFGPU_RANGE_FULL, c->bit_depth, plane);
-    const int halves_x = plane && (c->chroma == VMAFGPU_420 || c->chroma == VMAFGPU_422), halves_y = plane && c->chroma == VMAFGPU_420;
+    const fraction f =
+        fraction_of((int)c->colour.matrix - 1, c->colour.range == VMAFGPU_RANGE_FULL, c->bit_depth, plane);
+    const int halves_x = plane && (c->chroma == VMAFGPU_420 || c->chroma == VMAFGPU_422),
+              halves_y = plane && c->chroma == VMAFGPU_420;
     const int is_left = c->colour.siting != VMAFGPU_SITING_CENTER, is_top = c->colour.siting == VMAFGPU_SITING_TOP_LEFT;
-    int64_t sum[3] = {0, 0, 0}, weight = 0;
+    int64_t sum[3] = { 0, 0, 0 }, weight = 0;
     for (int j = -1; j <= 1; j++) {
         for (int i = -1; i <= 1; i++) {
             /* a tent of three, or a box of two */
-            const int across = !halves_x ? i == 0 : is_left ? 2 - abs(i) : i >= 0, down = !halves_y ? j == 0 : is_top ? 2 - abs(j) : j >= 0;
+            const int across = !halves_x ? i == 0
+                               : is_left ? 2 - abs(i)
+                                         : i >= 0,
+                      down = !halves_y ? j == 0
+                             : is_top  ? 2 - abs(j)
+                                       : j >= 0;
             int column = (1 + halves_x) * x + i, row = (1 + halves_y) * y + j;
             column = column < 0 ? 0 : column >= p->width ? p->width - 1 : column;
             row = row < 0 ? 0 : row >= p->height ? p->height - 1 : row;
             weight += across * down;
-            for (int k = 0; k < 3; k++) {
+            for (int k = 0; k < 3; k++)
                 sum[k] += across * down * p->code[k][row * p->width + column];
-            }
         }
     }
     return exact(&f, weight, p->one, sum[0], sum[1], sum[2]);
@@ -374,14 +382,14 @@ static vmafgpu_frame planes_of(const vmafgpu_config *c, const picture *p, unsign
     frame = vmafgpu_frame_of(c, *memory, 0);
     for (int plane = 0; plane < (c->chroma == VMAFGPU_400 ? 1 : 3); plane++) {
         const int is_semi = plane && c->layout != VMAFGPU_PLANAR, at = is_semi ? 1 : plane;
-        const int w = plane && c->chroma != VMAFGPU_444 ? c->width / 2 : c->width, h = plane && c->chroma == VMAFGPU_420 ? c->height / 2 : c->height;
+        const int w = plane && c->chroma != VMAFGPU_444 ? c->width / 2 : c->width,
+                  h = plane && c->chroma == VMAFGPU_420 ? c->height / 2 : c->height;
         for (int y = 0; y < h; y++) {
             unsigned char *row = *memory + ((const unsigned char *)frame.data[at] - *memory) + y * frame.pitch[at];
             for (int x = 0; x < w; x++) {
                 const uint32_t word = sample_of(c, p, plane, x, y) << shift;
-                for (int k = 0; k < bytes; k++) {
+                for (int k = 0; k < bytes; k++)
                     row[(is_semi ? 2 * x + plane - 1 : x) * bytes + k] = (unsigned char)(word >> 8 * k);
-                }
             }
         }
     }
@@ -389,7 +397,7 @@ static vmafgpu_frame planes_of(const vmafgpu_config *c, const picture *p, unsign
 }
 
 typedef struct format {
-    int            width, height, depth, bytes;
+    int width, height, depth, bytes;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
 } format;
@@ -422,7 +430,7 @@ static vmafgpu_config config_of(const format *f, int which) {
 
 /* Planes, sample by sample, in all formats, from all pixels, on every level and with threads. */
 static void test_planes(void) {
-    static const unsigned masks[] = {0, 16, 24};
+    static const unsigned masks[] = { 0, 16, 24 };
     vmafgpu_feature_config features[2] = VMAFGPU_INIT;
     int which = 0;
     features[0].name = "psnr";
@@ -434,8 +442,8 @@ static void test_planes(void) {
         for (int siting = 0; siting < 3; siting++) {
             for (int kind = VMAFGPU_PIXELS_RGBA8; kind <= VMAFGPU_PIXELS_RGBA16F; kind++, which++) {
                 vmafgpu_config c = config_of(f, which);
-                picture p = picture_make((vmafgpu_pixels)kind, c.colour.transfer, f->width, f->height, which % 4 * 3, which % 3 == 1, 1,
-                                         0, (uint32_t)which);
+                picture p = picture_make((vmafgpu_pixels)kind, c.colour.transfer, f->width, f->height, which % 4 * 3,
+                                         which % 3 == 1, 1, 0, (uint32_t)which);
                 unsigned char *memory, *own_memory = NULL;
                 vmafgpu *v;
                 vmafgpu_frame planes, own;
@@ -446,13 +454,16 @@ static void test_planes(void) {
                 c.feature_count = 1;
                 c.threads = 1 + which % 3;
                 c.cpumask = masks[which % 3];
-                snprintf(test_where, sizeof test_where, "%s to %dx%d, %d bits, chroma %d, layout %d, siting %d", vmafgpu__pixel_names[kind],
-                         f->width, f->height, f->depth, (int)f->chroma, (int)f->layout, siting);
+                snprintf(test_where, sizeof test_where, "%s to %dx%d, %d bits, chroma %d, layout %d, siting %d",
+                         vmafgpu__pixel_names[kind], f->width, f->height, f->depth, (int)f->chroma, (int)f->layout,
+                         siting);
                 planes = planes_of(&c, &p, &memory);
                 v = open_checked(&c);
                 if (v) {
                     const vmafgpu_config *full = vmafgpu_get_config(v);
-                    CHECK_INT(vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, &p.frame, has_chroma && is_even, &own), VMAFGPU_OK);
+                    CHECK_INT(
+                        vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, &p.frame, has_chroma && is_even, &own),
+                        VMAFGPU_OK);
                     CHECK_INT(own.pixels, VMAFGPU_PIXELS_YUV);
                     for (int plane = 0; plane < (has_chroma && is_even ? 3 : 1); plane++) {
                         for (int y = 0; y < vmafgpu__plane_height(full, plane); y++) {
@@ -460,7 +471,8 @@ static void test_planes(void) {
                             const uint8_t *row = vmafgpu__frame_row(full, &planes, plane, y, &step);
                             const uint8_t *own_row = vmafgpu__frame_row(full, &own, plane, y, &own_step);
                             for (int x = 0; x < vmafgpu__plane_width(full, plane); x++) {
-                                wrong += memcmp(row + x * step, own_row + x * own_step, (size_t)full->bytes_per_sample) != 0;
+                                wrong +=
+                                    memcmp(row + x * step, own_row + x * own_step, (size_t)full->bytes_per_sample) != 0;
                             }
                         }
                     }
@@ -481,8 +493,8 @@ enum { PAIRS = 3 };
 
 /* A clip of pixels of these kinds, and of the planes that they are; the last reference follows the clip. */
 typedef struct pair_clip {
-    picture        pixels[PAIRS + 1][2];
-    vmafgpu_frame  planes[PAIRS + 1][2];
+    picture pixels[PAIRS + 1][2];
+    vmafgpu_frame planes[PAIRS + 1][2];
     unsigned char *memory[PAIRS + 1][2];
 } pair_clip;
 
@@ -490,12 +502,12 @@ static void pair_clip_make(pair_clip *clip, const vmafgpu_config *c, int referen
     for (int i = 0; i <= PAIRS; i++) {
         for (int side = 0; side < 2; side++) {
             const int kind = side ? distorted : reference;
-            clip->pixels[i][side] = picture_make((vmafgpu_pixels)(kind ? kind : VMAFGPU_PIXELS_RGBA8), c->colour.transfer, c->width,
-                                                 c->height, i % 2 * 5, 0, 0, side, (uint32_t)i);
+            clip->pixels[i][side] =
+                picture_make((vmafgpu_pixels)(kind ? kind : VMAFGPU_PIXELS_RGBA8), c->colour.transfer, c->width,
+                             c->height, i % 2 * 5, 0, 0, side, (uint32_t)i);
             clip->planes[i][side] = planes_of(c, &clip->pixels[i][side], &clip->memory[i][side]);
-            if (!kind) {
+            if (!kind)
                 clip->pixels[i][side].frame = clip->planes[i][side];
-            }
         }
     }
 }
@@ -513,16 +525,17 @@ static scores score_clip(const pair_clip *clip, const vmafgpu_config *c, int in_
     vmafgpu *v = open_checked(c);
     scores s;
     memset(&s, 0, sizeof s);
-    if (!v) {
+    if (!v)
         return s;
-    }
     for (int i = 0; i < PAIRS; i++) {
         if (!CHECK_INT(in_pixels ? vmafgpu_push(v, &clip->pixels[i][0].frame, &clip->pixels[i][1].frame)
-                                 : vmafgpu_push(v, &clip->planes[i][0], &clip->planes[i][1]), VMAFGPU_OK)) {
+                                 : vmafgpu_push(v, &clip->planes[i][0], &clip->planes[i][1]),
+                       VMAFGPU_OK)) {
             printf("%s\n", vmafgpu_last_error(v));
         }
     }
-    CHECK_INT(in_pixels ? vmafgpu_tail(v, &clip->pixels[PAIRS][0].frame) : vmafgpu_tail(v, &clip->planes[PAIRS][0]), VMAFGPU_OK);
+    CHECK_INT(in_pixels ? vmafgpu_tail(v, &clip->pixels[PAIRS][0].frame) : vmafgpu_tail(v, &clip->planes[PAIRS][0]),
+              VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     s = scores_of(v);
     vmafgpu_close(v);
@@ -532,17 +545,18 @@ static scores score_clip(const pair_clip *clip, const vmafgpu_config *c, int in_
 static void check_same(const scores *a, const scores *b) {
     CHECK_INT(a->rows, b->rows);
     CHECK_INT(a->columns, b->columns);
-    for (int i = 0; i < a->rows * a->columns && a->rows == b->rows && a->columns == b->columns; i++) {
+    for (int i = 0; i < a->rows * a->columns && a->rows == b->rows && a->columns == b->columns; i++)
         CHECK_BITS(a->values[i], b->values[i]);
-    }
 }
 
 /* Every column of a clip in pixels, mixed with planes or not, is that of its planes. */
 static void test_scores(void) {
-    static const struct { int reference, distorted, format; } cases[] = {
-        {VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_YUV, 0},     {VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_YUV, 2},
-        {VMAFGPU_PIXELS_YUV, VMAFGPU_PIXELS_RGB24, 1},     {VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGBA8, 4},
-        {VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F, 3}, {VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8, 8},
+    static const struct {
+        int reference, distorted, format;
+    } cases[] = {
+        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_YUV, 0 },       { VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_YUV, 2 },
+        { VMAFGPU_PIXELS_YUV, VMAFGPU_PIXELS_RGB24, 1 },       { VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGBA8, 4 },
+        { VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F, 3 }, { VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8, 8 },
     };
     vmafgpu_feature_config features[3] = VMAFGPU_INIT;
     features[0].name = "psnr";
@@ -557,9 +571,8 @@ static void test_scores(void) {
             c.feature_count = way ? 0 : 3;
             c.threads = 1 + (int)i % 2 * 2;
             snprintf(test_where, sizeof test_where, "scores, case %d, way %d", (int)i, way);
-            if (way == 2) {
+            if (way == 2)
                 c.subsample = 2;
-            }
             pair_clip_make(&clip, &c, cases[i].reference, cases[i].distorted);
             scores in_pixels = score_clip(&clip, &c, 1), in_planes = score_clip(&clip, &c, 0);
             check_same(&in_pixels, &in_planes);
@@ -575,7 +588,7 @@ static void test_other_calls(void) {
     static pair_clip clip;
     vmafgpu_config c = config_of(&formats[0], 1);
     vmafgpu_score score[2], planes_score[2];
-    vmafgpu *v, *many[2] = {NULL, NULL};
+    vmafgpu *v, *many[2] = { NULL, NULL };
     vmafgpu_frame pixels[2], planes[2];
     double values[2][64];
     snprintf(test_where, sizeof test_where, "single pairs");
@@ -588,29 +601,28 @@ static void test_other_calls(void) {
         planes[i] = clip.planes[i][1];
     }
     v = open_checked(&c);
-    if (!v) {
+    if (!v)
         return;
-    }
     CHECK_INT(vmafgpu_score_pair(v, &clip.pixels[0][0].frame, &clip.pixels[1][0].frame, &pixels[1], score), VMAFGPU_OK);
     CHECK(score[0].score == score[0].score);
     const double single = score[0].score;
     CHECK_INT(vmafgpu_score_pair(v, &clip.planes[0][0], &clip.planes[1][0], &planes[1], score), VMAFGPU_OK);
     CHECK_BITS(single, score[0].score);
     pixels[0] = planes[0]; /* one of the candidates is YUV */
-    CHECK_INT(vmafgpu_score_pair_many(v, &clip.pixels[0][0].frame, &clip.pixels[1][0].frame, pixels, 2, score), VMAFGPU_OK);
-    for (int i = 0; i < 2; i++) {
+    CHECK_INT(vmafgpu_score_pair_many(v, &clip.pixels[0][0].frame, &clip.pixels[1][0].frame, pixels, 2, score),
+              VMAFGPU_OK);
+    for (int i = 0; i < 2; i++)
         memcpy(values[i], score[i].values, sizeof(double) * (size_t)vmafgpu_column_count(v));
-    }
     CHECK_INT(vmafgpu_score_pair_many(v, &clip.planes[0][0], &clip.planes[1][0], planes, 2, planes_score), VMAFGPU_OK);
-    for (int i = 0; i < 2; i++) {
-        for (int k = 0; k < vmafgpu_column_count(v); k++) {
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < vmafgpu_column_count(v); k++)
             CHECK_BITS(values[i][k], planes_score[i].values[k]);
-        }
-    }
     CHECK_INT(vmafgpu_edit_begin(v, &clip.pixels[0][0].frame, &clip.pixels[1][0].frame, &clip.pixels[2][0].frame,
-                                 &clip.pixels[1][1].frame, score), VMAFGPU_OK);
+                                 &clip.pixels[1][1].frame, score),
+              VMAFGPU_OK);
     const double base = score[0].score;
-    CHECK_INT(vmafgpu_edit_begin(v, &clip.planes[0][0], &clip.planes[1][0], &clip.planes[2][0], &planes[1], score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &clip.planes[0][0], &clip.planes[1][0], &clip.planes[2][0], &planes[1], score),
+              VMAFGPU_OK);
     CHECK_BITS(base, score[0].score);
     vmafgpu_close(v);
 
@@ -622,17 +634,15 @@ static void test_other_calls(void) {
         v = open_checked(&c);
         CHECK_INT(vmafgpu_seed(v, &clip.planes[3][0]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_seed(many[i], &clip.pixels[3][0].frame), VMAFGPU_OK);
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2; k++)
             CHECK_INT(vmafgpu_push(v, &clip.planes[k][0], &clip.planes[i][1]), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
         expected[i] = scores_of(v);
         vmafgpu_close(v);
     }
     pixels[0] = clip.pixels[0][1].frame;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; k++)
         CHECK_INT(vmafgpu_push_many(many, 2, &clip.pixels[k][0].frame, pixels), VMAFGPU_OK);
-    }
     for (int i = 0; i < 2; i++) {
         CHECK_INT(vmafgpu_flush(many[i]), VMAFGPU_OK);
         scores s = scores_of(many[i]);
@@ -816,16 +826,16 @@ static double seconds(void) {
 }
 
 static void bench(void) {
-    static const unsigned masks[] = {0, 16, 24};
+    static const unsigned masks[] = { 0, 16, 24 };
     vmafgpu_feature_config psnr = VMAFGPU_INIT;
     psnr.name = "psnr";
     for (int kind = VMAFGPU_PIXELS_RGBA8; kind <= VMAFGPU_PIXELS_RGBA16F; kind++) {
         picture p = picture_make((vmafgpu_pixels)kind, VMAFGPU_TRANSFER_SRGB, 3840, 2160, 0, 0, 0, 0, 1);
         for (int depth = 8; depth <= 10; depth += 2) {
             for (int m = 0; m < 3; m++) {
-                const format f = {3840, 2160, depth, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR};
+                const format f = { 3840, 2160, depth, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR };
                 vmafgpu_config c = config_of(&f, 1);
-                double least[2] = {1e9, 1e9};
+                double least[2] = { 1e9, 1e9 };
                 vmafgpu_frame own;
                 c.no_model = 1;
                 c.features = &psnr;

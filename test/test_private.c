@@ -1,8 +1,8 @@
 /* Functions that no caller sees; here the implementation is private to this file. */
 #ifdef _WIN32
-#  include <process.h>
+#include <process.h>
 #else
-#  include <pthread.h>
+#include <pthread.h>
 #endif
 
 /* How many threads the system still starts; below 0: any number. */
@@ -17,16 +17,16 @@ static int may_start(void) {
 }
 
 #ifdef _WIN32
-static uintptr_t scarce_thread(void *security, unsigned stack, unsigned(__stdcall *run)(void *), void *arg, unsigned flags,
-                               unsigned *id) {
+static uintptr_t scarce_thread(void *security, unsigned stack, unsigned(__stdcall *run)(void *), void *arg,
+                               unsigned flags, unsigned *id) {
     return may_start() ? _beginthreadex(security, stack, run, arg, flags, id) : 0;
 }
-#  define _beginthreadex scarce_thread
+#define _beginthreadex scarce_thread
 #else
 static int scarce_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *arg) {
     return may_start() ? pthread_create(thread, attributes, run, arg) : 11; /* EAGAIN */
 }
-#  define pthread_create scarce_thread
+#define pthread_create scarce_thread
 #endif
 
 #define VMAFGPU_STATIC
@@ -41,9 +41,8 @@ static void test_log_table(void) {
     uint64_t hash = 1469598103934665603u, sum = 0; /* FNV-1a, from this start */
     vmafgpu__log_table(table);
     for (int i = 0; i < 32768; i++) {
-        for (int byte = 0; byte < 2; byte++) {
+        for (int byte = 0; byte < 2; byte++)
             hash = (hash ^ ((table[i] >> (8 * byte)) & 255u)) * 0x100000001b3u;
-        }
         sum += table[i];
         CHECK(i == 0 || table[i] == table[i - 1] || table[i] == table[i - 1] + 1);
     }
@@ -59,7 +58,7 @@ static void test_log_table(void) {
 static void test_reciprocals(void) {
     vmafgpu v;
     vmafgpu_config *c = &v.config;
-    vmafgpu_feature_config feature = {"cambi", NULL};
+    vmafgpu_feature_config feature = { "cambi", NULL };
     int unlike = 0;
     uint64_t scratch = 0;
     memset(&v, 0, sizeof v);
@@ -82,18 +81,17 @@ static void test_reciprocals(void) {
 
 /* Of which samples which differences are visible, at the default threshold. */
 static void test_visibility(void) {
-    static const int limits[] = {178, 305, 432, 559, 686, 813, 1023};
+    static const int limits[] = { 178, 305, 432, 559, 686, 813, 1023 };
     static const struct {
         double luminance;
-        int    is_pq, floor;
-    } floors[] = {{0, 0, 0}, {0.02, 0, 69}, {0.04, 0, 74}, {0.06, 0, 78}, {0.06, 1, 108}};
+        int is_pq, floor;
+    } floors[] = { { 0, 0, 0 }, { 0.02, 0, 69 }, { 0.04, 0, 74 }, { 0.06, 0, 78 }, { 0.06, 1, 108 } };
     for (int k = 1; k <= 32; k++) {
         CHECK_INT(vmafgpu__cambi_limit(k, 0.019, 0), limits[k < 7 ? k - 1 : 6]);
         CHECK_INT(vmafgpu__cambi_limit(k, 0.019, 1), k == 1 ? 233 : 1023);
     }
-    for (size_t i = 0; i < sizeof floors / sizeof floors[0]; i++) {
+    for (size_t i = 0; i < sizeof floors / sizeof floors[0]; i++)
         CHECK_INT(vmafgpu__cambi_floor(floors[i].luminance, floors[i].is_pq), floors[i].floor);
-    }
 }
 
 /* The integer sums themselves, which no C library has a hand in: the same on every system. */
@@ -101,23 +99,20 @@ static const vmafgpu__backend_table *collected_from;
 static uint64_t collected;
 
 static void collect_number(int64_t value) {
-    for (int byte = 0; byte < 8; byte++) {
+    for (int byte = 0; byte < 8; byte++)
         collected = (collected ^ (((uint64_t)value >> (8 * byte)) & 255u)) * 0x100000001b3u;
-    }
 }
 
 static vmafgpu_result collect(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums) {
     vmafgpu_result result = collected_from->collect(v, wait_mode, sums);
-    for (int i = 0; result == VMAFGPU_OK && i < 2; i++) {
+    for (int i = 0; result == VMAFGPU_OK && i < 2; i++)
         collect_number(sums->motion[i]);
-    }
     for (int s = 0; result == VMAFGPU_OK && s < VMAFGPU__SCALES; s++) {
         collect_number(sums->vif[s].denominator);
         collect_number(sums->vif[s].flat_noise);
         collect_number(sums->vif[s].flat_count);
-        for (int i = 0; i < v->plan.vif_variants; i++) {
+        for (int i = 0; i < v->plan.vif_variants; i++)
             collect_number(sums->vif[s].numerator[i]);
-        }
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             collect_number(sums->adm[s].denominator[b]);
             for (int i = 0; i < v->plan.adm_variants; i++) {
@@ -132,19 +127,16 @@ static vmafgpu_result collect(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu_
 static void test_sums(void) {
     static const struct {
         const char *what;
-        int         width, height, depth;
-        uint64_t    sums;
+        int width, height, depth;
+        uint64_t sums;
     } films[] = {
-        {"texture+mix", 96, 80, 8, 0xfa6f86bc137de110u},
-        {"texture+blur", 333, 217, 8, 0x4526322a6df53fabu},
-        {"blocks+stretch", 176, 144, 8, 0x4bb113af9446ae8cu},
-        {"noise+grain", 101, 67, 10, 0x460912424fca5a6du},
-        {"blocks+invert", 130, 70, 12, 0x227f0aa0b6ba4b6au},
-        {"texture+mix", 64, 48, 16, 0xc0b927a203124d88u},
+        { "texture+mix", 96, 80, 8, 0xfa6f86bc137de110u },      { "texture+blur", 333, 217, 8, 0x4526322a6df53fabu },
+        { "blocks+stretch", 176, 144, 8, 0x4bb113af9446ae8cu }, { "noise+grain", 101, 67, 10, 0x460912424fca5a6du },
+        { "blocks+invert", 130, 70, 12, 0x227f0aa0b6ba4b6au },  { "texture+mix", 64, 48, 16, 0xc0b927a203124d88u },
     };
-    static const vmafgpu_model_config models[] = {{"vmaf_v0.6.1", NULL, "plain", 0, 0, 0, NULL},
-                                                  {"vmaf_v0.6.1neg", NULL, "neg", 0, 0, 0, NULL}};
-    static const vmafgpu_feature_config five = {"motion", "motion_five_frame_window=true"};
+    static const vmafgpu_model_config models[] = { { "vmaf_v0.6.1", NULL, "plain", 0, 0, 0, NULL },
+                                                   { "vmaf_v0.6.1neg", NULL, "neg", 0, 0, 0, NULL } };
+    static const vmafgpu_feature_config five = { "motion", "motion_five_frame_window=true" };
     for (size_t i = 0; i < 2 * (sizeof films / sizeof films[0]); i++) {
         film f = film_make(films[i / 2].what, films[i / 2].width, films[i / 2].height, films[i / 2].depth, 4, 9);
         vmafgpu_config config = film_config(&f);
@@ -165,9 +157,8 @@ static void test_sums(void) {
             spy = *v->backend;
             spy.collect = collect;
             v->backend = &spy;
-            for (int frame = 0; frame < f.clip.frames; frame++) {
+            for (int frame = 0; frame < f.clip.frames; frame++)
                 CHECK_INT(film_push(&f, v, frame), VMAFGPU_OK);
-            }
             CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
             CHECK(collected == films[i / 2].sums);
             vmafgpu_close(v);
@@ -181,9 +172,8 @@ static double log2_error(double v) {
     const double got = vmafgpu__log2(v, vmafgpu__log2_table);
     const long double exact = log2l((long double)v);
     int exponent;
-    if (exact == 0) {
+    if (exact == 0)
         return got == 0 ? 0 : 1;
-    }
     frexp((double)exact, &exponent);
     return (double)fabsl(ldexpl((long double)got - exact, DBL_MANT_DIG - exponent));
 }
@@ -193,7 +183,7 @@ static double log2_error(double v) {
 static void test_log2(void) {
     volatile long double next_to_one = 1 + ldexpl(1, -60);
     const double limit = next_to_one > 1 ? 0.51 : 1.1;
-    double most[5] = {0};
+    double most[5] = { 0 };
     uint64_t state = 1;
     for (int i = 0; i < 400000; i++) {
         double v[5];
@@ -212,11 +202,10 @@ static void test_log2(void) {
     }
     for (int k = 0; k < 5; k++) {
         CHECK(most[k] <= limit);
-        CHECK(most[k] > 0.1);   /* it was looked at */
+        CHECK(most[k] > 0.1); /* it was looked at */
     }
-    for (int i = -1074; i < 1024; i++) {
+    for (int i = -1074; i < 1024; i++)
         CHECK(vmafgpu__log2(ldexp(1, i), vmafgpu__log2_table) == i);
-    }
     CHECK(vmafgpu__log2(0.0, vmafgpu__log2_table) == -INFINITY);
     CHECK(vmafgpu__log2(-0.0, vmafgpu__log2_table) == -INFINITY);
     CHECK(vmafgpu__log2(INFINITY, vmafgpu__log2_table) == INFINITY);
@@ -231,7 +220,7 @@ static void test_log2(void) {
 /* Keeps what it was given back, so that looking at it afterwards is no crime. */
 typedef struct hoard {
     void *kept[64];
-    int   count;
+    int count;
 } hoard;
 
 static void *hoard_alloc(size_t size, void *user) {
@@ -288,21 +277,19 @@ static void test_closed(void) {
         CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_close: the context was closed, or never was one");
         CHECK_INT(h.count, given_back);
     }
-    while (h.count) {
+    while (h.count)
         free(h.kept[--h.count]);
-    }
 }
 
 /* ---- fewer threads than asked for ---- */
 
 static void note_warning(void *user, vmafgpu_log_level level, const char *message) {
-    if (level == VMAFGPU_LOG_WARNING) {
+    if (level == VMAFGPU_LOG_WARNING)
         snprintf((char *)user, 256, "%s", message);
-    }
 }
 
 static void test_few_threads(void) {
-    static const vmafgpu_feature_config features[] = {{"cambi", NULL}, {"speed_chroma", NULL}};
+    static const vmafgpu_feature_config features[] = { { "cambi", NULL }, { "speed_chroma", NULL } };
     film f = film_make_colour("bands+mix", 216, 200, 8, 444, 2, 3);
     vmafgpu_config config = film_config(&f);
     scores whole;
@@ -332,22 +319,23 @@ static void test_few_threads(void) {
 
 /* Whether the sign of a coefficient changes nothing but the sign of what it is weighted to, and the centre does not wrap. */
 static int is_plain(uint32_t factor, int band, int32_t value) {
-    const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value), b = vmafgpu__adm_weigh(0, band, factor, -value);
+    const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value),
+                                b = vmafgpu__adm_weigh(0, band, factor, -value);
     return a.signal == b.signal && a.side == b.side && a.centre == b.centre && (int32_t)(a.side + a.centre) >= 0;
 }
 
 /* ADM's bounds at scale 0 against the definition, for factors of all sorts: they hold, and none could be larger. */
 static void test_adm_bounds(void) {
-    static const uint32_t factors[] = {1, 2, 3, 1000, 8192, 11453, 16384, 20000, 24576, 32768, 36453, 40000, 46822, 65536};
-    const uint32_t ordinary[2] = {36453, 16384}, none[2] = {0, 0}, large[2] = {46900, 16384};
+    static const uint32_t factors[] = { 1,     2,     3,     1000,  8192,  11453, 16384,
+                                        20000, 24576, 32768, 36453, 40000, 46822, 65536 };
+    const uint32_t ordinary[2] = { 36453, 16384 }, none[2] = { 0, 0 }, large[2] = { 46900, 16384 };
     snprintf(test_where, sizeof test_where, "ADM's bounds");
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
         for (int band = 0; band < 3; band += 2) {
             const int limit = vmafgpu__adm_plain_limit(factors[i], band);
             int first = 1;
-            while (first <= 16383 && is_plain(factors[i], band, first)) {
+            while (first <= 16383 && is_plain(factors[i], band, first))
                 first++;
-            }
             CHECK_INT(limit, first - 1);
         }
     }
@@ -379,9 +367,10 @@ static void check_slope(const vmafgpu *v, int word, double slope, int64_t least_
 }
 
 static void test_gradient(void) {
-    static const char *const models[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1"};
+    static const char *const models[] = { "vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1" };
     film f = film_make("texture+mix", 320, 240, 8, 2, 7);
-    const vmafgpu_frame previous = film_frame(&f, 0, 0), reference = film_frame(&f, 1, 0), distorted = film_frame(&f, 1, 1);
+    const vmafgpu_frame previous = film_frame(&f, 0, 0), reference = film_frame(&f, 1, 0),
+                        distorted = film_frame(&f, 1, 1);
     for (int m = 0; m < 3; m++) {
         vmafgpu_config config = film_config(&f);
         vmafgpu_model_config model;
@@ -433,9 +422,8 @@ static void check_covariances(const vmafgpu__speed *speed, vmafgpu__speed_plane 
     for (int p = 0; p < SIDE; p++) {
         float total = 0;
         start[p] = plane->low + (size_t)(p / BLOCK) * speed->pitch + p % BLOCK;
-        for (int i = 0; i < w * h; i++) {
+        for (int i = 0; i < w * h; i++)
             total += start[p][(size_t)(i / w) * speed->pitch + (size_t)(i % w)];
-        }
         mean[p] = total / (float)(w * h);
     }
     for (int p = 0; p < SIDE; p++) {
@@ -451,9 +439,9 @@ static void check_covariances(const vmafgpu__speed *speed, vmafgpu__speed_plane 
 }
 
 static void test_covariance(void) {
-    static const int sizes[][2] = {{80, 80}, {80, 400}, {176, 176}, {400, 330}, {1280, 720}};
-    static const float means[] = {0, 1, 1000, 1e6f};
-    static const vmafgpu_feature_config feature = {"speed_chroma", NULL};
+    static const int sizes[][2] = { { 80, 80 }, { 80, 400 }, { 176, 176 }, { 400, 330 }, { 1280, 720 } };
+    static const float means[] = { 0, 1, 1000, 1e6f };
+    static const vmafgpu_feature_config feature = { "speed_chroma", NULL };
     uint32_t seed = 30;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         film f = film_make_colour("texture+mix", sizes[i][0], sizes[i][1], 8, 444, 1, 3);

@@ -9,19 +9,28 @@
 static const char *const tables[3] = {
     "1.6193873005 2.2901594831 2.08509755623 1.48366094411 1.00227514334 0.678296995242 0.466224900598 0.3265091542 "
     "1.94321815382 2.04793073064 1.68731108984 1.2305666963 0.868920337363 0.61280991668 0.436405793551 1.34329019223 "
-    "1.09205635862 0.875748795257 0.670882927016 0.501731932449 0.372504254596 0.772819797575 0.605636379554 0.48309405692 "
-    "0.380429446972 0.295774038565 0.448996256676 0.352889268808 0.283006984131 0.226951348204 0.27032073436 0.215017739696 "
+    "1.09205635862 0.875748795257 0.670882927016 0.501731932449 0.372504254596 0.772819797575 0.605636379554 "
+    "0.48309405692 "
+    "0.380429446972 0.295774038565 0.448996256676 0.352889268808 0.283006984131 0.226951348204 0.27032073436 "
+    "0.215017739696 "
     "0.17408067321 0.168869545842 0.136153931001 0.109083846276",
     "1.91113096927 2.46074210438 1.18284184739 1.14982565193 1.05017074788 0.898018824055 0.74725392039 0.615105596242 "
-    "1.58529308355 1.21363250036 1.38190029285 1.33100189972 1.17428548929 0.996404342439 0.830890433625 0.978712413627 "
-    "1.02624506078 1.03145147362 0.960060382087 0.849823426169 0.731221236837 0.861317501629 0.801821139099 0.751437590932 "
-    "0.685398513368 0.608694761374 0.676555426187 0.605503172737 0.55002013668 0.495804539034 0.514674450957 0.454353482512 "
+    "1.58529308355 1.21363250036 1.38190029285 1.33100189972 1.17428548929 0.996404342439 0.830890433625 "
+    "0.978712413627 "
+    "1.02624506078 1.03145147362 0.960060382087 0.849823426169 0.731221236837 0.861317501629 0.801821139099 "
+    "0.751437590932 "
+    "0.685398513368 0.608694761374 0.676555426187 0.605503172737 0.55002013668 0.495804539034 0.514674450957 "
+    "0.454353482512 "
     "0.407050308965 0.389234902883 0.342353999733 0.295530605237",
-    "2.03871978502 2.62502345193 1.26180942886 1.11019789803 1.01397751469 0.867069376285 0.721500455585 0.593906509971 "
+    "2.03871978502 2.62502345193 1.26180942886 1.11019789803 1.01397751469 0.867069376285 0.721500455585 "
+    "0.593906509971 "
     "1.69112867013 1.17180569821 1.3342742857 1.28513006198 1.13381474809 0.962064122248 0.802254508198 0.944981930573 "
-    "0.990876405848 0.995903384143 0.926972725286 0.820534991409 0.706020324706 0.831632933426 0.77418706195 0.725539939514 "
-    "0.661776842059 0.587716619023 0.653238524286 0.584635025748 0.531064164893 0.478717061273 0.496936637883 0.438694579826 "
-    "0.393021669543 0.375820256136 0.330555063063 0.285345396658"};
+    "0.990876405848 0.995903384143 0.926972725286 0.820534991409 0.706020324706 0.831632933426 0.77418706195 "
+    "0.725539939514 "
+    "0.661776842059 0.587716619023 0.653238524286 0.584635025748 0.531064164893 0.478717061273 0.496936637883 "
+    "0.438694579826 "
+    "0.393021669543 0.375820256136 0.330555063063 0.285345396658"
+};
 
 static void read_table(int plane, float csf[8][8]) {
     const char *at = tables[plane];
@@ -77,8 +86,8 @@ static void transform(const int in[8], int out[8]) {
 
 /* One block's coefficients; what is returned is how much it hides. */
 static float look_at(int block[8][8], float mask[8][8], int coefficient[8][8]) {
-    int sum = 0, part[4] = {0, 0, 0, 0}, half[8][8];
-    float whole = 0, parts[4] = {0, 0, 0, 0}, energy = 0;
+    int sum = 0, part[4] = { 0, 0, 0, 0 }, half[8][8];
+    float whole = 0, parts[4] = { 0, 0, 0, 0 }, energy = 0;
     for (int i = 0; i < 8; i++) {
         for (int j = 0; j < 8; j++) {
             sum += block[i][j];
@@ -95,9 +104,8 @@ static float look_at(int block[8][8], float mask[8][8], int coefficient[8][8]) {
         }
     }
     whole = whole * ((float)(1. / 63) * 64);
-    for (int q = 0; q < 4; q++) {
+    for (int q = 0; q < 4; q++)
         parts[q] = parts[q] * ((float)(1. / 15) * 16);
-    }
     if (whole > 0) {
         float all = parts[0] + parts[1];
         all = all + parts[2];
@@ -106,13 +114,11 @@ static float look_at(int block[8][8], float mask[8][8], int coefficient[8][8]) {
     }
     for (int j = 0; j < 8; j++) {
         int in[8], out[8];
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 8; i++)
             in[i] = block[i][j];
-        }
         transform(in, out);
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 8; i++)
             half[i][j] = out[i];
-        }
     }
     for (int i = 0; i < 8; i++) {
         transform(half[i], coefficient[i]);
@@ -148,7 +154,8 @@ static double plane_mean(const unsigned char *const pair[2], int bytes, int dept
             for (int k = 0; k < 2; k++) {
                 int block[8][8];
                 for (int i = 0; i < 64; i++) {
-                    block[i / 8][i % 8] = sample_of(pair[k], bytes, (size_t)(y + i / 8) * (size_t)pitch + (size_t)(x + i % 8));
+                    block[i / 8][i % 8] =
+                        sample_of(pair[k], bytes, (size_t)(y + i / 8) * (size_t)pitch + (size_t)(x + i % 8));
                 }
                 hides[k] = look_at(block, mask, coefficient[k]);
             }
@@ -166,9 +173,8 @@ static double plane_mean(const unsigned char *const pair[2], int bytes, int dept
             count += 64;
         }
     }
-    if (count == 0) {
+    if (count == 0)
         return (double)NAN;
-    }
     sum = sum / (float)count;
     sum = sum / (float)(peak * peak);
     return (double)sum;
@@ -181,24 +187,24 @@ static void expect(const film *f, int frame, double out[4]) {
         const int w = plane > 0 && chroma != 444 ? f->clip.width / 2 : f->clip.width;
         const int h = plane > 0 && chroma == 420 ? f->clip.height / 2 : f->clip.height;
         const unsigned char *pair[2];
-        for (int side = 0; side < 2; side++) {
+        for (int side = 0; side < 2; side++)
             pair[side] = (const unsigned char *)film_frame(f, frame, side).data[plane];
-        }
-        mean[plane] = plane_mean(pair, f->bytes_per_sample, f->clip.depth, w, h, clip_plane_width(&f->clip, plane), plane);
+        mean[plane] =
+            plane_mean(pair, f->bytes_per_sample, f->clip.depth, w, h, clip_plane_width(&f->clip, plane), plane);
         out[plane] = 10 * (-1 * log10(mean[plane]));
     }
     out[3] = 10 * (-1 * log10(mean[0] * .8 + .1 * (mean[1] + mean[2])));
 }
 
-static const char *const columns[4] = {"psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs"};
+static const char *const columns[4] = { "psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs" };
 
 static const struct {
-    int      threads;
+    int threads;
     unsigned cpumask;
-} ways[] = {{1, 0}, {3, 0}, {1, 16}, {2, 255}};
+} ways[] = { { 1, 0 }, { 3, 0 }, { 1, 16 }, { 2, 255 } };
 
 static void compare(const char *what, int w, int h, int depth, int chroma) {
-    static const vmafgpu_feature_config feature = {"psnr_hvs", NULL};
+    static const vmafgpu_feature_config feature = { "psnr_hvs", NULL };
     film f = film_make_colour(what, w, h, depth, chroma, 2, (uint32_t)(w + h));
     for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
         vmafgpu_config config = film_feature_config(&f, &feature);
@@ -212,17 +218,15 @@ static void compare(const char *what, int w, int h, int depth, int chroma) {
         for (int i = 0; context && i < 2; i++) {
             double wanted[4];
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-            if (!CHECK_INT(vmafgpu_score_at(context, i, &score), VMAFGPU_OK)) {
+            if (!CHECK_INT(vmafgpu_score_at(context, i, &score), VMAFGPU_OK))
                 continue;
-            }
             expect(&f, i, wanted);
             for (int k = 0; k < 4; k++) {
                 const double got = score.values[vmafgpu_column_index(context, columns[k])];
-                if (wanted[k] != wanted[k]) {
+                if (wanted[k] != wanted[k])
                     CHECK(got != got);
-                } else {
+                else
                     CHECK_VALUE(columns[k], got, wanted[k]);
-                }
             }
         }
         vmafgpu_close(context);

@@ -2,7 +2,7 @@
  * whichever function pushed them. (test_features.c compares the feature with libvmaf.) */
 #include "scoring.h"
 
-static vmafgpu_feature_config feature = {"speed_temporal", NULL};
+static vmafgpu_feature_config feature = { "speed_temporal", NULL };
 
 static vmafgpu_config config_of(const film *f) {
     vmafgpu_config config = film_config(f);
@@ -15,7 +15,7 @@ static vmafgpu_config config_of(const film *f) {
 
 static void check_open(int width, int height, vmafgpu_chroma chroma, const char *options, const char *words) {
     vmafgpu *context = NULL;
-    vmafgpu_feature_config wanted = {"speed_temporal", options};
+    vmafgpu_feature_config wanted = { "speed_temporal", options };
     vmafgpu_config config;
     memset(&config, 0, sizeof config);
     config.width = width;
@@ -59,15 +59,13 @@ static void test_order(int depth) {
     CHECK_INT(all.rows, 7);
     CHECK_INT(all.columns, 1);
     CHECK_BITS(all.values[0], 0);
-    for (int i = 1; i < all.rows; i++) {
+    for (int i = 1; i < all.rows; i++)
         CHECK(all.values[i] > 0);
-    }
     config.subsample = 3;
     some = film_score(&f, &config);
     CHECK_INT(some.rows, 3);
-    for (int i = 0; i < some.rows; i++) {
+    for (int i = 0; i < some.rows; i++)
         CHECK_BITS(some.values[i], all.values[3 * i]);
-    }
     scores_free(&some);
     config.subsample = 1;
     config.threads = 3;
@@ -86,9 +84,8 @@ static void test_order(int depth) {
         distorted[1] = frames[0];
         CHECK_INT(vmafgpu_push_many(contexts, 2, frames, distorted), VMAFGPU_OK);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
-    }
     for (int i = 0; i < 7; i++) {
         CHECK_INT(vmafgpu_score_at(contexts[0], i, &score), VMAFGPU_OK);
         CHECK_BITS(score.values[0], all.values[i]);
@@ -130,9 +127,8 @@ static void test_order(int depth) {
             CHECK_INT(vmafgpu_push(contexts[0], frames, distorted), VMAFGPU_OK);
         }
     }
-    for (int i = 6; vmafgpu_next(contexts[0], &score) == VMAFGPU_OK; i++) {
+    for (int i = 6; vmafgpu_next(contexts[0], &score) == VMAFGPU_OK; i++)
         CHECK(i % 7 == 0 || test_same_bits(score.values[0], all.values[i % 7]));
-    }
     vmafgpu_close(contexts[0]);
     vmafgpu_close(contexts[1]);
     scores_free(&all);
@@ -196,9 +192,8 @@ static void test_layouts(void) {
         scores_free(&got);
         vmafgpu_close(context);
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         free(memory[i]);
-    }
     scores_free(&all);
     film_free(&f);
 }

@@ -1,18 +1,18 @@
 /* How much stack calls and parts of config.parallel_for need. Each runs on a thread whose stack holds a known byte, and what was
  * overwritten is counted. The limits are what the manual promises for an optimised build. */
 #if !defined(_WIN32)
-#  define _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE
 #endif
 #include <pthread.h>
 #include "scoring.h"
 
 #if defined(__has_feature)
-#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#    define IS_OBSERVED
-#  endif
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define IS_OBSERVED
+#endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#  define IS_OBSERVED
+#define IS_OBSERVED
 #endif
 
 #if defined(_WIN32) || defined(IS_OBSERVED) || !defined(__OPTIMIZE__)
@@ -22,13 +22,21 @@ int main(void) {
 }
 #else
 
-enum { CALL_LIMIT = 48000, TASK_LIMIT = 16000, STACK = 1 << 17, PAINT = 0xa5, WIDTH = 224, HEIGHT = 176, CANDIDATES = 16 };
+enum {
+    CALL_LIMIT = 48000,
+    TASK_LIMIT = 16000,
+    STACK = 1 << 17,
+    PAINT = 0xa5,
+    WIDTH = 224,
+    HEIGHT = 176,
+    CANDIDATES = 16
+};
 
 /* ---- painted stacks ---- */
 
 typedef struct painted {
     unsigned char *memory;
-    long           overhead; /* bytes that a thread needs before it does anything */
+    long overhead; /* bytes that a thread needs before it does anything */
 } painted;
 
 static void *do_nothing(void *user) {
@@ -46,9 +54,8 @@ static long run_on(painted *p, void *(*main)(void *), void *user) {
     test_need(pthread_create(&thread, &attributes, main, user) == 0, "a thread");
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
-    while (untouched < STACK && p->memory[untouched] == PAINT) {
+    while (untouched < STACK && p->memory[untouched] == PAINT)
         untouched++;
-    }
     return STACK - untouched - p->overhead;
 }
 
@@ -66,10 +73,10 @@ static painted painted_make(void) {
 
 typedef struct parts {
     painted stack;
-    long    most;
-    void  (*task)(void *arg, int index);
-    void   *arg;
-    int     index;
+    long most;
+    void (*task)(void *arg, int index);
+    void *arg;
+    int index;
 } parts;
 
 static void *run_part(void *user) {
@@ -92,11 +99,11 @@ static void on_painted(void *user, int count, void (*task)(void *arg, int index)
 
 typedef struct calls {
     vmafgpu_config config;
-    vmafgpu_frame  reference, distorted[CANDIDATES];
-    vmafgpu       *context;
+    vmafgpu_frame reference, distorted[CANDIDATES];
+    vmafgpu *context;
     unsigned char *edit;
     vmafgpu_block *blocks;
-    int            result;
+    int result;
 } calls;
 
 static void *call_open(void *user) {
@@ -145,9 +152,8 @@ static void *call_end(void *user) {
     c->result = vmafgpu_flush(c->context);
     while (vmafgpu_next(c->context, &score) == VMAFGPU_OK) {
     }
-    for (int i = 0; i < vmafgpu_column_count(c->context) && !c->result; i++) {
+    for (int i = 0; i < vmafgpu_column_count(c->context) && !c->result; i++)
         c->result = vmafgpu_percentile(c->context, i, 50, &value);
-    }
     vmafgpu_close(c->context);
     return NULL;
 }
@@ -155,9 +161,8 @@ static void *call_end(void *user) {
 /* Prints and checks what a way of calling took. */
 static void limit(const char *what, long took, long most) {
     printf("%-24s %6ld bytes of stack, at most %ld\n", what, took, most);
-    if (took <= 0 || took >= most) {
+    if (took <= 0 || took >= most)
         snprintf(test_where, sizeof test_where, "%s takes %ld bytes of stack, not below %ld", what, took, most);
-    }
     CHECK(took > 0 && took < most);
 }
 
@@ -180,9 +185,8 @@ static void measure(painted *stack, parts *p, calls *c, long *open, long *call) 
             vmafgpu_close(c->context);
             return;
         }
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++)
             *call = step(stack, call_push, c, *call);
-        }
         *call = step(stack, call_pairs, c, *call);
         *call = c->config.edit_size ? step(stack, call_edits, c, *call) : *call;
         *call = step(stack, call_end, c, *call);
@@ -190,10 +194,14 @@ static void measure(painted *stack, parts *p, calls *c, long *open, long *call) 
 }
 
 static void test_calls(painted *stack) {
-    static const char *const features[] = {"cambi", "vif", "adm", "motion", "speed_chroma", "speed_temporal", "psnr", "psnr_hvs", "ciede",
-                                           "float_psnr", "float_moment", "float_vif", "float_adm", "float_ssim", "float_ms_ssim",
-                                           "float_motion", "float_ansnr", NULL, "edits", "RGB", "v1"};
-    static const unsigned levels[] = {0, 16, 255}; /* all, without AVX-512, plain C */
+    static const char *const features[] = { "cambi",        "vif",          "adm",
+                                            "motion",       "speed_chroma", "speed_temporal",
+                                            "psnr",         "psnr_hvs",     "ciede",
+                                            "float_psnr",   "float_moment", "float_vif",
+                                            "float_adm",    "float_ssim",   "float_ms_ssim",
+                                            "float_motion", "float_ansnr",  NULL,
+                                            "edits",        "RGB",          "v1" };
+    static const unsigned levels[] = { 0, 16, 255 }; /* all, without AVX-512, plain C */
     parts p;
     memset(&p, 0, sizeof p);
     p.stack = painted_make();
@@ -206,7 +214,8 @@ static void test_calls(painted *stack) {
         p.most = 0;
         snprintf(test_where, sizeof test_where, "%s", name);
         for (int depth = 8; depth <= 10; depth += 2) {
-            film f = film_make_colour(is_cambi || is_v1 ? "bands+blur" : "texture+mix", WIDTH, HEIGHT, depth, 444, 1, 6);
+            film f =
+                film_make_colour(is_cambi || is_v1 ? "bands+blur" : "texture+mix", WIDTH, HEIGHT, depth, 444, 1, 6);
             unsigned char *pixels = (unsigned char *)calloc((size_t)WIDTH * HEIGHT, 4);
             calls c;
             vmafgpu_feature_config feature;
@@ -244,9 +253,8 @@ static void test_calls(painted *stack) {
                 c.reference.pixels = VMAFGPU_PIXELS_RGBA8;
                 c.distorted[0] = c.reference;
             }
-            for (int k = 1; k < CANDIDATES; k++) {
+            for (int k = 1; k < CANDIDATES; k++)
                 c.distorted[k] = c.distorted[0];
-            }
             for (size_t k = 0; k < sizeof levels / sizeof levels[0]; k++) {
                 c.config.cpumask = levels[k];
                 measure(stack, &p, &c, &open, &call);
@@ -281,7 +289,7 @@ static void *parse(void *user) {
 
 static void test_parse(painted *stack) {
     enum { DEPTH = 100000 };
-    static const char *const names[] = {"vmaf_v0.6.1.json", "vmaf_b_v0.6.3.json"};
+    static const char *const names[] = { "vmaf_v0.6.1.json", "vmaf_b_v0.6.3.json" };
     char *deep = (char *)malloc(DEPTH + 1);
     test_need(deep != NULL, "memory");
     memset(deep, '[', DEPTH);

@@ -78,9 +78,8 @@ static void test_states(void) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_score_count(context), 0);
         CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 5; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         again = scores_of(context);
         check_same_scores(&again, &whole);
@@ -131,9 +130,9 @@ static void test_null_context(void) {
 /* ---- callback and kept scores ---- */
 
 typedef struct collector {
-    scores  got;
+    scores got;
     int64_t last;
-    int     in_order;
+    int in_order;
 } collector;
 
 static void collect(void *user, const vmafgpu_score *score) {
@@ -181,9 +180,8 @@ static void test_delivery(void) {
             whole = film_score(&f, &config);
             CHECK_INT(whole.rows, (12 + subsample - 1) / subsample);
             kept = open_checked(&config);
-            for (int i = 0; i < 12; i++) {
+            for (int i = 0; i < 12; i++)
                 CHECK_INT(film_push(&f, kept, i), VMAFGPU_OK);
-            }
             CHECK_INT(vmafgpu_flush(kept), VMAFGPU_OK);
 
             /* through the callback */
@@ -218,9 +216,8 @@ static void test_delivery(void) {
                 if (result == VMAFGPU_ERROR_FULL) {
                     CHECK(discard);
                     CHECK_INT(film_push(&f, context, i), VMAFGPU_ERROR_FULL);
-                    while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+                    while (vmafgpu_next(context, &score) == VMAFGPU_OK)
                         collect(&c, &score);
-                    }
                     result = film_push(&f, context, i);
                 }
                 CHECK_INT(result, VMAFGPU_OK);
@@ -229,16 +226,14 @@ static void test_delivery(void) {
                 vmafgpu_result result = vmafgpu_flush(context);
                 if (result == VMAFGPU_ERROR_FULL) {
                     CHECK(discard);
-                    while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+                    while (vmafgpu_next(context, &score) == VMAFGPU_OK)
                         collect(&c, &score);
-                    }
                     result = vmafgpu_flush(context);
                 }
                 CHECK_INT(result, VMAFGPU_OK);
             }
-            while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+            while (vmafgpu_next(context, &score) == VMAFGPU_OK)
                 collect(&c, &score);
-            }
             CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
             CHECK(c.in_order);
             check_same_scores(&c.got, &whole);
@@ -263,17 +258,14 @@ static void test_full(void) {
     snprintf(test_where, sizeof test_where, "full");
     config.discard_scores = 1;
     context = open_checked(&config);
-    while (pushed < 10000 && (result = film_push(&f, context, pushed % 8)) == VMAFGPU_OK) {
+    while (pushed < 10000 && (result = film_push(&f, context, pushed % 8)) == VMAFGPU_OK)
         pushed++;
-    }
     CHECK_INT(result, VMAFGPU_ERROR_FULL);
     CHECK(strstr(vmafgpu_last_error(context), "vmafgpu_next") != NULL);
     CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_ERROR_FULL);
-    for (int i = 0; i < pushed - 1; i++) {
-        if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK)) {
+    for (int i = 0; i < pushed - 1; i++)
+        if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK))
             CHECK_INT(score.index, i);
-        }
-    }
     CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
     CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_OK);
     CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
@@ -297,9 +289,8 @@ static void test_subsample(void) {
         config.subsample = n;
         s = film_score(&f, &config);
         CHECK_INT(s.rows, (11 + n - 1) / n);
-        for (int i = 0; i < s.rows; i++) {
+        for (int i = 0; i < s.rows; i++)
             check_row(s.values + i * s.columns, whole.values + i * n * whole.columns, whole.columns);
-        }
         scores_free(&s);
     }
     scores_free(&whole);
@@ -319,18 +310,16 @@ static void score_segment(const film *f, const vmafgpu_config *config, const sco
     vmafgpu *context = open_checked(config);
     scores s;
     int seeds;
-    if (!context) {
+    if (!context)
         return;
-    }
     seeds = least(vmafgpu_seed_count(context) + more, first);
     tails = least(tails + more, f->clip.frames - end);
     for (int i = first - seeds; i < first; i++) {
         vmafgpu_frame frame = film_frame(f, i, CLIP_REFERENCE);
         CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_OK);
     }
-    for (int i = first; i < end; i++) {
+    for (int i = first; i < end; i++)
         CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
-    }
     for (int i = end; i < end + tails; i++) {
         vmafgpu_frame frame = film_frame(f, i, CLIP_REFERENCE);
         CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_OK);
@@ -346,15 +335,16 @@ static void score_segment(const film *f, const vmafgpu_config *config, const sco
 static void test_segments(void) {
     static const struct {
         const char *motion;
-        int         seeds;
+        int seeds;
     } ways[] = {
-        {NULL, 1},
-        {"motion_moving_average=true", 2},
-        {"motion_five_frame_window=true", 3},
-        {"motion_five_frame_window=true:motion_moving_average=true", 4},
-        {"motion_five_frame_window=true:motion_moving_average=true:motion_blend_factor=0.6:motion_blend_offset=4:"
-         "motion_fps_weight=1.5:motion_max_val=12", 4},
-        {"motion_force_zero=true", 1},
+        { NULL, 1 },
+        { "motion_moving_average=true", 2 },
+        { "motion_five_frame_window=true", 3 },
+        { "motion_five_frame_window=true:motion_moving_average=true", 4 },
+        { "motion_five_frame_window=true:motion_moving_average=true:motion_blend_factor=0.6:motion_blend_offset=4:"
+          "motion_fps_weight=1.5:motion_max_val=12",
+          4 },
+        { "motion_force_zero=true", 1 },
     };
     film f = film_make("texture+mix", 48, 40, 8, 9, 4);
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
@@ -423,8 +413,8 @@ static scores score_clip_of(const film *f, const vmafgpu_config *config, int fir
 }
 
 static void test_score_pair(void) {
-    static const char *const motions[] = {"", "motion_moving_average=true:motion_blend_factor=0.5",
-                                          "motion_five_frame_window=true"};
+    static const char *const motions[] = { "", "motion_moving_average=true:motion_blend_factor=0.5",
+                                           "motion_five_frame_window=true" };
     film f = film_make("texture+mix", 48, 40, 10, 6, 5);
     for (size_t w = 0; w < sizeof motions / sizeof motions[0]; w++) {
         vmafgpu_config config = film_config(&f);
@@ -472,7 +462,7 @@ static void test_score_pair(void) {
 /* ---- models ---- */
 
 static void test_models(void) {
-    static const char *const versions[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_b_v0.6.3"};
+    static const char *const versions[] = { "vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_b_v0.6.3" };
     film f = film_make("texture+stretch", 64, 48, 8, 3, 6);
     vmafgpu_config config = film_config(&f);
     vmafgpu_model_config all[4];
@@ -485,9 +475,8 @@ static void test_models(void) {
     config.models = all;
     config.model_count = 4;
     together = open_checked(&config);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         CHECK_INT(film_push(&f, together, i), VMAFGPU_OK);
-    }
     CHECK_INT(vmafgpu_flush(together), VMAFGPU_OK);
     for (int m = 0; m < 4; m++) {
         vmafgpu *alone;
@@ -495,9 +484,8 @@ static void test_models(void) {
         config.models = &all[m];
         config.model_count = 1;
         alone = open_checked(&config);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3; i++)
             CHECK_INT(film_push(&f, alone, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(alone), VMAFGPU_OK);
         for (int column = 0; column < vmafgpu_column_count(alone); column++) {
             int other = vmafgpu_column_index(together, vmafgpu_column_name(alone, column));
@@ -558,15 +546,14 @@ static int by_value(const void *a, const void *b) {
 }
 
 static void test_pooling(void) {
-    static const double ranks[] = {0, 1, 5, 10, 12.5, 50, 90, 99.9, 100};
+    static const double ranks[] = { 0, 1, 5, 10, 12.5, 50, 90, 99.9, 100 };
     film f = film_make("texture+mix", 48, 40, 8, 10, 7);
     for (int frames = 1; frames <= 10; frames += 3) {
         vmafgpu_config config = film_config(&f);
         vmafgpu *context = open_checked(&config);
         scores s;
-        for (int i = 0; i < frames; i++) {
+        for (int i = 0; i < frames; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         s = scores_of(context);
         for (int column = 0; column < s.columns; column++) {
@@ -616,9 +603,8 @@ static void test_pool_range(void) {
         config.subsample = subsample;
         context = open_checked(&config);
         snprintf(test_where, sizeof test_where, "pooling intervals, subsample %d", subsample);
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 10; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 9, &value), VMAFGPU_ERROR_NOT_FOUND); /* not ready */
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         for (int first = 0; first < 10; first++) {
@@ -636,7 +622,8 @@ static void test_pool_range(void) {
                     }
                 }
                 if (!count) {
-                    CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, first, last, &value), VMAFGPU_ERROR_NOT_FOUND);
+                    CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, first, last, &value),
+                              VMAFGPU_ERROR_NOT_FOUND);
                     continue;
                 }
                 CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, first, last, &value), VMAFGPU_OK);
@@ -680,26 +667,27 @@ enum { CANDIDATES = 5 };
 static void check_candidates(const film *films, const vmafgpu_config *given, const char *what) {
     static const struct {
         unsigned mask;
-        int      threads, count, with_previous;
-    } runs[] = {{0, 1, CANDIDATES, 1}, {0, 3, 2, 0}, {16, 1, 3, 0}, {16, 2, CANDIDATES, 1}, {25, 1, 3, 1}, {0, 1, 1, 1}};
+        int threads, count, with_previous;
+    } runs[] = { { 0, 1, CANDIDATES, 1 },  { 0, 3, 2, 0 },  { 16, 1, 3, 0 },
+                 { 16, 2, CANDIDATES, 1 }, { 25, 1, 3, 1 }, { 0, 1, 1, 1 } };
     for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
         vmafgpu_config config = *given;
         vmafgpu *many, *single;
-        vmafgpu_frame previous = film_frame(&films[0], 0, 0), reference = film_frame(&films[0], 1, 0), distorted[CANDIDATES];
+        vmafgpu_frame previous = film_frame(&films[0], 0, 0), reference = film_frame(&films[0], 1, 0),
+                      distorted[CANDIDATES];
         const vmafgpu_frame *before = runs[k].with_previous ? &previous : NULL;
         vmafgpu_score got[CANDIDATES], one;
         size_t memory;
-        snprintf(test_where, sizeof test_where, "%s, %d candidates, cpumask %u, %d threads", what, runs[k].count, runs[k].mask,
-                 runs[k].threads);
+        snprintf(test_where, sizeof test_where, "%s, %d candidates, cpumask %u, %d threads", what, runs[k].count,
+                 runs[k].mask, runs[k].threads);
         config.backend = VMAFGPU_BACKEND_CPU;
         single = open_checked(&config);
         config.cpumask = runs[k].mask;
         config.threads = runs[k].threads;
         config.candidates = CANDIDATES;
         many = open_checked(&config);
-        for (int i = 0; i < CANDIDATES; i++) {
+        for (int i = 0; i < CANDIDATES; i++)
             distorted[i] = film_frame(&films[i], 1, 1);
-        }
         memory = vmafgpu_memory(many);
         CHECK_INT(vmafgpu_push(many, &previous, &distorted[0]), VMAFGPU_OK); /* a clip in progress is left alone */
         CHECK_INT(vmafgpu_score_pair_many(many, before, &reference, distorted, runs[k].count, got), VMAFGPU_OK);
@@ -729,12 +717,14 @@ static void check_candidates(const film *films, const vmafgpu_config *given, con
 }
 
 static void test_candidates(void) {
-    static const vmafgpu_feature_config features[] = {{"cambi", "full_ref=true"}, {"speed_chroma", NULL},
-                                                      {"vif", "vif_enhn_gain_limit=1"}, {"adm", "adm_enhn_gain_limit=1.2"}};
+    static const vmafgpu_feature_config features[] = { { "cambi", "full_ref=true" },
+                                                       { "speed_chroma", NULL },
+                                                       { "vif", "vif_enhn_gain_limit=1" },
+                                                       { "adm", "adm_enhn_gain_limit=1.2" } };
     film films[CANDIDATES];
     vmafgpu_config config;
     for (int way = 0; way < 4; way++) {
-        static const int depths[] = {8, 10, 12, 8};
+        static const int depths[] = { 8, 10, 12, 8 };
         for (int i = 0; i < CANDIDATES; i++) {
             films[i] = way == 3 ? film_make_colour("bands+mix", 216, 181, 8, 444, 2, 7 + (uint32_t)i)
                                 : film_make("texture+mix", 157 - way, 99 + way, depths[way], 2, 7 + (uint32_t)i);
@@ -758,30 +748,33 @@ static void test_candidates(void) {
                 config.cpumask = mask;
                 config.backend = VMAFGPU_BACKEND_CPU;
                 context = open_checked(&config);
-                for (int i = 0; i < CANDIDATES; i++) {
+                for (int i = 0; i < CANDIDATES; i++)
                     distorted[i] = film_frame(&films[i], 1, 1);
-                }
                 *last = 0xFF;
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, CANDIDATES, got), VMAFGPU_ERROR_FRAME);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, CANDIDATES, got),
+                          VMAFGPU_ERROR_FRAME);
                 CHECK_HAS(vmafgpu_last_error(context), "candidate 3, distorted: the luma word");
                 *last = was;
                 CHECK_INT(got[0].index, 0x5A5A5A5A5A5A5A5A);
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, CANDIDATES + 1, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, CANDIDATES + 1, got),
+                          VMAFGPU_ERROR_ARGUMENT);
                 CHECK_HAS(vmafgpu_last_error(context), "config.candidates");
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 0, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 0, got),
+                          VMAFGPU_ERROR_ARGUMENT);
                 CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, NULL, 2, got), VMAFGPU_ERROR_ARGUMENT);
                 CHECK_INT(vmafgpu_score_pair_many(context, NULL, NULL, distorted, 2, got), VMAFGPU_ERROR_ARGUMENT);
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 2, NULL), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 2, NULL),
+                          VMAFGPU_ERROR_ARGUMENT);
                 CHECK_HAS(vmafgpu_last_error(context), ": scores is NULL");
                 distorted[2].data[0] = NULL;
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 3, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 3, got),
+                          VMAFGPU_ERROR_ARGUMENT);
                 CHECK_HAS(vmafgpu_last_error(context), "distorted[2].data[0] is NULL");
                 vmafgpu_close(context);
             }
         }
-        for (int i = 0; i < CANDIDATES; i++) {
+        for (int i = 0; i < CANDIDATES; i++)
             film_free(&films[i]);
-        }
     }
 }
 
@@ -789,10 +782,10 @@ static void test_candidates(void) {
 
 /* What a callback may ask, and what it is refused. No checks in here but those of results: they are counted as elsewhere. */
 typedef struct visitor {
-    vmafgpu      *context;
+    vmafgpu *context;
     vmafgpu_frame frame;
-    double        sum;
-    int           visits;
+    double sum;
+    int visits;
 } visitor;
 
 static void refused(vmafgpu *context, vmafgpu_result result, const char *function) {
@@ -847,9 +840,8 @@ static void visit_hook(void *user, int count, void (*task)(void *arg, int index)
         visit_calls(v);
         refused(v->context, vmafgpu_pool(v->context, 0, VMAFGPU_MEAN, &value), "vmafgpu_pool");
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         task(arg, i);
-    }
 }
 
 static void visit_log(void *user, vmafgpu_log_level level, const char *message) {
@@ -889,9 +881,8 @@ static void test_visits(void) {
             CHECK_INT(vmafgpu_push(v.context, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
             CHECK_HAS(vmafgpu_last_error(v.context), "reference is NULL"); /* the call's own sentence again */
         }
-        for (int i = 0; i < f.clip.frames; i++) {
+        for (int i = 0; i < f.clip.frames; i++)
             CHECK_INT(film_push(&f, v.context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(v.context), VMAFGPU_OK);
         CHECK(v.visits > 0);
         s = scores_of(v.context);
@@ -925,7 +916,7 @@ static void test_lent(void) {
         film f = colour ? film_make_colour("bands+mix", 217, 177, 8 + way % 2 * 2, 420, 6, 31)
                         : film_make("texture+mix", 41, 37, 8 + way % 2 * 2, 11, 30);
         vmafgpu_config config = film_config(&f);
-        const vmafgpu_model_config model = {"vmaf_v1.0.16_3d0h", NULL, NULL, 0, 0, 0, NULL};
+        const vmafgpu_model_config model = { "vmaf_v1.0.16_3d0h", NULL, NULL, 0, 0, 0, NULL };
         vmafgpu_frame pairs[MOST][2], none;
         vmafgpu *context;
         scores expected, got;
@@ -954,7 +945,8 @@ static void test_lent(void) {
                 CHECK_HAS(vmafgpu_last_error(context), "order");
             }
             CHECK_INT(vmafgpu_push(context, &pairs[pushed % MOST][0], &pairs[pushed % MOST][1]), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_push(context, &pairs[pushed % MOST][0], &pairs[pushed % MOST][1]), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_INT(vmafgpu_push(context, &pairs[pushed % MOST][0], &pairs[pushed % MOST][1]),
+                      VMAFGPU_ERROR_ARGUMENT);
             pushed++;
         }
         CHECK(vmafgpu_memory(context) > memory);

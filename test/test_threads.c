@@ -8,10 +8,10 @@
 enum { WORKERS = 2, ROUNDS = 3 };
 
 typedef struct worker {
-    const film    *f;
+    const film *f;
     vmafgpu_config config;
-    scores         got[ROUNDS];
-    int            ok;
+    scores got[ROUNDS];
+    int ok;
 } worker;
 
 /* No checks in here: their counters belong to the main thread. */
@@ -50,29 +50,26 @@ static void *work(void *user) {
  * each as soon as it may: a piece whose input is not there yet finds the frame before. */
 static void forwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         task(arg, i);
-    }
 }
 
 static void backwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
-    for (int i = count - 1; i >= 0; i--) {
+    for (int i = count - 1; i >= 0; i--)
         task(arg, i);
-    }
 }
 
 typedef struct part {
     void (*task)(void *arg, int index);
     void *arg;
-    int   first, end;
+    int first, end;
 } part;
 
 static void *run_part(void *user) {
     part *p = (part *)user;
-    for (int i = p->first; i < p->end; i++) {
+    for (int i = p->first; i < p->end; i++)
         p->task(p->arg, i);
-    }
     return NULL;
 }
 
@@ -88,9 +85,8 @@ static void by_three(void *user, int count, void (*task)(void *arg, int index), 
         parts[i].end = count * (i + 1) / 3;
         test_need(pthread_create(&threads[i], NULL, run_part, &parts[i]) == 0, "a thread");
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    }
 }
 
 /* All of a film is pushed; before frame `bad` one that is illegal in its last row, which must leave no trace. */
@@ -117,9 +113,9 @@ static scores score_with(const film *f, const vmafgpu_config *config, int bad) {
 }
 
 static void test_pieces(const char *what, int width, int height, int depth) {
-    static const int counts[] = {2, 5, 8, 33, 256};
-    static vmafgpu_parallel_for *const hooks[] = {NULL, forwards, backwards, by_three};
-    static const unsigned masks[] = {0, 255};
+    static const int counts[] = { 2, 5, 8, 33, 256 };
+    static vmafgpu_parallel_for *const hooks[] = { NULL, forwards, backwards, by_three };
+    static const unsigned masks[] = { 0, 255 };
     film f = film_make(what, width, height, depth, 4, 5);
     vmafgpu_feature_config window;
     memset(&window, 0, sizeof window);
@@ -136,8 +132,8 @@ static void test_pieces(const char *what, int width, int height, int depth) {
         for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
             for (size_t k = 0; k < sizeof hooks / sizeof hooks[0]; k++) {
                 scores s;
-                snprintf(test_where, sizeof test_where, "%s %dx%d, %d bits, %d threads, hook %d, window %d", what, width,
-                         height, depth, counts[i], (int)k, two);
+                snprintf(test_where, sizeof test_where, "%s %dx%d, %d bits, %d threads, hook %d, window %d", what,
+                         width, height, depth, counts[i], (int)k, two);
                 config.threads = counts[i];
                 config.parallel_for = hooks[k];
                 config.cpumask = masks[(i + k) % 2];
@@ -174,10 +170,10 @@ static void test_strips(int depth) {
 
 /* The parts of a frame run on another thread's watch: it calls the context meanwhile. */
 typedef struct trespass {
-    vmafgpu       *context;
-    vmafgpu_frame  frame;
+    vmafgpu *context;
+    vmafgpu_frame frame;
     vmafgpu_result result;
-    char           message[256], own[256], before[256];
+    char message[256], own[256], before[256];
 } trespass;
 
 static void *trespass_now(void *user) {
@@ -247,12 +243,10 @@ int main(void) {
         alone[i] = film_score(&films[i], &workers[i].config);
         workers[i].config.threads = 2;
     }
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < WORKERS; i++)
         test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "a thread");
-    }
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
-    }
     for (int i = 0; i < WORKERS; i++) {
         snprintf(test_where, sizeof test_where, "worker %d", i);
         CHECK(workers[i].ok);

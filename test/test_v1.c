@@ -8,8 +8,8 @@ static const char *const v1 = "vmaf_v1.0.16_3d0h";
 
 /* A config with the model, and CAMBI of the reference as well. */
 typedef struct setup {
-    vmafgpu_config         config;
-    vmafgpu_model_config   model;
+    vmafgpu_config config;
+    vmafgpu_model_config model;
     vmafgpu_feature_config features[2];
 } setup;
 
@@ -32,15 +32,14 @@ enum { GUARD = 64 };
 /* A frame of the film in another layout: samples shifted, chroma interleaved, pitches wider or upside down, between
  * guard bytes. */
 typedef struct repacked {
-    vmafgpu_frame  frame;
+    vmafgpu_frame frame;
     unsigned char *memory[3];
 } repacked;
 
 static void put_sample(unsigned char *at, unsigned value, int bytes) {
     at[0] = (unsigned char)(value & 255);
-    if (bytes == 2) {
+    if (bytes == 2)
         at[1] = (unsigned char)(value >> 8);
-    }
 }
 
 static repacked repack(const film *f, const vmafgpu_config *c, int frame, int side, int upside_down) {
@@ -77,9 +76,8 @@ static repacked repack(const film *f, const vmafgpu_config *c, int frame, int si
 }
 
 static void repacked_free(repacked *r) {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         free(r->memory[i]);
-    }
 }
 
 static void test_layouts(void) {
@@ -131,20 +129,19 @@ static void test_layouts(void) {
 
 static void backwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     ++*(int *)user;
-    for (int i = count - 1; i >= 0; i--) {
+    for (int i = count - 1; i >= 0; i--)
         task(arg, i);
-    }
 }
 
 /* The pairs: banding that overflows the pooling's share, chroma that is regular, several windows. */
 static void test_threads(void) {
     static const struct {
         const char *what, *features;
-        int         width, height, depth, chroma, frames;
-    } films[] = {{"bands+blur", "full_ref=true", 480, 352, 8, 420, 2},
-                 {"dusk+stretch", "topk=0.05:full_ref=true", 333, 217, 10, 444, 2},
-                 {"texture+mix", "window_size=127", 217, 390, 16, 422, 2},
-                 {"bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1}}; /* a sum that libvmaf rounds */
+        int width, height, depth, chroma, frames;
+    } films[] = { { "bands+blur", "full_ref=true", 480, 352, 8, 420, 2 },
+                  { "dusk+stretch", "topk=0.05:full_ref=true", 333, 217, 10, 444, 2 },
+                  { "texture+mix", "window_size=127", 217, 390, 16, 422, 2 },
+                  { "bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1 } }; /* a sum that libvmaf rounds */
     for (size_t i = 0; i < sizeof films / sizeof films[0]; i++) {
         film f = film_make_colour(films[i].what, films[i].width, films[i].height, films[i].depth, films[i].chroma,
                                   films[i].frames, 9);
@@ -183,17 +180,17 @@ static void refused(const vmafgpu_config *config, vmafgpu_result expected, const
  * smallest ones is among the figures. */
 static void test_sizes(void) {
     static const struct {
-        int         chroma, width, height, less_width, less_height;
+        int chroma, width, height, less_width, less_height;
         const char *version, *words;
     } sizes[] = {
-        {420, 216, 160, 1, 0, "vmaf_v1.0.16_3d0h", "216 or more pixels in width or height, not 215x160"},
-        {420, 216, 160, 0, 1, "vmaf_v1.0.16_3d0h", "80x80 pixels, times speed_prescale: here they have 108x79"},
-        {420, 160, 216, 1, 0, "vmaf_v1.0.16_hfr_3d0h", "80x80 pixels, times speed_prescale: here they have 79x108"},
-        {422, 160, 216, 0, 1, "vmaf_v1.0.16_1d5h_2160", "216 or more pixels in width or height, not 160x215"},
-        {444, 80, 216, 1, 0, "vmaf_v1.0.16_3d0h", "here they have 79x216, times 1"},
-        {420, 318, 318, 1, 0, "vmaf_v1.0.16_3d0h_2160", "here they have 158x159, times 0.5"},
-        {420, 318, 318, 0, 1, "vmaf_v1.0.16_hfr_3d0h_2160", "here they have 159x158, times 0.5"},
-        {444, 216, 133, 0, 1, "vmaf_v1.0.16_5d0h", "here they have 216x132, times 0.6"},
+        { 420, 216, 160, 1, 0, "vmaf_v1.0.16_3d0h", "216 or more pixels in width or height, not 215x160" },
+        { 420, 216, 160, 0, 1, "vmaf_v1.0.16_3d0h", "80x80 pixels, times speed_prescale: here they have 108x79" },
+        { 420, 160, 216, 1, 0, "vmaf_v1.0.16_hfr_3d0h", "80x80 pixels, times speed_prescale: here they have 79x108" },
+        { 422, 160, 216, 0, 1, "vmaf_v1.0.16_1d5h_2160", "216 or more pixels in width or height, not 160x215" },
+        { 444, 80, 216, 1, 0, "vmaf_v1.0.16_3d0h", "here they have 79x216, times 1" },
+        { 420, 318, 318, 1, 0, "vmaf_v1.0.16_3d0h_2160", "here they have 158x159, times 0.5" },
+        { 420, 318, 318, 0, 1, "vmaf_v1.0.16_hfr_3d0h_2160", "here they have 159x158, times 0.5" },
+        { 444, 216, 133, 0, 1, "vmaf_v1.0.16_5d0h", "here they have 216x132, times 0.6" },
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         film f = film_make_colour("bands+blur", sizes[i].width, sizes[i].height, 8, sizes[i].chroma, 2, 1);
@@ -213,37 +210,37 @@ static void test_sizes(void) {
 
 static void test_options(void) {
     static const struct {
-        int         width, height;
+        int width, height;
         const char *feature, *options, *words;
     } bad[] = {
-        {480, 352, "cambi", "cambi_eotf=hlg", "must be one of bt1886,pq, not 'hlg'"},
-        {480, 352, "cambi", "eotf=", "must be one of bt1886,pq, not ''"},
-        {480, 352, "cambi", "eotf=hlg", "must be one of bt1886,pq, not 'hlg'"},
-        {480, 352, "cambi", "eotf=hlg:cambi_eotf=bt1886", "must be one of bt1886,pq, not 'hlg'"},
-        {480, 352, "cambi", "eotf=\"hlg\":cambi_eotf=pq", "must be one of bt1886,pq"},
-        {480, 352, "cambi", "eotf=bt1886,pq", "must be one of"},
-        {480, 352, "cambi", "heatmaps_path=/tmp", "'heatmaps_path' of feature 'cambi' is not supported"},
-        {480, 352, "cambi", "enc_width=100", "from 180 to 7680"},
-        {480, 352, "cambi", "enc_width=0", "from 180 to 7680"},
-        {480, 352, "cambi", "src_height=199", "from 200 to 4320"},
-        {480, 352, "cambi", "topk=0", "topk"},
-        {480, 352, "cambi", "full_ref=1", "true or false"},
-        {480, 352, "cambi", "max_log_contrast=6", "from 0 to 5"},
-        {480, 352, "cambi", "window_size=14", "from 15 to 127"},
-        {480, 352, "cambi", "cambi_vis_lum_threshold=200", "leaves no sample"},
-        {480, 352, "cambi", "cambi_vis_lum_threshold=300", "leaves no sample"},
-        {480, 352, "cambi", "enc_width=200:enc_height=200", "216 or more pixels in width or height, not 200x200"},
-        {480, 352, "cambi", "src_width=640:src_height=300", "one is wider"},
-        {480, 352, "cambi", "cambi_banana=1", "has no option 'cambi_banana'"},
-        {4096, 2160, "cambi", "cambi_high_res_speedup=0", "window of 67 pixels for a picture of 4096x2160"},
-        {7680, 4320, "cambi", "window_size=65", "window of 131 pixels"},
-        {3840, 240, "cambi", "window_size=65", "is not defined for a picture of 3840x240"},
-        {16384, 16384, "cambi", "window_size=15", "window of"},
-        {480, 352, "speed_chroma", "speed_prescale_method=area", "must be one of nearest,bilinear,bicubic,lanczos4"},
-        {480, 352, "speed_chroma", "speed_kernelscale=1.1", "speed_kernelscale 1.1 is none of those"},
-        {480, 352, "speed_chroma", "speed_prescale=0.1", "80x80 pixels"},
-        {4096, 2160, "speed_chroma", "speed_prescale=1.0005", "too near 1"},
-        {480, 352, "speed_chroma", "speed_weight_var_mode=7", "from 0 to 6"},
+        { 480, 352, "cambi", "cambi_eotf=hlg", "must be one of bt1886,pq, not 'hlg'" },
+        { 480, 352, "cambi", "eotf=", "must be one of bt1886,pq, not ''" },
+        { 480, 352, "cambi", "eotf=hlg", "must be one of bt1886,pq, not 'hlg'" },
+        { 480, 352, "cambi", "eotf=hlg:cambi_eotf=bt1886", "must be one of bt1886,pq, not 'hlg'" },
+        { 480, 352, "cambi", "eotf=\"hlg\":cambi_eotf=pq", "must be one of bt1886,pq" },
+        { 480, 352, "cambi", "eotf=bt1886,pq", "must be one of" },
+        { 480, 352, "cambi", "heatmaps_path=/tmp", "'heatmaps_path' of feature 'cambi' is not supported" },
+        { 480, 352, "cambi", "enc_width=100", "from 180 to 7680" },
+        { 480, 352, "cambi", "enc_width=0", "from 180 to 7680" },
+        { 480, 352, "cambi", "src_height=199", "from 200 to 4320" },
+        { 480, 352, "cambi", "topk=0", "topk" },
+        { 480, 352, "cambi", "full_ref=1", "true or false" },
+        { 480, 352, "cambi", "max_log_contrast=6", "from 0 to 5" },
+        { 480, 352, "cambi", "window_size=14", "from 15 to 127" },
+        { 480, 352, "cambi", "cambi_vis_lum_threshold=200", "leaves no sample" },
+        { 480, 352, "cambi", "cambi_vis_lum_threshold=300", "leaves no sample" },
+        { 480, 352, "cambi", "enc_width=200:enc_height=200", "216 or more pixels in width or height, not 200x200" },
+        { 480, 352, "cambi", "src_width=640:src_height=300", "one is wider" },
+        { 480, 352, "cambi", "cambi_banana=1", "has no option 'cambi_banana'" },
+        { 4096, 2160, "cambi", "cambi_high_res_speedup=0", "window of 67 pixels for a picture of 4096x2160" },
+        { 7680, 4320, "cambi", "window_size=65", "window of 131 pixels" },
+        { 3840, 240, "cambi", "window_size=65", "is not defined for a picture of 3840x240" },
+        { 16384, 16384, "cambi", "window_size=15", "window of" },
+        { 480, 352, "speed_chroma", "speed_prescale_method=area", "must be one of nearest,bilinear,bicubic,lanczos4" },
+        { 480, 352, "speed_chroma", "speed_kernelscale=1.1", "speed_kernelscale 1.1 is none of those" },
+        { 480, 352, "speed_chroma", "speed_prescale=0.1", "80x80 pixels" },
+        { 4096, 2160, "speed_chroma", "speed_prescale=1.0005", "too near 1" },
+        { 480, 352, "speed_chroma", "speed_weight_var_mode=7", "from 0 to 6" },
     };
     vmafgpu_feature_config feature;
     vmafgpu_config config;
@@ -289,11 +286,11 @@ enum { MAP_BYTES = 1 << 20 };
 
 /* All maps, one after the other. */
 typedef struct maps {
-    int      count;
-    size_t   used;
+    int count;
+    size_t used;
     uint16_t samples[MAP_BYTES];
     vmafgpu_heatmap first[5]; /* of frame 0 */
-    char     path[64];
+    char path[64];
 } maps;
 
 static void take_map(void *user, const vmafgpu_heatmap *map) {
@@ -328,9 +325,8 @@ static double cambi_of(maps *m, int window, int most) {
         test_need(sorted != NULL, "memory");
         memcpy(sorted, m->first[s].samples, sizeof *sorted * (size_t)samples);
         qsort(sorted, (size_t)samples, sizeof *sorted, falling);
-        for (int i = 0; i < top; i++) {
+        for (int i = 0; i < top; i++)
             sum += (double)sorted[i] * most / 65535;
-        }
         free(sorted);
         score += sum / top * (16 >> s);
     }
@@ -342,7 +338,7 @@ static void test_heatmaps(void) {
     film f = film_make("bands+blur", 289, 225, 8, 3, 61);
     vmafgpu_feature_config features[2];
     vmafgpu_config config = film_config(&f);
-    vmafgpu_frame frames[2] = {film_frame(&f, 0, 0), film_frame(&f, 0, 1)};
+    vmafgpu_frame frames[2] = { film_frame(&f, 0, 0), film_frame(&f, 0, 1) };
     vmafgpu_score score;
     vmafgpu *context;
     scores with, without;
@@ -427,7 +423,7 @@ static void test_heatmaps(void) {
 
 /* What nobody looks at may be wrong, but it is part of the name. */
 static void test_eotf(void) {
-    static const char *const same[2] = {"cambi_eotf=pq", "eotf=hlg:cambi_eotf=pq"};
+    static const char *const same[2] = { "cambi_eotf=pq", "eotf=hlg:cambi_eotf=pq" };
     film f = film_make("bands+blur", 240, 224, 10, 1, 2);
     scores s[2];
     snprintf(test_where, sizeof test_where, "eotf");
@@ -458,9 +454,9 @@ static void test_sharing(void) {
     vmafgpu_feature_config features[9];
     vmafgpu_config config = film_config(&f);
     vmafgpu *context;
-    static const char *const sizes[9] = {"window_size=15", "window_size=24", "window_size=33", "window_size=42",
-                                         "window_size=51", "window_size=60", "window_size=69", "window_size=78",
-                                         "window_size=87"};
+    static const char *const sizes[9] = { "window_size=15", "window_size=24", "window_size=33",
+                                          "window_size=42", "window_size=51", "window_size=60",
+                                          "window_size=69", "window_size=78", "window_size=87" };
     snprintf(test_where, sizeof test_where, "sharing");
     memset(models, 0, sizeof models);
     memset(features, 0, sizeof features);
@@ -552,8 +548,8 @@ static void test_bad_chroma(void) {
                 at[high ? 0 : 1] ^= high ? 1 : 0x80;
                 CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_ERROR_FRAME);
                 CHECK_HAS(vmafgpu_last_error(context), side ? "frame 1, distorted" : "frame 1, reference");
-                CHECK_HAS(vmafgpu_last_error(context), plane == 2 ? "of plane v at column 17, row 33" :
-                                                                    "of plane u at column 17, row 33");
+                CHECK_HAS(vmafgpu_last_error(context),
+                          plane == 2 ? "of plane v at column 17, row 33" : "of plane u at column 17, row 33");
                 CHECK_INT(vmafgpu_score_pair(context, NULL, &p[0].frame, &p[1].frame, &score), VMAFGPU_ERROR_FRAME);
                 at[high ? 0 : 1] = keep;
             }
@@ -614,7 +610,7 @@ static void test_bad_frames(void) {
 
 /* A clip in segments, and its pairs one by one, have the scores of the whole. */
 static void test_segments(void) {
-    static const char *const versions[] = {"vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h"};
+    static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h" };
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
         film f = film_make_colour("bands+blur", 240, 224, 8, 444, 9, 2);
         setup s;
@@ -631,7 +627,8 @@ static void test_segments(void) {
             vmafgpu_frame reference = film_frame(&f, k, 0), distorted = film_frame(&f, k, 1);
             CHECK_INT(k < 5    ? vmafgpu_seed(context, &reference)
                       : k == 8 ? vmafgpu_tail(context, &reference)
-                               : vmafgpu_push(context, &reference, &distorted), VMAFGPU_OK);
+                               : vmafgpu_push(context, &reference, &distorted),
+                      VMAFGPU_OK);
         }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         part = scores_of(context);

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 #ifdef _WIN32
-#  include <windows.h>
+#include <windows.h>
 #else
-#  include <dlfcn.h>
+#include <dlfcn.h>
 #endif
 
 /* What is needed: name, CUDA's, HIP's, arguments. Contexts and streams are opaque, device addresses 64 bits, 0 is success.
@@ -28,15 +28,14 @@
     X(memory_give, "cuMemFree_v2", "hipFree", (uint64_t address)) \
     X(pinned_take, "cuMemHostAlloc", "hipHostMalloc", (void **pointer, size_t size, unsigned flags)) \
     X(pinned_give, "cuMemFreeHost", "hipHostFree", (void *pointer)) \
-    X(copy_in, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", \
-      (uint64_t to, const void *from, size_t size, void *stream))
+    X(copy_in, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", (uint64_t to, const void *from, size_t size, void *stream))
 
 typedef struct device {
-#define DEVICE_FIELD(name, cuda, hip, arguments) int (*name) arguments;
+#define DEVICE_FIELD(name, cuda, hip, arguments) int(*name) arguments;
     DEVICE_FUNCTIONS(DEVICE_FIELD)
 #undef DEVICE_FIELD
     void *driver;
-    int   is_hip, has_context, is_current;
+    int is_hip, has_context, is_current;
     void *context, *stream;
 } device;
 
@@ -59,15 +58,13 @@ static inline const char *device_open(device *d, int is_hip, const char *driver)
 #ifdef _WIN32
     d->driver = (void *)LoadLibraryA(driver ? driver : is_hip ? "amdhip64.dll" : "nvcuda.dll");
 #else
-    const char *const names[] = {driver, is_hip ? "libamdhip64.so.7" : "libcuda.so.1", is_hip ? "libamdhip64.so.6" : NULL,
-                                 is_hip ? "libamdhip64.so" : NULL};
-    for (int i = driver ? 0 : 1; !d->driver && i < (driver ? 1 : 4) && names[i]; i++) {
+    const char *const names[] = { driver, is_hip ? "libamdhip64.so.7" : "libcuda.so.1",
+                                  is_hip ? "libamdhip64.so.6" : NULL, is_hip ? "libamdhip64.so" : NULL };
+    for (int i = driver ? 0 : 1; !d->driver && i < (driver ? 1 : 4) && names[i]; i++)
         d->driver = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* vmafgpu.h uses what the program has loaded */
-    }
 #endif
-    if (!d->driver) {
+    if (!d->driver)
         return "there is no driver";
-    }
 #define DEVICE_FIND(name, cuda, hip, arguments) \
     { \
         const char *symbol = is_hip ? hip : cuda; \
@@ -77,12 +74,10 @@ static inline const char *device_open(device *d, int is_hip, const char *driver)
     }
     DEVICE_FUNCTIONS(DEVICE_FIND)
 #undef DEVICE_FIND
-    if (!found) {
+    if (!found)
         return "the driver lacks a function";
-    }
-    if (d->init(0) != 0 || d->device_count(&count) != 0 || count == 0) {
+    if (d->init(0) != 0 || d->device_count(&count) != 0 || count == 0)
         return "the driver finds no device";
-    }
     if (is_hip) {
         d->is_current = d->device_use(0) == 0;
     } else {
@@ -94,15 +89,12 @@ static inline const char *device_open(device *d, int is_hip, const char *driver)
 
 static inline void device_close(device *d) {
     void *context;
-    if (d->stream) {
+    if (d->stream)
         d->stream_destroy(d->stream);
-    }
-    if (d->has_context && d->is_current) {
+    if (d->has_context && d->is_current)
         d->context_pop(&context);
-    }
-    if (d->has_context) {
+    if (d->has_context)
         d->context_release(0);
-    }
     if (d->driver) {
 #ifdef _WIN32
         FreeLibrary((HMODULE)d->driver);

@@ -20,7 +20,7 @@
  * - one file: there is no libvmaf's own internal interface, which some static libraries expose.
  */
 #if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
-#  define _XOPEN_SOURCE 700 /* fileno, isatty */
+#define _XOPEN_SOURCE 700 /* fileno, isatty */
 #endif
 
 #define VMAFGPU_IMPLEMENTATION
@@ -28,9 +28,9 @@
 #include "../../vmafgpu.h"
 
 #if defined(_WIN32)
-#  define VMAF_API __declspec(dllexport)
+#define VMAF_API __declspec(dllexport)
 #else
-#  define VMAF_API __attribute__((visibility("default"))) extern
+#define VMAF_API __attribute__((visibility("default"))) extern
 #endif
 #include "libvmaf.h"
 #define REPORT_API static
@@ -45,16 +45,16 @@
 #include <string.h>
 #include <time.h>
 #ifdef _WIN32
-#  include <io.h>
+#include <io.h>
 #else
-#  include <dlfcn.h>
-#  include <unistd.h>
+#include <dlfcn.h>
+#include <unistd.h>
 #endif
 
 enum {
     MOST_MODELS = 16,
     MOST_FEATURES = 32,
-    QUEUE = 4,                  /* pairs that wait for the thread that computes */
+    QUEUE = 4, /* pairs that wait for the thread that computes */
     MOST_MODEL_FILE = 64 << 20
 };
 
@@ -67,11 +67,11 @@ static int log_level = VMAF_LOG_LEVEL_INFO; /* of the process, as in libvmaf */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-static void say(int level, const char *format, ...) {
-    static const char *const names[] = {"", "ERROR", "WARNING", "INFO", "DEBUG"};
-    if (level > __atomic_load_n(&log_level, __ATOMIC_RELAXED)) {
+static void
+say(int level, const char *format, ...) {
+    static const char *const names[] = { "", "ERROR", "WARNING", "INFO", "DEBUG" };
+    if (level > __atomic_load_n(&log_level, __ATOMIC_RELAXED))
         return;
-    }
 #ifdef _WIN32
     int is_terminal = 0;
 #else
@@ -82,11 +82,10 @@ static void say(int level, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (is_terminal) {
+    if (is_terminal)
         fprintf(stderr, "\x1b[35mlibvmaf\x1b[0m \x1b[3%dm%s\x1b[0m %s\n", level, names[level], text);
-    } else {
+    else
         fprintf(stderr, "libvmaf %s %s\n", names[level], text);
-    }
 }
 
 /* What a result of the engine is called here. */
@@ -104,14 +103,12 @@ static char *copy_of(const char *text) {
 static int reserve(void *list, size_t *room, size_t count, size_t size) {
     void *at;
     memcpy(&at, list, sizeof at);
-    if (count <= *room) {
+    if (count <= *room)
         return 1;
-    }
     size_t more = count < 8 ? 8 : 2 * count;
     at = more > SIZE_MAX / size ? NULL : realloc(at, more * size);
-    if (!at) {
+    if (!at)
         return 0;
-    }
     memset((char *)at + *room * size, 0, (more - *room) * size);
     memcpy(list, &at, sizeof at);
     *room = more;
@@ -128,27 +125,23 @@ typedef struct option {
 
 struct VmafFeatureDictionary {
     option *options;
-    size_t  count, room;
+    size_t count, room;
 };
 
 int vmaf_feature_dictionary_set(VmafFeatureDictionary **options, const char *name, const char *value) {
-    if (!options || !name || !value) {
+    if (!options || !name || !value)
         return -EINVAL;
-    }
     VmafFeatureDictionary *d = *options ? *options : (VmafFeatureDictionary *)calloc(1, sizeof *d);
     char *copy = copy_of(value), *key = NULL;
     size_t i = 0;
-    if (!d || !copy) {
+    if (!d || !copy)
         goto no_memory;
-    }
-    while (i < d->count && strcmp(d->options[i].name, name) != 0) {
+    while (i < d->count && strcmp(d->options[i].name, name) != 0)
         i++;
-    }
     if (i == d->count) {
         key = copy_of(name);
-        if (!key || !reserve(&d->options, &d->room, d->count + 1, sizeof *d->options)) {
+        if (!key || !reserve(&d->options, &d->room, d->count + 1, sizeof *d->options))
             goto no_memory;
-        }
         d->options[d->count++].name = key;
     }
     free(d->options[i].value);
@@ -158,23 +151,20 @@ int vmaf_feature_dictionary_set(VmafFeatureDictionary **options, const char *nam
 no_memory:
     free(key);
     free(copy);
-    if (!*options) {
+    if (!*options)
         free(d);
-    }
     return -ENOMEM;
 }
 
 int vmaf_feature_dictionary_free(VmafFeatureDictionary **options) {
-    if (!options) {
+    if (!options)
         return -EINVAL;
-    }
     for (size_t i = 0; *options && i < (*options)->count; i++) {
         free((*options)->options[i].name);
         free((*options)->options[i].value);
     }
-    if (*options) {
+    if (*options)
         free((*options)->options);
-    }
     free(*options);
     *options = NULL;
     return 0;
@@ -183,13 +173,11 @@ int vmaf_feature_dictionary_free(VmafFeatureDictionary **options) {
 /* "before:feature.name=value:..." in new memory, without `feature.` where that is NULL; NULL: there is none. */
 static char *join_options(const char *before, const char *feature, const VmafFeatureDictionary *d) {
     size_t size = strlen(before) + 1, used;
-    for (size_t i = 0; d && i < d->count; i++) {
+    for (size_t i = 0; d && i < d->count; i++)
         size += (feature ? strlen(feature) : 0) + strlen(d->options[i].name) + strlen(d->options[i].value) + 3;
-    }
     char *text = (char *)malloc(size);
-    if (!text) {
+    if (!text)
         return NULL;
-    }
     used = (size_t)snprintf(text, size, "%s", before);
     for (size_t i = 0; d && i < d->count; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s=%s", used ? ":" : "", feature ? feature : "",
@@ -218,21 +206,21 @@ static char *join_options(const char *before, const char *feature, const VmafFea
     X(wait, "cuStreamSynchronize", (void *stream))
 
 #ifdef _WIN32
-#  define DRIVER_CALL __stdcall
+#define DRIVER_CALL __stdcall
 #else
-#  define DRIVER_CALL
+#define DRIVER_CALL
 #endif
 
 typedef struct driver {
     void *library;
-#define DRIVER_FIELD(name, symbol, arguments) int (DRIVER_CALL *name) arguments;
+#define DRIVER_FIELD(name, symbol, arguments) int(DRIVER_CALL * name) arguments;
     DRIVER_FUNCTIONS(DRIVER_FIELD)
 #undef DRIVER_FIELD
 } driver;
 
 static int find_function(driver *d, const char *symbol, void *function, size_t size) {
 #ifdef _WIN32
-    intptr_t (__stdcall *found)(void) = GetProcAddress((struct HINSTANCE__ *)d->library, symbol);
+    intptr_t(__stdcall * found)(void) = GetProcAddress((struct HINSTANCE__ *)d->library, symbol);
 #else
     void *found = dlsym(d->library, symbol);
 #endif
@@ -247,41 +235,37 @@ static int open_driver(driver *d) {
 #else
     d->library = dlopen("libcuda.so.1", RTLD_NOW);
 #endif
-#define DRIVER_FIND(name, symbol, arguments) && find_function(d, symbol, &d->name, sizeof d->name)
+#define DRIVER_FIND(name, symbol, arguments) &&find_function(d, symbol, &d->name, sizeof d->name)
     return d->library != NULL DRIVER_FUNCTIONS(DRIVER_FIND);
 #undef DRIVER_FIND
 }
 
 /* Counted: the program never gives it back, so it goes with the last that uses it, a context or a picture. */
 struct VmafCudaState {
-    int    count;
+    int count;
     driver driver;
-    void  *context;
-    int    device, is_primary;
+    void *context;
+    int device, is_primary;
 };
 
 static void forget_state(VmafCudaState *s) {
     if (s && __atomic_sub_fetch(&s->count, 1, __ATOMIC_ACQ_REL) == 0) {
-        if (s->is_primary) {
+        if (s->is_primary)
             s->driver.release(s->device);
-        }
         free(s);
     }
 }
 
 int vmaf_cuda_state_init(VmafCudaState **state, VmafCudaConfiguration config) {
-    if (!state) {
+    if (!state)
         return -EINVAL;
-    }
     VmafCudaState *s = *state = (VmafCudaState *)calloc(1, sizeof *s);
-    if (!s) {
+    if (!s)
         return -ENOMEM;
-    }
     s->context = config.cu_ctx;
     int ok = open_driver(&s->driver) && s->driver.init(0) == 0;
-    if (ok && !config.cu_ctx) {
+    if (ok && !config.cu_ctx)
         s->is_primary = ok = s->driver.device_get(&s->device, 0) == 0 && s->driver.retain(&s->context, s->device) == 0;
-    }
     if (!ok) {
         say(VMAF_LOG_LEVEL_ERROR, "%s", s->driver.library ? "CUDA's driver does not start" : "there is no CUDA driver");
         free(s);
@@ -297,35 +281,36 @@ int vmaf_cuda_state_init(VmafCudaState **state, VmafCudaConfiguration config) {
 
 /* Pictures of one kind that are used again and again. Counted: the context and each picture that is in use have it. */
 typedef struct pool {
-    int                  count;
-    pthread_mutex_t      lock;
-    pthread_cond_t       returned;
-    unsigned             w, h, bpc;
+    int count;
+    pthread_mutex_t lock;
+    pthread_cond_t returned;
+    unsigned w, h, bpc;
     enum VmafPixelFormat format;
-    vmafgpu_memory_kind  memory;
-    VmafCudaState       *cuda;       /* of pinned and device memory */
-    size_t               limit;      /* how many there may be; 0: any number */
-    void               **spare;
-    size_t               spares, room, made;
+    vmafgpu_memory_kind memory;
+    VmafCudaState *cuda; /* of pinned and device memory */
+    size_t limit;        /* how many there may be; 0: any number */
+    void **spare;
+    size_t spares, room, made;
 } pool;
 
 struct VmafRef {
-    int                 count;
+    int count;
     vmafgpu_memory_kind memory;
-    void               *base;
-    size_t              size;
-    pool               *home; /* NULL: none */
+    void *base;
+    size_t size;
+    pool *home; /* NULL: none */
 };
 
 enum { ROW_ALIGNMENT = 64, DEVICE_ROW_ALIGNMENT = 256 };
 
 /* The geometry of a picture, and how many bytes it takes; 0: there can be none. Half of an odd size is rounded down. */
-static uint64_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc, unsigned w, unsigned h, unsigned alignment,
-                        uint64_t offset[3]) {
+static uint64_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc, unsigned w, unsigned h,
+                        unsigned alignment, uint64_t offset[3]) {
     int is_half = format != VMAF_PIX_FMT_YUV444P, is_low = format == VMAF_PIX_FMT_YUV420P;
     uint64_t size = 0;
     memset(p, 0, sizeof *p);
-    if (format <= VMAF_PIX_FMT_UNKNOWN || format > VMAF_PIX_FMT_YUV400P || bpc < 8 || bpc > 16 || w > 1u << 20 || h > 1u << 20) {
+    if (format <= VMAF_PIX_FMT_UNKNOWN || format > VMAF_PIX_FMT_YUV400P || bpc < 8 || bpc > 16 || w > 1u << 20 ||
+        h > 1u << 20) {
         return 0;
     }
     p->pix_fmt = format;
@@ -343,9 +328,8 @@ static uint64_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bp
 }
 
 static void point_to(VmafPicture *p, void *base, const uint64_t offset[3]) {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         p->data[i] = p->h[i] ? (char *)base + (size_t)offset[i] : NULL;
-    }
 }
 
 /* Calls of the driver want the context to be current. */
@@ -361,9 +345,8 @@ static void leave_cuda(VmafCudaState *s) {
 /* Zeros, at an address that is a multiple of 64; what free() wants stands in front. */
 static void *take_host(size_t size) {
     char *start = (char *)calloc(1, size + ROW_ALIGNMENT + sizeof start);
-    if (!start) {
+    if (!start)
         return NULL;
-    }
     char *base = start + sizeof start;
     base += (ROW_ALIGNMENT - (uintptr_t)base % ROW_ALIGNMENT) % ROW_ALIGNMENT;
     memcpy(base - sizeof start, &start, sizeof start);
@@ -379,12 +362,10 @@ static void give_host(void *base) {
 static void *take_memory(vmafgpu_memory_kind memory, VmafCudaState *s, size_t size) {
     unsigned long long address = 0;
     void *pointer = NULL;
-    if (memory == VMAFGPU_MEMORY_HOST) {
+    if (memory == VMAFGPU_MEMORY_HOST)
         return take_host(size);
-    }
-    if (!enter_cuda(s)) {
+    if (!enter_cuda(s))
         return NULL;
-    }
     if (memory == VMAFGPU_MEMORY_PINNED) {
         pointer = s->driver.take_pinned(&pointer, size, 1) == 0 ? memset(pointer, 0, size) : NULL;
     } else if (s->driver.take(&address, size) == 0) {
@@ -400,22 +381,19 @@ static void give_memory(vmafgpu_memory_kind memory, VmafCudaState *s, void *base
     if (memory == VMAFGPU_MEMORY_HOST) {
         give_host(base);
     } else if (enter_cuda(s)) {
-        if (memory == VMAFGPU_MEMORY_PINNED) {
+        if (memory == VMAFGPU_MEMORY_PINNED)
             s->driver.give_pinned(base);
-        } else {
+        else
             s->driver.give((unsigned long long)(uintptr_t)base);
-        }
         leave_cuda(s);
     }
 }
 
 static void forget_pool(pool *home) {
-    if (!home || __atomic_sub_fetch(&home->count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (!home || __atomic_sub_fetch(&home->count, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    }
-    for (size_t i = 0; i < home->spares; i++) {
+    for (size_t i = 0; i < home->spares; i++)
         give_memory(home->memory, home->cuda, home->spare[i]);
-    }
     free(home->spare);
     forget_state(home->cuda);
     pthread_cond_destroy(&home->returned);
@@ -423,23 +401,22 @@ static void forget_pool(pool *home) {
     free(home);
 }
 
-static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory_kind memory, enum VmafPixelFormat format, unsigned bpc,
-                        unsigned w, unsigned h) {
+static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory_kind memory, enum VmafPixelFormat format,
+                        unsigned bpc, unsigned w, unsigned h) {
     uint64_t offset[3];
-    uint64_t size = lay_out(p, format, bpc, w, h, memory == VMAFGPU_MEMORY_DEVICE ? DEVICE_ROW_ALIGNMENT : ROW_ALIGNMENT, offset);
+    uint64_t size =
+        lay_out(p, format, bpc, w, h, memory == VMAFGPU_MEMORY_DEVICE ? DEVICE_ROW_ALIGNMENT : ROW_ALIGNMENT, offset);
     if (!size || size > SIZE_MAX / 2) {
         memset(p, 0, sizeof *p);
         return size ? -ENOMEM : -EINVAL;
     }
     VmafRef *ref = (VmafRef *)calloc(1, sizeof *ref);
-    if (!ref) {
+    if (!ref)
         return -ENOMEM;
-    }
     if (home) {
         pthread_mutex_lock(&home->lock);
-        while (home->spares == 0 && home->limit && home->made == home->limit) {
+        while (home->spares == 0 && home->limit && home->made == home->limit)
             pthread_cond_wait(&home->returned, &home->lock);
-        }
         if (home->spares > 0) {
             ref->base = home->spare[--home->spares];
         } else if (reserve(&home->spare, &home->room, home->made + 1, sizeof *home->spare)) {
@@ -455,9 +432,8 @@ static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory_kind memory, 
         memset(p, 0, sizeof *p);
         return -ENOMEM;
     }
-    if (home) {
+    if (home)
         __atomic_add_fetch(&home->count, 1, __ATOMIC_RELAXED);
-    }
     ref->count = 1;
     ref->memory = memory;
     ref->size = (size_t)size;
@@ -472,14 +448,12 @@ int vmaf_picture_alloc(VmafPicture *picture, enum VmafPixelFormat format, unsign
 }
 
 int vmaf_picture_unref(VmafPicture *picture) {
-    if (!picture || !picture->ref) {
+    if (!picture || !picture->ref)
         return -EINVAL;
-    }
     VmafRef *ref = picture->ref;
     memset(picture, 0, sizeof *picture);
-    if (__atomic_sub_fetch(&ref->count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (__atomic_sub_fetch(&ref->count, 1, __ATOMIC_ACQ_REL) > 0)
         return 0;
-    }
     pool *home = ref->home;
     if (home) {
         pthread_mutex_lock(&home->lock);
@@ -494,12 +468,11 @@ int vmaf_picture_unref(VmafPicture *picture) {
     return 0;
 }
 
-static pool *make_pool(vmafgpu_memory_kind memory, VmafCudaState *cuda, size_t limit, enum VmafPixelFormat format, unsigned bpc,
-                       unsigned w, unsigned h) {
+static pool *make_pool(vmafgpu_memory_kind memory, VmafCudaState *cuda, size_t limit, enum VmafPixelFormat format,
+                       unsigned bpc, unsigned w, unsigned h) {
     pool *home = (pool *)calloc(1, sizeof *home);
-    if (!home) {
+    if (!home)
         return NULL;
-    }
     home->count = 1;
     pthread_mutex_init(&home->lock, NULL);
     pthread_cond_init(&home->returned, NULL);
@@ -510,9 +483,8 @@ static pool *make_pool(vmafgpu_memory_kind memory, VmafCudaState *cuda, size_t l
     home->memory = memory;
     home->limit = limit;
     home->cuda = cuda;
-    if (cuda) {
+    if (cuda)
         __atomic_add_fetch(&cuda->count, 1, __ATOMIC_RELAXED);
-    }
     return home;
 }
 
@@ -521,11 +493,11 @@ static pool *make_pool(vmafgpu_memory_kind memory, VmafCudaState *cuda, size_t l
  * ------------------------------------------------------------------------------------------------ */
 
 struct VmafModel {
-    char          *name, *options;
-    uint64_t       flags;
-    vmafgpu_model  model;   /* the model alone, or with its collection, which share what was read from a file */
-    pthread_mutex_t lock;   /* of what follows: several contexts may use the model */
-    vmafgpu       *predictor;
+    char *name, *options;
+    uint64_t flags;
+    vmafgpu_model model;  /* the model alone, or with its collection, which share what was read from a file */
+    pthread_mutex_t lock; /* of what follows: several contexts may use the model */
+    vmafgpu *predictor;
 };
 
 struct VmafModelCollection {
@@ -533,9 +505,8 @@ struct VmafModelCollection {
 };
 
 void vmaf_model_destroy(VmafModel *m) {
-    if (!m) {
+    if (!m)
         return;
-    }
     vmafgpu_close(m->predictor);
     pthread_mutex_destroy(&m->lock);
     vmafgpu_model_free(&m->model, NULL);
@@ -553,9 +524,8 @@ void vmaf_model_collection_destroy(VmafModelCollection *collection) {
 
 static VmafModel *make_model(const VmafModelConfig *config, const vmafgpu_model *model, int svms) {
     VmafModel *m = (VmafModel *)calloc(1, sizeof *m);
-    if (!m) {
+    if (!m)
         return NULL;
-    }
     pthread_mutex_init(&m->lock, NULL);
     m->name = copy_of(config->name ? config->name : "vmaf");
     m->options = copy_of("");
@@ -571,14 +541,13 @@ static VmafModel *make_model(const VmafModelConfig *config, const vmafgpu_model 
 }
 
 /* collection is NULL where a single model is wanted. */
-static int load(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config, const vmafgpu_model *model) {
+static int load(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config,
+                const vmafgpu_model *model) {
     *out = NULL;
-    if (collection) {
+    if (collection)
         *collection = NULL;
-    }
-    if ((model->svm_count > 1) != (collection != NULL)) {
+    if ((model->svm_count > 1) != (collection != NULL))
         return -EINVAL;
-    }
     VmafModel *m = make_model(config, model, 1), *all = collection ? make_model(config, model, model->svm_count) : NULL;
     VmafModelCollection *c = collection ? (VmafModelCollection *)calloc(1, sizeof *c) : NULL;
     if (!m || (collection && (!c || !all))) {
@@ -595,10 +564,10 @@ static int load(VmafModel **out, VmafModelCollection **collection, const VmafMod
     return 0;
 }
 
-static int load_version(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config, const char *version) {
-    if (!out || !config || !version) {
+static int load_version(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config,
+                        const char *version) {
+    if (!out || !config || !version)
         return -EINVAL;
-    }
     const vmafgpu_model *model = vmafgpu_builtin_model(version);
     if (!model) {
         say(VMAF_LOG_LEVEL_WARNING, "no such built-in model: \"%s\"", version);
@@ -614,16 +583,14 @@ static char *read_file(const char *path, size_t *size) {
     size_t room = 0, got = 1;
     *size = 0;
     while (file && got > 0 && *size < MOST_MODEL_FILE) {
-        if (!reserve(&text, &room, *size + 65536, 1)) {
+        if (!reserve(&text, &room, *size + 65536, 1))
             break;
-        }
         got = fread(text + *size, 1, room - *size, file);
         *size += got;
     }
     int ok = file && got == 0 && !ferror(file);
-    if (file) {
+    if (file)
         fclose(file);
-    }
     if (!ok) {
         free(text);
         text = NULL;
@@ -631,13 +598,13 @@ static char *read_file(const char *path, size_t *size) {
     return text;
 }
 
-static int load_path(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config, const char *path) {
+static int load_path(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config,
+                     const char *path) {
     char sentence[512] = "the file cannot be read";
     vmafgpu_model *parsed = NULL;
     size_t size;
-    if (!out || !config || !path) {
+    if (!out || !config || !path)
         return -EINVAL;
-    }
     char *text = read_file(path, &size);
     vmafgpu_result result =
         text ? vmafgpu_model_parse(&parsed, path, text, size, NULL, sentence, sizeof sentence) : VMAFGPU_ERROR_MODEL;
@@ -645,8 +612,8 @@ static int load_path(VmafModel **out, VmafModelCollection **collection, const Vm
     int err = result == VMAFGPU_OK ? load(out, collection, config, parsed) : error_of(result);
     vmafgpu_model_free(parsed, NULL);
     if (err) {
-        say(VMAF_LOG_LEVEL_ERROR, "could not read model%s from path: \"%s\" (%s)", collection ? " collection" : "", path,
-            result == VMAFGPU_OK ? "it holds another kind of model" : sentence);
+        say(VMAF_LOG_LEVEL_ERROR, "could not read model%s from path: \"%s\" (%s)", collection ? " collection" : "",
+            path, result == VMAFGPU_OK ? "it holds another kind of model" : sentence);
     }
     return err;
 }
@@ -671,9 +638,8 @@ int vmaf_model_collection_load_from_path(VmafModel **model, VmafModelCollection 
 
 static int overload(VmafModel *m, const char *feature, const VmafFeatureDictionary *options) {
     char *text = join_options(m->options, feature, options);
-    if (!text) {
+    if (!text)
         return -ENOMEM;
-    }
     pthread_mutex_lock(&m->lock);
     free(m->options);
     m->options = text;
@@ -684,9 +650,8 @@ static int overload(VmafModel *m, const char *feature, const VmafFeatureDictiona
 }
 
 int vmaf_model_feature_overload(VmafModel *model, const char *feature, VmafFeatureDictionary *options) {
-    if (!model || !feature || !options) {
+    if (!model || !feature || !options)
         return -EINVAL;
-    }
     int err = overload(model, feature, options);
     vmaf_feature_dictionary_free(&options);
     return err;
@@ -694,9 +659,8 @@ int vmaf_model_feature_overload(VmafModel *model, const char *feature, VmafFeatu
 
 int vmaf_model_collection_feature_overload(VmafModel *model, VmafModelCollection **collection, const char *feature,
                                            VmafFeatureDictionary *options) {
-    if (!model || !collection || !*collection || !feature || !options) {
+    if (!model || !collection || !*collection || !feature || !options)
         return -EINVAL;
-    }
     int err = overload((*collection)->model, feature, options);
     return err ? err : vmaf_model_feature_overload(model, feature, options);
 }
@@ -720,7 +684,7 @@ static vmafgpu_model_config model_config(const VmafModel *m) {
 
 typedef struct figure {
     double value;
-    int    is_known;
+    int is_known;
 } figure;
 
 /* Figures of consecutive indices. A column allocates a page when its first figure is written: an index is any unsigned number,
@@ -729,26 +693,24 @@ enum { PAGE = 1024 };
 
 typedef struct page {
     uint64_t number; /* of the first index, divided by PAGE */
-    figure   figures[PAGE];
+    figure figures[PAGE];
 } page;
 
 typedef struct column {
-    char  *name;  /* in reports */
+    char *name;   /* in reports */
     page **pages; /* in order of their numbers */
     size_t page_count, page_room;
 } column;
 
 typedef struct board {
     column *columns;
-    size_t  count, room;
+    size_t count, room;
 } board;
 
 static column *find_column(const board *b, const char *name) {
-    for (size_t i = 0; i < b->count; i++) {
-        if (strcmp(b->columns[i].name, name) == 0) {
+    for (size_t i = 0; i < b->count; i++)
+        if (strcmp(b->columns[i].name, name) == 0)
             return &b->columns[i];
-        }
-    }
     return NULL;
 }
 
@@ -757,11 +719,10 @@ static size_t find_page(const column *c, uint64_t number) {
     size_t low = 0, high = c->page_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (c->pages[middle]->number < number) {
+        if (c->pages[middle]->number < number)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
@@ -769,9 +730,8 @@ static size_t find_page(const column *c, uint64_t number) {
 /* Returns the figure that the column has at that index; NULL if there is none. */
 static const figure *figure_of(const column *c, uint64_t index) {
     size_t i = find_page(c, index / PAGE);
-    if (i == c->page_count || c->pages[i]->number != index / PAGE || !c->pages[i]->figures[index % PAGE].is_known) {
+    if (i == c->page_count || c->pages[i]->number != index / PAGE || !c->pages[i]->figures[index % PAGE].is_known)
         return NULL;
-    }
     return &c->pages[i]->figures[index % PAGE];
 }
 
@@ -798,10 +758,10 @@ static column *make_column(board *b, const char *name) {
 /* Returns the page of that number, which is allocated if it is new; NULL if memory is short. */
 static page *make_page(column *c, uint64_t number) {
     size_t i = find_page(c, number);
-    if (i < c->page_count && c->pages[i]->number == number) {
+    if (i < c->page_count && c->pages[i]->number == number)
         return c->pages[i];
-    }
-    page *made = reserve(&c->pages, &c->page_room, c->page_count + 1, sizeof(page *)) ? (page *)calloc(1, sizeof *made) : NULL;
+    page *made =
+        reserve(&c->pages, &c->page_room, c->page_count + 1, sizeof(page *)) ? (page *)calloc(1, sizeof *made) : NULL;
     if (made) {
         memmove(c->pages + i + 1, c->pages + i, (c->page_count - i) * sizeof(page *));
         c->pages[i] = made;
@@ -814,12 +774,12 @@ static page *make_page(column *c, uint64_t number) {
 static int write_figure(board *b, const char *name, uint64_t index, double value) {
     column *c = make_column(b, name);
     page *of = c ? make_page(c, index / PAGE) : NULL;
-    if (!of) {
+    if (!of)
         return -ENOMEM;
-    }
     figure *f = &of->figures[index % PAGE];
     if (f->is_known) {
-        say(VMAF_LOG_LEVEL_WARNING, "feature \"%s\" cannot be overwritten at index %llu", c->name, (unsigned long long)index);
+        say(VMAF_LOG_LEVEL_WARNING, "feature \"%s\" cannot be overwritten at index %llu", c->name,
+            (unsigned long long)index);
         return -EINVAL;
     }
     f->value = value;
@@ -829,9 +789,8 @@ static int write_figure(board *b, const char *name, uint64_t index, double value
 
 static void clear_board(board *b) {
     for (size_t i = 0; i < b->count; i++) {
-        for (size_t k = 0; k < b->columns[i].page_count; k++) {
+        for (size_t k = 0; k < b->columns[i].page_count; k++)
             free(b->columns[i].pages[k]);
-        }
         free(b->columns[i].name);
         free(b->columns[i].pages);
     }
@@ -844,52 +803,52 @@ static void clear_board(board *b) {
 
 typedef struct pair {
     VmafPicture picture[2]; /* reference, distorted */
-    int64_t     position;   /* of a borrowed one */
+    int64_t position;       /* of a borrowed one */
 } pair;
 
 /* What a model needs, without the model: programs may destroy it before the first picture. */
 typedef struct wanted_model {
     vmafgpu_model model;
-    char         *options;
+    char *options;
 } wanted_model;
 
 struct VmafContext {
     VmafConfiguration config;
-    vmafgpu_backend   backend;
-    int               names_backend; /* the environment does */
-    int               threads;
+    vmafgpu_backend backend;
+    int names_backend; /* the environment does */
+    int threads;
 
     wanted_model models[MOST_MODELS];
-    int          model_count;
-    char        *features[MOST_FEATURES], *options[MOST_FEATURES];
-    int          feature_count;
+    int model_count;
+    char *features[MOST_FEATURES], *options[MOST_FEATURES];
+    int feature_count;
 
-    pthread_mutex_t lock;    /* of all that follows; the engine is its thread's while `is_busy` */
-    pthread_cond_t  changed;
-    board           board;
-    vmafgpu        *engine;
-    int             is_ordered;                     /* indices must be positions */
-    int             is_brought;                     /* pictures in device memory are copied to the host first */
-    int             has_pictures, is_flushed, error;/* error: of the thread that computes */
-    unsigned        w, h, bpc, read;                /* read: calls with pictures */
+    pthread_mutex_t lock; /* of all that follows; the engine is its thread's while `is_busy` */
+    pthread_cond_t changed;
+    board board;
+    vmafgpu *engine;
+    int is_ordered;                      /* indices must be positions */
+    int is_brought;                      /* pictures in device memory are copied to the host first */
+    int has_pictures, is_flushed, error; /* error: of the thread that computes */
+    unsigned w, h, bpc, read;            /* read: calls with pictures */
     enum VmafPixelFormat format;
-    unsigned       *index;                          /* of each position, where it is not ordered */
-    size_t          index_room;
-    int64_t         pushed, *known;                 /* pairs that the engine has; per column of it, how many are on the board */
-    clock_t         begin, end;
+    unsigned *index; /* of each position, where it is not ordered */
+    size_t index_room;
+    int64_t pushed, *known; /* pairs that the engine has; per column of it, how many are on the board */
+    clock_t begin, end;
 
-    int64_t         waited_for;                     /* of these, how many the GPU was told to finish */
-    pair           *borrowed;                       /* that the GPU reads, in order */
-    size_t          borrowed_room, borrowed_count;
+    int64_t waited_for; /* of these, how many the GPU was told to finish */
+    pair *borrowed;     /* that the GPU reads, in order */
+    size_t borrowed_room, borrowed_count;
 
     pthread_t thread; /* with n_threads: computes while the caller goes on */
-    int       has_thread, is_stopping, is_busy, queued, head;
-    pair      queue[QUEUE];
+    int has_thread, is_stopping, is_busy, queued, head;
+    pair queue[QUEUE];
 
-    pool          *pictures; /* vmaf_preallocate_pictures() */
+    pool *pictures; /* vmaf_preallocate_pictures() */
     VmafCudaState *cuda;
     enum VmafCudaPicturePreallocationMethod cuda_method;
-    pool          *cuda_pictures;
+    pool *cuda_pictures;
 };
 
 /* The distance between the indices that have figures. */
@@ -907,12 +866,12 @@ static int number_of_environment(const char *name, int low, int high, int otherw
     const char *text = getenv(name);
     char *end = NULL;
     *value = otherwise;
-    if (!text || !*text) {
+    if (!text || !*text)
         return 1;
-    }
     long number = strtol(text, &end, 10);
     if (*end || number < low || number > high) {
-        say(VMAF_LOG_LEVEL_ERROR, "%s in the environment must be a number from %d to %d, not \"%s\"", name, low, high, text);
+        say(VMAF_LOG_LEVEL_ERROR, "%s in the environment must be a number from %d to %d, not \"%s\"", name, low, high,
+            text);
         return 0;
     }
     *value = (int)number;
@@ -921,15 +880,16 @@ static int number_of_environment(const char *name, int low, int high, int otherw
 
 static int backend_of_environment(VmafContext *c) {
     static const struct {
-        const char     *name;
+        const char *name;
         vmafgpu_backend backend;
-    } backends[] = {{"auto", VMAFGPU_BACKEND_AUTO}, {"cpu", VMAFGPU_BACKEND_CPU}, {"cuda", VMAFGPU_BACKEND_CUDA},
-                    {"hip", VMAFGPU_BACKEND_HIP}};
+    } backends[] = { { "auto", VMAFGPU_BACKEND_AUTO },
+                     { "cpu", VMAFGPU_BACKEND_CPU },
+                     { "cuda", VMAFGPU_BACKEND_CUDA },
+                     { "hip", VMAFGPU_BACKEND_HIP } };
     const char *text = getenv("VMAFGPU_BACKEND");
     c->backend = VMAFGPU_BACKEND_CPU;
-    if (!text || !*text) {
+    if (!text || !*text)
         return 1;
-    }
     for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++) {
         if (strcmp(text, backends[i].name) == 0) {
             c->backend = backends[i].backend;
@@ -942,15 +902,17 @@ static int backend_of_environment(VmafContext *c) {
 }
 
 int vmaf_init(VmafContext **context, VmafConfiguration config) {
-    if (!context) {
+    if (!context)
         return -EINVAL;
-    }
     int level = (int)config.log_level;
-    __atomic_store_n(&log_level, level < 0 ? 0 : level > VMAF_LOG_LEVEL_DEBUG ? VMAF_LOG_LEVEL_DEBUG : level, __ATOMIC_RELAXED);
+    __atomic_store_n(&log_level,
+                     level < 0                      ? 0
+                     : level > VMAF_LOG_LEVEL_DEBUG ? VMAF_LOG_LEVEL_DEBUG
+                                                    : level,
+                     __ATOMIC_RELAXED);
     VmafContext *c = *context = (VmafContext *)calloc(1, sizeof *c);
-    if (!c) {
+    if (!c)
         return -ENOMEM;
-    }
     int threads = config.n_threads < 256 ? (int)config.n_threads : 256;
     c->config = config;
     if (!number_of_environment("VMAFGPU_THREADS", 0, 256, threads, &c->threads) || !backend_of_environment(c)) {
@@ -964,23 +926,23 @@ int vmaf_init(VmafContext **context, VmafConfiguration config) {
 }
 
 static void on_log(void *user, vmafgpu_log_level level, const char *text) {
-    static const int levels[] = {VMAF_LOG_LEVEL_ERROR, VMAF_LOG_LEVEL_WARNING, VMAF_LOG_LEVEL_DEBUG};
+    static const int levels[] = { VMAF_LOG_LEVEL_ERROR, VMAF_LOG_LEVEL_WARNING, VMAF_LOG_LEVEL_DEBUG };
     (void)user;
     say(levels[level], "%s", text);
 }
 
 /* What the features and models that were asked for are to the engine. */
 typedef struct request {
-    vmafgpu_config         config;
-    vmafgpu_model_config   models[MOST_MODELS];
+    vmafgpu_config config;
+    vmafgpu_model_config models[MOST_MODELS];
     vmafgpu_feature_config features[MOST_FEATURES];
 } request;
 
 static void fill_request(request *r, const VmafContext *c) {
     memset(r, 0, sizeof *r);
     for (int i = 0; i < c->model_count; i++) {
-        static const char *const names[MOST_MODELS] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
-                                                       "8", "9", "10", "11", "12", "13", "14", "15"};
+        static const char *const names[MOST_MODELS] = { "0", "1", "2",  "3",  "4",  "5",  "6",  "7",
+                                                        "8", "9", "10", "11", "12", "13", "14", "15" };
         r->models[i].model = &c->models[i].model;
         r->models[i].name = names[i]; /* no column has it */
         r->models[i].options = c->models[i].options;
@@ -1001,9 +963,8 @@ static int check_request(const VmafContext *c) {
     request r;
     fill_request(&r, c);
     int err = error_of(vmafgpu_check(&r.config));
-    if (err) {
+    if (err)
         say(VMAF_LOG_LEVEL_ERROR, "%s", vmafgpu_last_error(NULL));
-    }
     return err;
 }
 
@@ -1022,9 +983,8 @@ static int use_model(VmafContext *c, const VmafModel *m) {
         vmafgpu_model_keep(&w->model);
         c->model_count++;
         err = w->options ? check_request(c) : -ENOMEM;
-        if (err) {
+        if (err)
             forget_wanted(&c->models[--c->model_count]);
-        }
     }
     pthread_mutex_unlock(&c->lock);
     return err;
@@ -1041,17 +1001,15 @@ int vmaf_use_features_from_model_collection(VmafContext *context, VmafModelColle
 int vmaf_use_feature(VmafContext *c, const char *feature, VmafFeatureDictionary *options) {
     static const char suffix[] = "_cuda"; /* of features that libvmaf has twice */
     int err = -EINVAL;
-    if (!c || !feature) {
+    if (!c || !feature)
         return -EINVAL;
-    }
     pthread_mutex_lock(&c->lock);
     if (!c->engine && c->feature_count < MOST_FEATURES) {
         int i = c->feature_count;
         char *name = copy_of(feature), *text = join_options("", NULL, options);
         size_t length = strlen(feature);
-        if (name && c->cuda && length > sizeof suffix && strcmp(name + length - (sizeof suffix - 1), suffix) == 0) {
+        if (name && c->cuda && length > sizeof suffix && strcmp(name + length - (sizeof suffix - 1), suffix) == 0)
             name[length - (sizeof suffix - 1)] = '\0';
-        }
         c->features[i] = name;
         c->options[i] = text;
         c->feature_count++;
@@ -1069,9 +1027,8 @@ int vmaf_use_feature(VmafContext *c, const char *feature, VmafFeatureDictionary 
 }
 
 int vmaf_import_feature_score(VmafContext *c, const char *feature, double value, unsigned index) {
-    if (!c || !feature) {
+    if (!c || !feature)
         return -EINVAL;
-    }
     pthread_mutex_lock(&c->lock);
     int err = write_figure(&c->board, feature, index, value);
     pthread_mutex_unlock(&c->lock);
@@ -1090,9 +1047,8 @@ int vmaf_preallocate_pictures(VmafContext *c, VmafPictureConfiguration config) {
     }
     pool *made = make_pool(VMAFGPU_MEMORY_HOST, NULL, config.pic_cnt, config.pic_params.pix_fmt, config.pic_params.bpc,
                            config.pic_params.w, config.pic_params.h);
-    if (!made) {
+    if (!made)
         return -ENOMEM;
-    }
     forget_pool(c->pictures);
     c->pictures = made;
     return 0;
@@ -1107,9 +1063,8 @@ int vmaf_fetch_preallocated_picture(VmafContext *c, VmafPicture *picture) {
 }
 
 int vmaf_cuda_import_state(VmafContext *c, VmafCudaState *state) {
-    if (!c || !state) {
+    if (!c || !state)
         return -EINVAL;
-    }
     __atomic_add_fetch(&state->count, 1, __ATOMIC_RELAXED);
     forget_state(c->cuda);
     c->cuda = state;
@@ -1117,8 +1072,8 @@ int vmaf_cuda_import_state(VmafContext *c, VmafCudaState *state) {
 }
 
 int vmaf_cuda_preallocate_pictures(VmafContext *c, VmafCudaPictureConfiguration config) {
-    static const vmafgpu_memory_kind kinds[] = {VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_HOST,
-                                                VMAFGPU_MEMORY_PINNED};
+    static const vmafgpu_memory_kind kinds[] = { VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_HOST,
+                                                 VMAFGPU_MEMORY_PINNED };
     VmafPicture probe;
     uint64_t offset[3];
     if (!c || (int)config.pic_prealloc_method < 0 ||
@@ -1126,9 +1081,8 @@ int vmaf_cuda_preallocate_pictures(VmafContext *c, VmafCudaPictureConfiguration 
         return -EINVAL;
     }
     c->cuda_method = config.pic_prealloc_method;
-    if (c->cuda_method == VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_NONE) {
+    if (c->cuda_method == VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_NONE)
         return 0;
-    }
     if (!c->cuda || !config.pic_params.w || !config.pic_params.h ||
         !lay_out(&probe, config.pic_params.pix_fmt, config.pic_params.bpc, config.pic_params.w, config.pic_params.h,
                  ROW_ALIGNMENT, offset)) {
@@ -1136,9 +1090,8 @@ int vmaf_cuda_preallocate_pictures(VmafContext *c, VmafCudaPictureConfiguration 
     }
     pool *made = make_pool(kinds[c->cuda_method], c->cuda, 0, config.pic_params.pix_fmt, config.pic_params.bpc,
                            config.pic_params.w, config.pic_params.h);
-    if (!made) {
+    if (!made)
         return -ENOMEM;
-    }
     forget_pool(c->cuda_pictures);
     c->cuda_pictures = made;
     return 0;
@@ -1166,7 +1119,7 @@ static void on_reusable(void *user, int64_t pairs) {
 
 /* What the pictures are in, which all are then. */
 static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
-    static const vmafgpu_chroma chromas[] = {VMAFGPU_420, VMAFGPU_420, VMAFGPU_422, VMAFGPU_444, VMAFGPU_400};
+    static const vmafgpu_chroma chromas[] = { VMAFGPU_420, VMAFGPU_420, VMAFGPU_422, VMAFGPU_444, VMAFGPU_400 };
     request r;
     fill_request(&r, c);
     r.config.width = (int)c->w;
@@ -1177,7 +1130,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
     r.config.serial_first = c->config.n_threads > 0;
     r.config.cpumask = (unsigned)c->config.cpumask;
     r.config.threads = c->threads > 1 ? c->threads : 1;
-    r.config.backend = c->names_backend ? c->backend
+    r.config.backend = c->names_backend                ? c->backend
                        : c->cuda && !c->config.gpumask ? VMAFGPU_BACKEND_AUTO
                                                        : VMAFGPU_BACKEND_CPU;
     if (c->cuda && r.config.backend != VMAFGPU_BACKEND_CPU && r.config.backend != VMAFGPU_BACKEND_HIP) {
@@ -1190,12 +1143,12 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
     r.config.on_reusable = on_reusable;
     r.config.on_reusable_user = c;
     vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
-    if (memory != VMAFGPU_MEMORY_DEVICE || r.config.gpu.frames == VMAFGPU_MEMORY_DEVICE) {
+    if (memory != VMAFGPU_MEMORY_DEVICE || r.config.gpu.frames == VMAFGPU_MEMORY_DEVICE)
         result = vmafgpu_open(&c->engine, &r.config);
-    }
     if (memory == VMAFGPU_MEMORY_DEVICE && result == VMAFGPU_ERROR_BACKEND) {
         say(VMAF_LOG_LEVEL_WARNING, "pictures in device memory are brought to the host, where %s",
-            r.config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? "alone all features can be computed" : "VMAFGPU_BACKEND wants them");
+            r.config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? "alone all features can be computed"
+                                                         : "VMAFGPU_BACKEND wants them");
         vmafgpu_close(c->engine);
         memset(&r.config.gpu, 0, sizeof r.config.gpu);
         r.config.backend = VMAFGPU_BACKEND_CPU;
@@ -1205,9 +1158,8 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
     int columns = result == VMAFGPU_OK ? vmafgpu_column_count(c->engine) : 0;
     c->known = result == VMAFGPU_OK ? (int64_t *)calloc((size_t)columns + 1, sizeof *c->known) : NULL;
     int ok = c->known != NULL;
-    for (int i = 0; i < columns && ok; i++) {
+    for (int i = 0; i < columns && ok; i++)
         ok = make_column(&c->board, vmafgpu_column_name(c->engine, i)) != NULL;
-    }
     if (!ok) {
         free(c->known);
         c->known = NULL;
@@ -1243,7 +1195,8 @@ static int bring_to_host(VmafContext *c, VmafPicture *picture) {
     copy.ref = made;
     int ok = enter_cuda(s);
     if (ok) {
-        ok = s->driver.fetch(base, (unsigned long long)(uintptr_t)ref->base, size, NULL) == 0 && s->driver.wait(NULL) == 0;
+        ok = s->driver.fetch(base, (unsigned long long)(uintptr_t)ref->base, size, NULL) == 0 &&
+             s->driver.wait(NULL) == 0;
         leave_cuda(s);
     }
     if (!ok) {
@@ -1263,27 +1216,23 @@ static int push_pair(VmafContext *c, pair *p) {
     int err = 0, stays = 0;
     for (int k = 0; k < 2 && !err; k++) {
         VmafPicture *picture = &p->picture[k];
-        if (c->is_brought && picture->ref->memory == VMAFGPU_MEMORY_DEVICE) {
+        if (c->is_brought && picture->ref->memory == VMAFGPU_MEMORY_DEVICE)
             err = bring_to_host(c, picture);
-        }
         frames[k].memory = picture->ref->memory;
-        if (frames[k].memory == VMAFGPU_MEMORY_PINNED && !c->cuda) {
+        if (frames[k].memory == VMAFGPU_MEMORY_PINNED && !c->cuda)
             frames[k].memory = VMAFGPU_MEMORY_HOST;
-        }
         stays |= frames[k].memory != VMAFGPU_MEMORY_HOST;
         for (int i = 0; i < 3; i++) {
             frames[k].data[i] = picture->data[i];
             frames[k].pitch[i] = picture->stride[i];
         }
     }
-    if (err) {
+    if (err)
         return err;
-    }
     if (stays) {
         /* A push may give back those before it, but this one at the earliest when it returns. */
-        if (!reserve(&c->borrowed, &c->borrowed_room, c->borrowed_count + 1, sizeof *c->borrowed)) {
+        if (!reserve(&c->borrowed, &c->borrowed_room, c->borrowed_count + 1, sizeof *c->borrowed))
             return -ENOMEM;
-        }
         p->position = c->pushed;
         c->borrowed[c->borrowed_count++] = *p;
     }
@@ -1308,9 +1257,8 @@ static int harvest(VmafContext *c) {
         double value;
         while (c->known[i] < c->pushed) {
             vmafgpu_result result = vmafgpu_value_at(c->engine, c->known[i], i, &value);
-            if (result == VMAFGPU_AGAIN) {
+            if (result == VMAFGPU_AGAIN)
                 break;
-            }
             uint64_t index = c->is_ordered ? (uint64_t)c->known[i] : c->index[c->known[i]];
             int err = result == VMAFGPU_OK ? write_figure(&c->board, vmafgpu_column_name(c->engine, i), index, value)
                                            : error_of(result);
@@ -1328,12 +1276,10 @@ static void *compute(void *user) {
     VmafContext *c = (VmafContext *)user;
     pthread_mutex_lock(&c->lock);
     for (;;) {
-        while (!c->queued && !c->is_stopping) {
+        while (!c->queued && !c->is_stopping)
             pthread_cond_wait(&c->changed, &c->lock);
-        }
-        if (!c->queued) {
+        if (!c->queued)
             break;
-        }
         pair p = c->queue[c->head];
         c->head = (c->head + 1) % QUEUE;
         c->queued--;
@@ -1341,7 +1287,8 @@ static void *compute(void *user) {
         int earlier = c->error;
         pthread_cond_broadcast(&c->changed);
         pthread_mutex_unlock(&c->lock);
-        int err = earlier ? earlier : push_pair(c, &p); /* behind a pair that failed the others' positions would be wrong */
+        int err =
+            earlier ? earlier : push_pair(c, &p); /* behind a pair that failed the others' positions would be wrong */
         if (err) {
             vmaf_picture_unref(&p.picture[0]);
             vmaf_picture_unref(&p.picture[1]);
@@ -1361,9 +1308,8 @@ static void *compute(void *user) {
 
 /* Waits until nothing is on its way to the engine, which is the caller's then. */
 static void settle(VmafContext *c) {
-    while (c->queued || c->is_busy) {
+    while (c->queued || c->is_busy)
         pthread_cond_wait(&c->changed, &c->lock);
-    }
 }
 
 /* ---- pairs ---- */
@@ -1377,13 +1323,11 @@ static int order_board(VmafContext *c) {
     for (int i = 0; i < count && ok; i++) {
         places[i] = find_column(&c->board, vmafgpu_report_name(vmafgpu_column_name(c->engine, i)));
         ok = places[i] != NULL; /* an earlier call lacked the memory for it */
-        if (ok) {
+        if (ok)
             before[i] = *places[i];
-        }
     }
-    for (int i = 0; i < count && ok; i++) {
+    for (int i = 0; i < count && ok; i++)
         *places[i] = before[vmafgpu_report_column(c->engine, c->pushed, i)];
-    }
     free(places);
     free(before);
     return ok ? 0 : -ENOMEM;
@@ -1404,9 +1348,8 @@ static int flush(VmafContext *c) {
 
 /* The pictures must be alike, and like those before. Two structs with one reference are one picture, and the call takes two. */
 static int check_pictures(VmafContext *c, const VmafPicture *a, const VmafPicture *b) {
-    if (!a->ref || !b->ref || a->ref == b->ref) {
+    if (!a->ref || !b->ref || a->ref == b->ref)
         return -EINVAL;
-    }
     if (!c->has_pictures) {
         c->has_pictures = 1;
         c->w = a->w[0];
@@ -1425,39 +1368,35 @@ static int read_pair(VmafContext *c, VmafPicture *reference, VmafPicture *distor
     int64_t position;
     c->read++;
     int err = check_pictures(c, reference, distorted);
-    if (err) {
+    if (err)
         return err;
-    }
-    if (!c->begin) {
+    if (!c->begin)
         c->begin = clock();
-    }
     if (!c->model_count && !c->feature_count) { /* nothing looks at pictures */
         vmaf_picture_unref(reference);
         return vmaf_picture_unref(distorted);
     }
     if (!c->engine) {
         err = open_engine(c, reference->ref->memory);
-        if (err) {
+        if (err)
             return err;
-        }
         c->has_thread = c->threads > 0 && pthread_create(&c->thread, NULL, compute, c) == 0;
     }
-    while (c->queued == QUEUE) {
+    while (c->queued == QUEUE)
         pthread_cond_wait(&c->changed, &c->lock);
-    }
-    if (c->error || c->is_flushed) {
+    if (c->error || c->is_flushed)
         return c->error ? c->error : -EINVAL;
-    }
     position = c->pushed + c->is_busy + c->queued;
     if (c->is_ordered && index != position) {
-        say(VMAF_LOG_LEVEL_ERROR, "the picture's index is %u, not %lld: features that look at other pictures, and n_subsample, "
-            "need all in order", index, (long long)position);
+        say(VMAF_LOG_LEVEL_ERROR,
+            "the picture's index is %u, not %lld: features that look at other pictures, and n_subsample, "
+            "need all in order",
+            index, (long long)position);
         return -EINVAL;
     }
     if (!c->is_ordered) {
-        if (!reserve(&c->index, &c->index_room, (size_t)position + 1, sizeof *c->index)) {
+        if (!reserve(&c->index, &c->index_room, (size_t)position + 1, sizeof *c->index))
             return -ENOMEM;
-        }
         c->index[position] = index;
     }
     p.picture[0] = *reference;
@@ -1481,9 +1420,8 @@ static int read_pair(VmafContext *c, VmafPicture *reference, VmafPicture *distor
 }
 
 int vmaf_read_pictures(VmafContext *c, VmafPicture *reference, VmafPicture *distorted, unsigned index) {
-    if (!c || !reference != !distorted) {
+    if (!c || !reference != !distorted)
         return -EINVAL;
-    }
     pthread_mutex_lock(&c->lock);
     int err = c->is_flushed ? -EINVAL : reference ? read_pair(c, reference, distorted, index) : flush(c);
     pthread_mutex_unlock(&c->lock);
@@ -1491,9 +1429,8 @@ int vmaf_read_pictures(VmafContext *c, VmafPicture *reference, VmafPicture *dist
 }
 
 int vmaf_close(VmafContext *c) {
-    if (!c) {
+    if (!c)
         return -EINVAL;
-    }
     if (c->has_thread) {
         pthread_mutex_lock(&c->lock);
         c->is_stopping = 1;
@@ -1503,9 +1440,8 @@ int vmaf_close(VmafContext *c) {
     }
     vmafgpu_close(c->engine);
     on_reusable(c, INT64_MAX);
-    for (int i = 0; i < c->model_count; i++) {
+    for (int i = 0; i < c->model_count; i++)
         forget_wanted(&c->models[i]);
-    }
     for (int i = 0; i < c->feature_count; i++) {
         free(c->features[i]);
         free(c->options[i]);
@@ -1533,9 +1469,8 @@ static int await_more(VmafContext *c) {
         pthread_cond_wait(&c->changed, &c->lock);
         return 1;
     }
-    if (!c->engine || c->is_flushed || c->waited_for == c->pushed) {
+    if (!c->engine || c->is_flushed || c->waited_for == c->pushed)
         return 0;
-    }
     c->waited_for = c->pushed; /* a GPU gathers pairs */
     return vmafgpu_wait(c->engine, -1) == VMAFGPU_OK && harvest(c) == 0;
 }
@@ -1553,9 +1488,8 @@ static int figure_at(VmafContext *c, const char *name, double *value, uint64_t i
 
 /* Has the model ready for figures. */
 static int open_predictor(VmafModel *m) {
-    if (m->predictor) {
+    if (m->predictor)
         return 0;
-    }
     vmafgpu_model_config model = model_config(m);
     vmafgpu_config config;
     memset(&config, 0, sizeof config);
@@ -1579,9 +1513,8 @@ static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int firs
     int columns = vmafgpu_score_column(m->predictor, 0);
     double *features = err ? NULL : (double *)malloc((size_t)columns * sizeof *features);
     *missing = NULL;
-    if (!features) {
+    if (!features)
         return err ? err : -ENOMEM;
-    }
     for (int i = 0; i < columns; i++) {
         const char *name = vmafgpu_column_name(m->predictor, i);
         const figure *f = find_figure(&c->board, name, index);
@@ -1590,13 +1523,11 @@ static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int firs
     }
     err = error_of(vmafgpu_predict(m->predictor, features, &score));
     free(features);
-    if (err || (*missing && score.score != score.score)) {
+    if (err || (*missing && score.score != score.score))
         return -EINVAL;
-    }
     *missing = NULL;
-    for (int i = columns + first; !err && i < vmafgpu_column_count(m->predictor); i++) {
+    for (int i = columns + first; !err && i < vmafgpu_column_count(m->predictor); i++)
         err = write_figure(&c->board, vmafgpu_column_name(m->predictor, i), index, score.values[i]);
-    }
     return err;
 }
 
@@ -1609,8 +1540,8 @@ static int predict(VmafContext *c, VmafModel *m, uint64_t index, int first) {
         pthread_mutex_unlock(&m->lock);
     } while (missing && await_more(c));
     if (missing) {
-        say(VMAF_LOG_LEVEL_ERROR, "there is no '%s' at index %llu for the model '%s'", missing, (unsigned long long)index,
-            m->name);
+        say(VMAF_LOG_LEVEL_ERROR, "there is no '%s' at index %llu for the model '%s'", missing,
+            (unsigned long long)index, m->name);
     }
     return err;
 }
@@ -1618,9 +1549,8 @@ static int predict(VmafContext *c, VmafModel *m, uint64_t index, int first) {
 static int score_at(VmafContext *c, VmafModel *m, double *score, uint64_t index) {
     if (!find_figure(&c->board, m->name, index)) {
         int err = predict(c, m, index, 0);
-        if (err) {
+        if (err)
             return err;
-        }
     }
     return figure_at(c, m->name, score, index);
 }
@@ -1637,12 +1567,11 @@ static void collection_outputs(VmafModelCollectionScore *s, double *outputs[OUTP
 }
 
 static char *output_name(const VmafModel *m, int output) {
-    static const char *const suffixes[OUTPUTS] = {"_bagging", "_stddev", "_ci_p95_lo", "_ci_p95_hi"};
+    static const char *const suffixes[OUTPUTS] = { "_bagging", "_stddev", "_ci_p95_lo", "_ci_p95_hi" };
     size_t size = strlen(m->name) + 16;
     char *name = (char *)malloc(size);
-    if (name) {
+    if (name)
         snprintf(name, size, "%s%s", m->name, suffixes[output]);
-    }
     return name;
 }
 
@@ -1653,9 +1582,8 @@ static int pool_at(VmafContext *c, const char *name, enum VmafPoolingMethod meth
     unsigned count = 0;
     for (uint64_t i = first_of(c, first); i <= last; i += step_of(c)) {
         int err = figure_at(c, name, &s, i);
-        if (err) {
+        if (err)
             return err;
-        }
         count++;
         sum += s;
         inverse += 1. / (s + 1.);
@@ -1677,22 +1605,20 @@ static int collection_at(VmafContext *c, VmafModel *m, VmafModelCollectionScore 
     collection_outputs(score, outputs);
     for (int i = 0; i < OUTPUTS && !err; i++) {
         char *name = output_name(m, i);
-        if (name && !find_figure(&c->board, name, index)) {
+        if (name && !find_figure(&c->board, name, index))
             err = predict(c, m, index, 1);
-        }
         err = !name ? -ENOMEM : err ? err : figure_at(c, name, outputs[i], index);
         free(name);
     }
     return err;
 }
 
-static int collection_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMethod method, VmafModelCollectionScore *score,
-                             unsigned first, unsigned last) {
+static int collection_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMethod method,
+                             VmafModelCollectionScore *score, unsigned first, unsigned last) {
     double *outputs[OUTPUTS];
     int err = 0;
-    for (uint64_t i = first_of(c, first); i <= last && !err; i += step_of(c)) {
+    for (uint64_t i = first_of(c, first); i <= last && !err; i += step_of(c))
         err = collection_at(c, m, score, (unsigned)i);
-    }
     collection_outputs(score, outputs);
     for (int i = 0; i < OUTPUTS && !err; i++) {
         char *name = output_name(m, i);
@@ -1706,9 +1632,8 @@ static int score_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMethod met
                         unsigned last) {
     double ignored;
     int err = 0;
-    for (uint64_t i = first_of(c, first); i <= last && !err; i += step_of(c)) {
+    for (uint64_t i = first_of(c, first); i <= last && !err; i += step_of(c))
         err = score_at(c, m, &ignored, i);
-    }
     return err ? err : pool_at(c, m->name, method, score, first, last);
 }
 
@@ -1722,48 +1647,42 @@ static int score_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMethod met
     } while (0)
 
 int vmaf_feature_score_at_index(VmafContext *c, const char *feature, double *score, unsigned index) {
-    if (!c || !feature || !score) {
+    if (!c || !feature || !score)
         return -EINVAL;
-    }
     LOCKED(c, figure_at(c, feature, score, index));
 }
 
 int vmaf_score_at_index(VmafContext *c, VmafModel *model, double *score, unsigned index) {
-    if (!c || !model || !score) {
+    if (!c || !model || !score)
         return -EINVAL;
-    }
     LOCKED(c, score_at(c, model, score, index));
 }
 
-int vmaf_score_at_index_model_collection(VmafContext *c, VmafModelCollection *collection, VmafModelCollectionScore *score,
-                                         unsigned index) {
-    if (!c || !collection || !score) {
+int vmaf_score_at_index_model_collection(VmafContext *c, VmafModelCollection *collection,
+                                         VmafModelCollectionScore *score, unsigned index) {
+    if (!c || !collection || !score)
         return -EINVAL;
-    }
     LOCKED(c, collection_at(c, collection->model, score, index));
 }
 
 int vmaf_feature_score_pooled(VmafContext *c, const char *feature, enum VmafPoolingMethod method, double *score,
                               unsigned first, unsigned last) {
-    if (!c || !feature || !score || first > last || !method) {
+    if (!c || !feature || !score || first > last || !method)
         return -EINVAL;
-    }
     LOCKED(c, pool_at(c, feature, method, score, first, last));
 }
 
 int vmaf_score_pooled(VmafContext *c, VmafModel *model, enum VmafPoolingMethod method, double *score, unsigned first,
                       unsigned last) {
-    if (!c || !model || !score || first > last || !method) {
+    if (!c || !model || !score || first > last || !method)
         return -EINVAL;
-    }
     LOCKED(c, score_pooled(c, model, method, score, first, last));
 }
 
 int vmaf_score_pooled_model_collection(VmafContext *c, VmafModelCollection *collection, enum VmafPoolingMethod method,
                                        VmafModelCollectionScore *score, unsigned first, unsigned last) {
-    if (!c || !collection || !score || first > last || !method) {
+    if (!c || !collection || !score || first > last || !method)
         return -EINVAL;
-    }
     LOCKED(c, collection_pooled(c, collection->model, method, score, first, last));
 }
 
@@ -1799,14 +1718,15 @@ static int64_t reported_next(void *user, int64_t frame) {
 }
 
 static const char *reported_pooling(void *user, int i) {
-    static const char *const names[] = {"min", "max", "mean", "harmonic_mean"};
+    static const char *const names[] = { "min", "max", "mean", "harmonic_mean" };
     (void)user;
     return names[i];
 }
 
 static int reported_pooled(void *user, int i, int pooling, double *value) {
     VmafContext *c = (VmafContext *)user;
-    return c->read > 0 && pool_at(c, c->board.columns[i].name, (enum VmafPoolingMethod)(pooling + 1), value, 0, c->read - 1) == 0;
+    return c->read > 0 &&
+           pool_at(c, c->board.columns[i].name, (enum VmafPoolingMethod)(pooling + 1), value, 0, c->read - 1) == 0;
 }
 
 static const char *reported_aggregate_name(void *user, int i) {
@@ -1821,9 +1741,8 @@ static double reported_aggregate(void *user, int i) {
 
 int vmaf_write_output(VmafContext *c, const char *path, enum VmafOutputFormat format) {
     report r;
-    if (!c || !path) {
+    if (!c || !path)
         return -EINVAL;
-    }
     memset(&r, 0, sizeof r);
     r.out = fopen(path, "w");
     if (!r.out) {
@@ -1851,9 +1770,8 @@ int vmaf_write_output(VmafContext *c, const char *path, enum VmafOutputFormat fo
     r.pooled = reported_pooled;
     r.aggregate_name = reported_aggregate_name;
     r.aggregate = reported_aggregate;
-    if (is_known) {
+    if (is_known)
         report_write(&r, (report_format)(format - VMAF_OUTPUT_FORMAT_XML));
-    }
     pthread_mutex_unlock(&c->lock);
     int is_whole = !ferror(r.out);
     is_whole = fclose(r.out) == 0 && is_whole;

@@ -12,7 +12,7 @@
 
 /* What stands before every function. */
 #ifndef VMAF_API
-#  define VMAF_API extern
+#define VMAF_API extern
 #endif
 
 #ifdef __cplusplus
@@ -41,15 +41,16 @@ typedef struct VmafRef VmafRef;
 
 typedef struct VmafPicture {
     enum VmafPixelFormat pix_fmt;
-    unsigned             bpc;       /* bits per sample; above 8 samples are words */
-    unsigned             w[3], h[3];
-    ptrdiff_t            stride[3]; /* in bytes */
-    void                *data[3];
-    VmafRef             *ref;
-    void                *priv;
+    unsigned bpc; /* bits per sample; above 8 samples are words */
+    unsigned w[3], h[3];
+    ptrdiff_t stride[3]; /* in bytes */
+    void *data[3];
+    VmafRef *ref;
+    void *priv;
 } VmafPicture;
 
-VMAF_API int vmaf_picture_alloc(VmafPicture *picture, enum VmafPixelFormat format, unsigned bpc, unsigned w, unsigned h);
+VMAF_API int vmaf_picture_alloc(VmafPicture *picture, enum VmafPixelFormat format, unsigned bpc, unsigned w,
+                                unsigned h);
 VMAF_API int vmaf_picture_unref(VmafPicture *picture);
 
 /* ---- models ---- */
@@ -66,7 +67,7 @@ typedef struct VmafModelCollection VmafModelCollection;
 
 typedef struct VmafModelConfig {
     const char *name; /* NULL: "vmaf" */
-    uint64_t    flags;
+    uint64_t flags;
 } VmafModelConfig;
 
 enum VmafModelCollectionScoreType {
@@ -87,16 +88,16 @@ typedef struct VmafModelCollectionScore {
     } bootstrap;
 } VmafModelCollectionScore;
 
-VMAF_API int  vmaf_model_load(VmafModel **model, VmafModelConfig *config, const char *version);
-VMAF_API int  vmaf_model_load_from_path(VmafModel **model, VmafModelConfig *config, const char *path);
-VMAF_API int  vmaf_model_feature_overload(VmafModel *model, const char *feature, VmafFeatureDictionary *options);
+VMAF_API int vmaf_model_load(VmafModel **model, VmafModelConfig *config, const char *version);
+VMAF_API int vmaf_model_load_from_path(VmafModel **model, VmafModelConfig *config, const char *path);
+VMAF_API int vmaf_model_feature_overload(VmafModel *model, const char *feature, VmafFeatureDictionary *options);
 VMAF_API void vmaf_model_destroy(VmafModel *model);
-VMAF_API int  vmaf_model_collection_load(VmafModel **model, VmafModelCollection **collection, VmafModelConfig *config,
-                                         const char *version);
-VMAF_API int  vmaf_model_collection_load_from_path(VmafModel **model, VmafModelCollection **collection,
-                                                   VmafModelConfig *config, const char *path);
-VMAF_API int  vmaf_model_collection_feature_overload(VmafModel *model, VmafModelCollection **collection,
-                                                     const char *feature, VmafFeatureDictionary *options);
+VMAF_API int vmaf_model_collection_load(VmafModel **model, VmafModelCollection **collection, VmafModelConfig *config,
+                                        const char *version);
+VMAF_API int vmaf_model_collection_load_from_path(VmafModel **model, VmafModelCollection **collection,
+                                                  VmafModelConfig *config, const char *path);
+VMAF_API int vmaf_model_collection_feature_overload(VmafModel *model, VmafModelCollection **collection,
+                                                    const char *feature, VmafFeatureDictionary *options);
 VMAF_API void vmaf_model_collection_destroy(VmafModelCollection *collection);
 
 /* ---- contexts ---- */
@@ -128,16 +129,16 @@ enum VmafPoolingMethod {
 
 typedef struct VmafConfiguration {
     enum VmafLogLevel log_level;
-    unsigned          n_threads;
-    unsigned          n_subsample;
-    uint64_t          cpumask;
-    uint64_t          gpumask;
+    unsigned n_threads;
+    unsigned n_subsample;
+    uint64_t cpumask;
+    uint64_t gpumask;
 } VmafConfiguration;
 
 typedef struct VmafPictureConfiguration {
     struct {
-        unsigned             w, h;
-        unsigned             bpc;
+        unsigned w, h;
+        unsigned bpc;
         enum VmafPixelFormat pix_fmt;
     } pic_params;
     unsigned pic_cnt;
@@ -185,8 +186,8 @@ enum VmafCudaPicturePreallocationMethod {
 
 typedef struct VmafCudaPictureConfiguration {
     struct {
-        unsigned             w, h;
-        unsigned             bpc;
+        unsigned w, h;
+        unsigned bpc;
         enum VmafPixelFormat pix_fmt;
     } pic_params;
     enum VmafCudaPicturePreallocationMethod pic_prealloc_method;

@@ -11,22 +11,19 @@
 
 static uint64_t align_row_sum(const unsigned char *row, int bytes, int begin, int end) {
     uint64_t sum = 0;
-    if (bytes == 1) {
-        for (int x = begin; x < end; x++) {
+    if (bytes == 1)
+        for (int x = begin; x < end; x++)
             sum += row[x];
-        }
-    } else {
-        for (int x = begin; x < end; x++) {
+    else
+        for (int x = begin; x < end; x++)
             sum += (uint64_t)row[2 * x] + ((uint64_t)row[2 * x + 1] << 8);
-        }
-    }
     return sum;
 }
 
 void align_sign(align_signature *out, const align_picture *p, int step) {
     for (int cy = 0; cy < ALIGN_DOWN; cy++) {
         int top = cy * p->height / ALIGN_DOWN, bottom = (cy + 1) * p->height / ALIGN_DOWN, rows = 0;
-        uint64_t sums[ALIGN_ACROSS] = {0};
+        uint64_t sums[ALIGN_ACROSS] = { 0 };
         bottom = bottom > top ? bottom : top + 1;
         for (int y = top + (step > bottom - top ? bottom - top : step) / 2; y < bottom; y += step, rows++) {
             const unsigned char *row = p->luma + y * p->pitch;
@@ -44,8 +41,12 @@ void align_sign(align_signature *out, const align_picture *p, int step) {
 }
 
 align_picture align_picture_of(const video *v, const vmafgpu_frame *frame) {
-    align_picture p = {(const unsigned char *)frame->data[0], frame->pitch[0], v->width, v->height, v->bytes_per_sample,
-                       v->layout == VMAFGPU_SEMIPLANAR_HIGH ? 0 : 16 - v->bit_depth};
+    align_picture p = { (const unsigned char *)frame->data[0],
+                        frame->pitch[0],
+                        v->width,
+                        v->height,
+                        v->bytes_per_sample,
+                        v->layout == VMAFGPU_SEMIPLANAR_HIGH ? 0 : 16 - v->bit_depth };
     return p;
 }
 
@@ -54,9 +55,8 @@ align_signature *align_sign_video(video *v, int64_t first, int64_t most, int ste
     align_signature *list = (align_signature *)malloc(sizeof *list * room);
     *count = 0;
     while (list && *count < most && video_read(v) == VIDEO_OK) {
-        if (v->frames_read <= first) {
+        if (v->frames_read <= first)
             continue;
-        }
         if ((size_t)*count == room) {
             align_signature *larger = (align_signature *)realloc(list, sizeof *list * 2 * room);
             if (!larger) {
@@ -88,7 +88,9 @@ align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t 
             ok = video_fetch(v, at + line * (long long)row, rows + (size_t)y * row, row) == (ptrdiff_t)row;
         }
         if (ok) {
-            vmafgpu_frame frame = {{rows, NULL, NULL}, {(ptrdiff_t)row, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
+            vmafgpu_frame frame = {
+                { rows, NULL, NULL }, { (ptrdiff_t)row, 0, 0 }, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV
+            };
             align_picture picture = align_picture_of(v, &frame);
             picture.height = ROWS;
             align_sign(&list[(*count)++], &picture, 1);
@@ -103,11 +105,11 @@ align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t 
 
 typedef struct align_problem {
     const align_signature *reference, *distorted;
-    int64_t   reference_count, distorted_count;
-    int       first, offsets; /* offsets are first, first + 1, .. */
-    uint32_t *distances;      /* [frame of the distorted][offset]; ALIGN_NONE: there is no such frame */
-    uint32_t *least;          /* of each frame */
-    uint32_t  unmatched;      /* what it costs to be without counterpart, at both ends */
+    int64_t reference_count, distorted_count;
+    int first, offsets;  /* offsets are first, first + 1, .. */
+    uint32_t *distances; /* [frame of the distorted][offset]; ALIGN_NONE: there is no such frame */
+    uint32_t *least;     /* of each frame */
+    uint32_t unmatched;  /* what it costs to be without counterpart, at both ends */
 } align_problem;
 
 #define ALIGN_NONE 0xffffffffu
@@ -184,18 +186,15 @@ static align_signature *align_equalise(const align_problem *p) {
 static int align_measure_best(align_problem *p) {
     align_measure(p, p->distorted);
     uint32_t plain = align_median_least(p), better;
-    if (plain < 2) {
+    if (plain < 2)
         return 1;
-    }
     align_signature *equal = align_equalise(p);
-    if (!equal) {
+    if (!equal)
         return 0;
-    }
     align_measure(p, equal);
     better = align_median_least(p);
-    if (better > plain / 2) {
+    if (better > plain / 2)
         align_measure(p, p->distorted);
-    }
     free(equal);
     return 1;
 }
@@ -246,9 +245,8 @@ static int align_path(const align_problem *p, int *path) {
             memcpy(cost, next, sizeof *cost * (size_t)offsets);
         }
         int at = 0;
-        for (int o = 1; o < offsets; o++) {
+        for (int o = 1; o < offsets; o++)
             at = cost[o] < cost[at] ? o : at;
-        }
         for (int64_t j = frames - 1; j >= 0; j--) {
             path[j] = at;
             at = j > 0 ? from[j * offsets + at] : at;
@@ -265,9 +263,8 @@ static int align_path(const align_problem *p, int *path) {
 static int align_add(align_range **list, int *count, align_range range) {
     if ((*count & (*count - 1)) == 0) {
         align_range *larger = (align_range *)realloc(*list, sizeof *larger * (size_t)(*count ? 2 * *count : 1));
-        if (!larger) {
+        if (!larger)
             return 0;
-        }
         *list = larger;
     }
     (*list)[(*count)++] = range;
@@ -295,13 +292,13 @@ static int align_doubt_stretch(const align_problem *p, alignment *a, int64_t fir
     int low = offset, high = offset;
     for (int o = 0; o < p->offsets; o++) {
         int64_t noise, gain;
-        if (o == offset) {
+        if (o == offset)
             continue;
-        }
         gain = align_gain(p, first, last, offset, o, &noise);
         int overlaps = 0;
         for (int64_t j = first; j <= last && !overlaps; j++) {
-            overlaps = p->distances[j * p->offsets + o] != ALIGN_NONE && p->distances[j * p->offsets + offset] != ALIGN_NONE;
+            overlaps =
+                p->distances[j * p->offsets + o] != ALIGN_NONE && p->distances[j * p->offsets + offset] != ALIGN_NONE;
         }
         if (overlaps && gain <= 3 * noise + 3) {
             low = o < low ? o : low;
@@ -310,42 +307,37 @@ static int align_doubt_stretch(const align_problem *p, alignment *a, int64_t fir
     }
     /* at the end of what is looked for there may be more beyond */
     int is_last = p->offsets > 1 && (offset == 0 || offset == p->offsets - 1);
-    align_range range = {first, last, low + p->first, high + p->first};
+    align_range range = { first, last, low + p->first, high + p->first };
     return (low == high && !is_last) || align_add(&a->doubts, &a->doubt_count, range);
 }
 
 /* A change of the offset before frame `at`: where else could it be? */
 static align_range align_locate(const align_problem *p, int64_t at, int64_t begin, int64_t end, int before, int after) {
-    align_range range = {at, at, after - before, 0};
+    align_range range = { at, at, after - before, 0 };
     int64_t noise;
-    while (range.last < end && align_gain(p, at, range.last, after, before, &noise) <= 3 * noise + 3) {
+    while (range.last < end && align_gain(p, at, range.last, after, before, &noise) <= 3 * noise + 3)
         range.last++;
-    }
-    while (range.first > begin && align_gain(p, range.first - 1, at - 1, before, after, &noise) <= 3 * noise + 3) {
+    while (range.first > begin && align_gain(p, range.first - 1, at - 1, before, after, &noise) <= 3 * noise + 3)
         range.first--;
-    }
     return range;
 }
 
 /* A frame at an end of what corresponds, beside frames without counterpart, that fits far worse than the one beside it. */
 static int align_doubt_end(const align_problem *p, alignment *a, const int *path, int64_t j, int64_t inside,
                            int64_t outside) {
-    if (j < 0 || inside < 0 || inside >= p->distorted_count || outside < 0 || outside >= p->distorted_count) {
+    if (j < 0 || inside < 0 || inside >= p->distorted_count || outside < 0 || outside >= p->distorted_count)
         return 1;
-    }
     uint32_t here = p->distances[j * p->offsets + path[j]], beside = p->distances[inside * p->offsets + path[inside]];
-    align_range range = {j, j, path[j] + p->first, path[j] + p->first};
+    align_range range = { j, j, path[j] + p->first, path[j] + p->first };
     return here / 2 <= beside + 1 || align_add(&a->doubts, &a->doubt_count, range);
 }
 
 static int align_doubt_ends(const align_problem *p, alignment *a, const int *path) {
     int64_t first = 0, last = p->distorted_count - 1;
-    while (first < p->distorted_count && a->match[first] < 0) {
+    while (first < p->distorted_count && a->match[first] < 0)
         first++;
-    }
-    while (last >= 0 && a->match[last] < 0) {
+    while (last >= 0 && a->match[last] < 0)
         last--;
-    }
     return last < first || (align_doubt_end(p, a, path, first, first + 1, first - 1) &&
                             align_doubt_end(p, a, path, last, last - 1, last + 1));
 }
@@ -359,7 +351,8 @@ static int align_doubt_frames(const align_problem *p, alignment *a, const int *p
             int o = path[j] + side;
             uint32_t there = o >= 0 && o < p->offsets ? p->distances[j * p->offsets + o] : ALIGN_NONE;
             if (there != ALIGN_NONE && there < here) {
-                align_range range = {j, j, (o < path[j] ? o : path[j]) + p->first, (o < path[j] ? path[j] : o) + p->first};
+                align_range range = { j, j, (o < path[j] ? o : path[j]) + p->first,
+                                      (o < path[j] ? path[j] : o) + p->first };
                 align_range *last = a->doubt_count ? &a->doubts[a->doubt_count - 1] : NULL;
                 if (last && last->last >= j - 1 && last->first <= j) {
                     last->last = j > last->last ? j : last->last;
@@ -380,9 +373,8 @@ static int align_describe(const align_problem *p, alignment *a, const int *path)
     for (int64_t j = 0; j < frames; j++) {
         int64_t k = j + p->first + path[j];
         a->match[j] = k < 0 || k >= p->reference_count || k == last ? -1 : k;
-        if (k == last && k >= 0 && k < p->reference_count) {
+        if (k == last && k >= 0 && k < p->reference_count)
             a->repeated++;
-        }
         if (a->match[j] >= 0) {
             a->dropped += previous >= 0 ? k - previous - 1 : 0;
             previous = k;
@@ -391,25 +383,21 @@ static int align_describe(const align_problem *p, alignment *a, const int *path)
         last = k;
     }
     for (int64_t j = 1; j <= frames; j++) {
-        if (j < frames && path[j] == path[begin]) {
+        if (j < frames && path[j] == path[begin])
             continue;
-        }
-        if (!align_doubt_stretch(p, a, begin, j - 1, path[begin])) {
+        if (!align_doubt_stretch(p, a, begin, j - 1, path[begin]))
             return 0;
-        }
         if (j - begin > longest) {
             longest = j - begin;
             a->offset = path[begin] + p->first;
         }
         if (j < frames) {
             int64_t end = j;
-            while (end + 1 < frames && path[end + 1] == path[j]) {
+            while (end + 1 < frames && path[end + 1] == path[j])
                 end++;
-            }
             align_range event = align_locate(p, j, begin, end, path[begin], path[j]);
-            if (!align_add(&a->events, &a->event_count, event)) {
+            if (!align_add(&a->events, &a->event_count, event))
                 return 0;
-            }
         }
         begin = j;
     }
@@ -424,14 +412,12 @@ void align_free(alignment *a) {
 }
 
 int align_find(alignment *a, const align_signature *reference, int64_t reference_count,
-               const align_signature *distorted,
-               int64_t distorted_count, int first, int count) {
-    align_problem p = {reference, distorted, reference_count, distorted_count, first, count, NULL, NULL, 0};
+               const align_signature *distorted, int64_t distorted_count, int first, int count) {
+    align_problem p = { reference, distorted, reference_count, distorted_count, first, count, NULL, NULL, 0 };
     size_t frames = (size_t)distorted_count;
     memset(a, 0, sizeof *a);
-    if ((uint64_t)distorted_count * (uint64_t)count >= SIZE_MAX / sizeof *p.distances) {
+    if ((uint64_t)distorted_count * (uint64_t)count >= SIZE_MAX / sizeof *p.distances)
         return 0;
-    }
     int *path = (int *)malloc(sizeof *path * (frames + 1)), ok;
     p.distances = (uint32_t *)malloc(sizeof *p.distances * (frames * (size_t)count + 1));
     p.least = (uint32_t *)malloc(sizeof *p.least * (frames + 1));
@@ -440,12 +426,11 @@ int align_find(alignment *a, const align_signature *reference, int64_t reference
     if (ok && frames > 0) {
         uint32_t median = align_median_least(&p);
         p.unmatched = median < ALIGN_NONE / 16 ? 4 * median + 4 : ALIGN_NONE / 2;
-        ok = align_path(&p, path) && align_describe(&p, a, path) &&
-             align_doubt_frames(&p, a, path) && align_doubt_ends(&p, a, path);
+        ok = align_path(&p, path) && align_describe(&p, a, path) && align_doubt_frames(&p, a, path) &&
+             align_doubt_ends(&p, a, path);
     }
-    for (int i = 0; i < a->event_count; i++) {
+    for (int i = 0; i < a->event_count; i++)
         a->unsure |= a->events[i].first != a->events[i].last;
-    }
     a->unsure |= a->doubt_count > 0 || a->matched == 0;
     free(path);
     free(p.distances);

@@ -30,29 +30,29 @@ typedef struct align_signature {
 /* How samples lie in memory. */
 typedef struct align_picture {
     const unsigned char *luma;
-    ptrdiff_t            pitch;
-    int                  width, height;
-    int                  bytes_per_sample;
-    int                  shift; /* left, to 16 bits */
+    ptrdiff_t pitch;
+    int width, height;
+    int bytes_per_sample;
+    int shift; /* left, to 16 bits */
 } align_picture;
 
 /* Frames first..last of the distorted video, for which something is said. */
 typedef struct align_range {
     int64_t first, last;
-    int     low, high;  /* of unsure ranges: offsets that would do; of events: low is how many frames */
+    int low, high; /* of unsure ranges: offsets that would do; of events: low is how many frames */
 } align_range;
 
 typedef struct alignment {
-    int64_t     *match;     /* for each distorted frame the reference's, or -1 */
-    int64_t      matched;   /* pairs: frames that have one, repeated ones once */
-    int          offset;    /* what most frames have: reference's index minus distorted's */
-    int64_t      dropped;   /* frames of the reference that are left out between others */
-    int64_t      repeated;  /* distorted frames that show what the one before shows: their match is -1 */
-    align_range *events;    /* each drop (low > 0: so many) or repeat (low < 0) and where it may be */
-    int          event_count;
-    align_range *doubts;    /* where other offsets would do */
-    int          doubt_count;
-    int          unsure;    /* doubts, or too little to say anything */
+    int64_t *match;      /* for each distorted frame the reference's, or -1 */
+    int64_t matched;     /* pairs: frames that have one, repeated ones once */
+    int offset;          /* what most frames have: reference's index minus distorted's */
+    int64_t dropped;     /* frames of the reference that are left out between others */
+    int64_t repeated;    /* distorted frames that show what the one before shows: their match is -1 */
+    align_range *events; /* each drop (low > 0: so many) or repeat (low < 0) and where it may be */
+    int event_count;
+    align_range *doubts; /* where other offsets would do */
+    int doubt_count;
+    int unsure; /* doubts, or too little to say anything */
 } alignment;
 
 /* step: only every so many rows are looked at. */
@@ -73,8 +73,7 @@ void align_free(alignment *a);
 /* What `a` finds, for offsets from `first` to `first` + `count` - 1, 65535 of them at most. 0: no memory. align_free() is due
  * whatever the result. */
 int align_find(alignment *a, const align_signature *reference, int64_t reference_count,
-               const align_signature *distorted,
-               int64_t distorted_count, int first, int count);
+               const align_signature *distorted, int64_t distorted_count, int first, int count);
 
 /* By what constant offset the frames fit far better than by `usual`; `usual` itself where there is no such. */
 int align_look(const align_signature *reference, int64_t reference_count, const align_signature *distorted,

@@ -18,9 +18,8 @@ int tool_arrange_options(session *all, const options *o) {
     int64_t count = INT64_MAX;
     if (o->to.is_given && !o->to.is_time && !o->from.is_time) {
         count = o->to.value - o->from.value;
-        if (count <= 0) {
+        if (count <= 0)
             return tool_fail("--to must come after --from");
-        }
     }
     all->first = o->from.is_time ? 0 : o->from.value;
     all->limit = o->frame_count && o->frame_count < count ? o->frame_count : count < INT64_MAX ? count : 0;
@@ -30,22 +29,17 @@ int tool_arrange_options(session *all, const options *o) {
 /* Times, which only y4m files have. */
 static int arrange_times(session *all, const options *o) {
     const video *r = &all->videos[0];
-    if (!o->from.is_time && !o->to.is_time) {
+    if (!o->from.is_time && !o->to.is_time)
         return 1;
-    }
-    for (int i = 0; i <= all->count; i++) {
-        if (all->videos[i].file_bytes <= 0) {
+    for (int i = 0; i <= all->count; i++)
+        if (all->videos[i].file_bytes <= 0)
             return tool_fail("--from and --to can be times for files only; of pipes give them frames");
-        }
-    }
-    if (!r->rate_num) {
+    if (!r->rate_num)
         return tool_fail("--from and --to need frames, for %s does not say how many there are in a second", r->title);
-    }
     all->first = cut_frame(&o->from, r->rate_num, r->rate_den);
     int64_t count = o->to.is_given ? cut_frame(&o->to, r->rate_num, r->rate_den) - all->first : 0;
-    if (o->to.is_given && count <= 0) {
+    if (o->to.is_given && count <= 0)
         return tool_fail("--to must come after --from");
-    }
     all->limit = count > 0 && (!o->frame_count || count < o->frame_count) ? count : o->frame_count;
     return 1;
 }
@@ -60,13 +54,13 @@ static int arrange_pictures(session *all, const options *o) {
         cut_centre(&all->crop, r);
         const cut_window *w = &all->crop;
         if (w->x + w->width > r->width || w->y + w->height > r->height) {
-            return tool_fail("--crop %d:%d:%d:%d is not inside the picture of %s, %dx%d", w->width, w->height, w->x, w->y, r->title,
-                             r->width, r->height);
+            return tool_fail("--crop %d:%d:%d:%d is not inside the picture of %s, %dx%d", w->width, w->height, w->x,
+                             w->y, r->title, r->width, r->height);
         }
         if (!cut_is_on_grid(w, r)) {
-            return tool_fail("--crop %d:%d:%d:%d does not begin on a chroma sample of %s: with %s chroma X%s must be even", w->width,
-                             w->height, w->x, w->y, r->title, r->sampling.name,
-                             r->sampling.chroma_y > 1 ? " and Y" : "");
+            return tool_fail(
+                "--crop %d:%d:%d:%d does not begin on a chroma sample of %s: with %s chroma X%s must be even", w->width,
+                w->height, w->x, w->y, r->title, r->sampling.name, r->sampling.chroma_y > 1 ? " and Y" : "");
         }
         all->width = w->width;
         all->height = w->height;
@@ -82,9 +76,8 @@ static int arrange_pictures(session *all, const options *o) {
 }
 
 vmafgpu_frame tool_arrange_frame(session *all, int i, vmafgpu_frame frame) {
-    if (all->scalers[i].planes) {
+    if (all->scalers[i].planes)
         frame = scaler_frame(&all->scalers[i], &all->videos[i], &frame);
-    }
     return all->crop.is_given ? cut_picture(&all->crop, &all->videos[i], frame) : frame;
 }
 
@@ -99,13 +92,12 @@ static void check_lengths(session *all) {
         if (is_known && !is_cut && r->frames_total != d->frames_total &&
             r->frames_total - tool_frames_to_skip(all->o, 0) != d->frames_total - tool_frames_to_skip(all->o, i)) {
             char scored[40] = "pairs are scored"; /* where a pipe is among the videos nobody knows how many */
-            if (pairs >= 0) {
+            if (pairs >= 0)
                 snprintf(scored, sizeof scored, "%lld pairs are scored", (long long)pairs);
-            }
-            tool_warn("the frame counts differ: %s has %lld, %s has %lld; %s, up to the end of the shortest",
-                      r->title, r->frames_total, d->title, d->frames_total, scored);
-            int is_shorter = r->frames_total - tool_frames_to_skip(all->o, 0) >
-                             d->frames_total - tool_frames_to_skip(all->o, i);
+            tool_warn("the frame counts differ: %s has %lld, %s has %lld; %s, up to the end of the shortest", r->title,
+                      r->frames_total, d->title, d->frames_total, scored);
+            int is_shorter =
+                r->frames_total - tool_frames_to_skip(all->o, 0) > d->frames_total - tool_frames_to_skip(all->o, i);
             all->end_is_known[is_shorter ? i : 0] = 1;
         }
     }
@@ -114,27 +106,23 @@ static void check_lengths(session *all) {
 /* --from must lie before the end, where that is known. */
 static int check_beginning(const session *all, const options *o) {
     int64_t pairs = tool_pairs_behind(all, 0);
-    if (!o->from.is_given || pairs < 0 || all->first < pairs) {
+    if (!o->from.is_given || pairs < 0 || all->first < pairs)
         return 1;
-    }
     char time[48] = "";
     const video *r = &all->videos[0];
-    if (r->rate_num) {
+    if (r->rate_num)
         snprintf(time, sizeof time, " (%.2f seconds)", (double)pairs * r->rate_den / r->rate_num);
-    }
-    return tool_fail("--from is frame %lld, but there %s only %lld pair%s of frames%s; give --from a smaller value", (long long)all->first,
-                     pairs == 1 ? "is" : "are", (long long)pairs, pairs == 1 ? "" : "s", time);
+    return tool_fail("--from is frame %lld, but there %s only %lld pair%s of frames%s; give --from a smaller value",
+                     (long long)all->first, pairs == 1 ? "is" : "are", (long long)pairs, pairs == 1 ? "" : "s", time);
 }
 
 int tool_arrange(session *all, const options *o) {
-    if (!arrange_times(all, o) || !check_beginning(all, o) || !arrange_pictures(all, o)) {
+    if (!arrange_times(all, o) || !check_beginning(all, o) || !arrange_pictures(all, o))
         return 0;
-    }
     tool_look_for_size(all);
     if (o->align) {
-        if (!tool_arrange_alignment(all)) {
+        if (!tool_arrange_alignment(all))
             return 0;
-        }
     } else {
         check_lengths(all);
         tool_look_for_shift(all);

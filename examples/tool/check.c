@@ -14,9 +14,9 @@ enum { MAX_INPUTS = 1 + MAX_DISTORTED + MAX_MODELS + 1 };
 
 typedef struct input {
     const char *what;
-    char        title[SHOWN_PATH];
-    file_id     file;
-    int         is_stdin;
+    char title[SHOWN_PATH];
+    file_id file;
+    int is_stdin;
 } input;
 
 static void add_input(input *inputs, int *count, const char *what, const char *path, int may_be_stdin) {
@@ -32,29 +32,25 @@ static void add_input(input *inputs, int *count, const char *what, const char *p
 /* Everything that is read. */
 static int list_inputs(const options *o, input inputs[MAX_INPUTS]) {
     int count = 0;
-    for (int i = 0; i <= o->distorted.count && !o->join; i++) {
+    for (int i = 0; i <= o->distorted.count && !o->join; i++)
         add_input(inputs, &count, "video", tool_path_of(o, i), 1);
-    }
-    for (int i = 0; i < o->model_count; i++) {
+    for (int i = 0; i < o->model_count; i++)
         add_input(inputs, &count, "model", o->model_options[i].path, 0);
-    }
     add_input(inputs, &count, "kernels", o->kernels, 0);
     return count;
 }
 
 static int check_raw_options(options *o) {
-    if (!o->width && !o->height && !o->pixel_format && !o->bit_depth) {
+    if (!o->width && !o->height && !o->pixel_format && !o->bit_depth)
         return 1;
-    }
     int implied = o->implied_depth;
-    if (!o->bit_depth) {
+    if (!o->bit_depth)
         o->bit_depth = implied;
-    }
-    if (!o->width || !o->height || !o->pixel_format || !o->bit_depth) {
+    if (!o->width || !o->height || !o->pixel_format || !o->bit_depth)
         return tool_fail("raw video needs all of --width, --height, --pixel_format and --bitdepth");
-    }
     if (implied && o->bit_depth != implied) {
-        return tool_fail("pixel format %s has %d bits, not %d; leave --bitdepth out", o->pixel_format_name, implied, (int)o->bit_depth);
+        return tool_fail("pixel format %s has %d bits, not %d; leave --bitdepth out", o->pixel_format_name, implied,
+                         (int)o->bit_depth);
     }
     return 1;
 }
@@ -77,9 +73,8 @@ static int check_files(options *o) {
     int count = list_inputs(o, inputs), from_stdin = 0;
     for (int i = 0; i < count; i++) {
         from_stdin += inputs[i].is_stdin;
-        if (inputs[i].is_stdin && o->stdin_is_closed) {
+        if (inputs[i].is_stdin && o->stdin_is_closed)
             return tool_fail("standard input is closed");
-        }
         for (int k = 0; k < i; k++) {
             if (inputs[i].file.kind == FILE_PIPE && tool_is_same_file(&inputs[i].file, &inputs[k].file) &&
                 from_stdin < 2) {
@@ -88,11 +83,11 @@ static int check_files(options *o) {
             }
         }
     }
-    if (from_stdin > 1) {
+    if (from_stdin > 1)
         return tool_fail("only one of the videos can come from standard input");
-    }
     if (o->segments && (o->output.count != 1 || o->html || o->plot || o->pooling_count)) {
-        return tool_fail("--segment needs one -o, for its rows, and neither --html, --plot nor --pool, which are for what is joined");
+        return tool_fail("--segment needs one -o, for its rows, and neither --html, --plot nor --pool, which are for "
+                         "what is joined");
     }
     if (o->output.count && o->output.count != o->distorted.count && !o->segments && !o->join) {
         return tool_fail("as many reports (-o) as distorted videos, %d, or none: not %d", o->distorted.count,
@@ -100,78 +95,64 @@ static int check_files(options *o) {
     }
     for (int i = 0; i < tool_report_count(o); i++) {
         destination *d = &o->destinations[i];
-        if (!tool_find_destination(d, tool_report_name(o, i))) {
+        if (!tool_find_destination(d, tool_report_name(o, i)))
             return 0;
-        }
-        for (int k = 0; k < count; k++) {
-            if (tool_is_same_file(&d->file, &inputs[k].file)) {
+        for (int k = 0; k < count; k++)
+            if (tool_is_same_file(&d->file, &inputs[k].file))
                 return tool_fail("the report %s would overwrite the %s %s", d->title, inputs[k].what, inputs[k].title);
-            }
-        }
-        for (int k = 0; k < i; k++) {
-            if (tool_is_same_destination(d, &o->destinations[k])) {
+        for (int k = 0; k < i; k++)
+            if (tool_is_same_destination(d, &o->destinations[k]))
                 return tool_fail("two reports, %s and %s, would be one file", o->destinations[k].title, d->title);
-            }
-        }
     }
     return 1;
 }
 
 /* The files of one distorted video would be those of the others. */
 static int check_heatmaps(const options *o) {
-    return !tool_has_heatmaps(o) || o->distorted.count == 1 || tool_fail("heatmaps_path of cambi is for one distorted video, not for several");
+    return !tool_has_heatmaps(o) || o->distorted.count == 1 ||
+           tool_fail("heatmaps_path of cambi is for one distorted video, not for several");
 }
 
 /* What --join reads: no report overwrites it. */
 static int check_join(options *o) {
-    if (o->reference || o->distorted.count || o->segments || o->state || o->html) {
+    if (o->reference || o->distorted.count || o->segments || o->state || o->html)
         return tool_fail("--join puts together what was scored: -r, -d, --state, --segment and --html are for runs");
-    }
-    if (!check_files(o)) {
+    if (!check_files(o))
         return 0;
-    }
     for (int i = 0; i < o->join_count; i++) {
         file_id part = tool_identify(o->join[i]);
-        for (int k = 0; k < o->output.count; k++) {
-            if (tool_is_same_file(&part, &o->destinations[k].file)) {
+        for (int k = 0; k < o->output.count; k++)
+            if (tool_is_same_file(&part, &o->destinations[k].file))
                 return tool_fail("the report %s would overwrite a part", o->destinations[k].title);
-            }
-        }
     }
     return 1;
 }
 
 /* A report whose format was asked for goes to standard output if no file is named; there is room for one. */
 static int choose_output(options *o) {
-    if (!o->report_option || o->output.count || o->segments) {
+    if (!o->report_option || o->output.count || o->segments)
         return 1;
-    }
     if (o->distorted.count > 1) {
-        return tool_fail("--%s without -o writes one report to standard output, not %d; name a file for each with -o", o->report_option,
-                         o->distorted.count);
+        return tool_fail("--%s without -o writes one report to standard output, not %d; name a file for each with -o",
+                         o->report_option, o->distorted.count);
     }
     o->output.names[o->output.count++] = "-";
     return 1;
 }
 
 int tool_check_options(options *o) {
-    if (!choose_output(o)) {
+    if (!choose_output(o))
         return 0;
-    }
     if (o->join) {
-        if (!o->output.count && o->pooling_count == 0) {
+        if (!o->output.count && o->pooling_count == 0)
             o->poolings[o->pooling_count++] = tool_standard_poolings[POOL_MEAN];
-        }
         return check_join(o);
     }
-    if (!o->reference || !o->distorted.count) {
+    if (!o->reference || !o->distorted.count)
         return tool_fail("a reference (-r) and a distorted video (-d) are needed");
-    }
-    if (!check_files(o)) {
+    if (!check_files(o))
         return 0;
-    }
-    if (!tool_report_count(o) && o->pooling_count == 0) {
+    if (!tool_report_count(o) && o->pooling_count == 0)
         o->poolings[o->pooling_count++] = tool_standard_poolings[POOL_MEAN];
-    }
     return check_raw_options(o) && check_model_names(o) && check_heatmaps(o);
 }

@@ -7,7 +7,7 @@
 typedef struct container_format {
     const char *name;       /* as in "is NAME" */
     const char *extensions; /* with a space before and behind each */
-    int         is_picture; /* ffmpeg decodes it to RGB, or may do so */
+    int is_picture;         /* ffmpeg decodes it to RGB, or may do so */
 } container_format;
 
 /* The format of a file that is not y4m; NULL if it is not known. If the file should be raw video only certain signs count.

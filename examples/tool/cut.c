@@ -9,9 +9,8 @@ int64_t cut_digits(const char **text, int64_t most) {
     const char *at = *text;
     for (; **text >= '0' && **text <= '9'; ++*text) {
         value = 10 * value + (**text - '0');
-        if (value > most) {
+        if (value > most)
             return -1;
-        }
     }
     return *text > at ? value : -1;
 }
@@ -26,42 +25,36 @@ int cut_parse(cut_point *p, const char *text) {
         part = cut_digits(&text, 59);
         seconds = 60 * seconds + part;
     }
-    if (part < 0) {
+    if (part < 0)
         return 0;
-    }
     p->is_time = colons > 0 || *text == '.' || *text == 's';
     int64_t fraction = 0, unit = 100000;
     if (*text == '.') {
-        for (text++; *text >= '0' && *text <= '9'; text++, unit /= 10) {
+        for (text++; *text >= '0' && *text <= '9'; text++, unit /= 10)
             fraction += unit * (*text - '0');
-        }
-        if (text[-1] == '.' || (colons == 0 && *text != 's')) {
+        if (text[-1] == '.' || (colons == 0 && *text != 's'))
             return 0;
-        }
     }
     text += *text == 's';
-    if (p->is_time) {
+    if (p->is_time)
         p->value = 1000000 * seconds + fraction;
-    }
     return *text == '\0';
 }
 
 int64_t cut_frame(const cut_point *p, int rate_num, int rate_den) {
-    if (!p->is_time) {
+    if (!p->is_time)
         return p->value;
-    }
     int64_t unit = 1000000 * (int64_t)rate_den, whole = p->value / unit, rest = p->value % unit;
     return whole * rate_num + (rest * rate_num + unit - 1) / unit;
 }
 
 int cut_parse_window(cut_window *w, const char *text) {
-    int *const fields[] = {&w->width, &w->height, &w->x, &w->y};
+    int *const fields[] = { &w->width, &w->height, &w->x, &w->y };
     int count = 0;
     for (; count < 4; count++) {
         int64_t value = cut_digits(&text, VIDEO_MAX_SIDE);
-        if (value < 0) {
+        if (value < 0)
             return 0;
-        }
         *fields[count] = (int)value;
         if (*text != ':') {
             count++;
@@ -71,7 +64,8 @@ int cut_parse_window(cut_window *w, const char *text) {
     }
     w->is_given = 1;
     w->is_centred = count == 2;
-    return *text == '\0' && text[-1] != ':' && (count == 2 || count == 4) && w->width >= VIDEO_MIN_SIDE && w->height >= VIDEO_MIN_SIDE;
+    return *text == '\0' && text[-1] != ':' && (count == 2 || count == 4) && w->width >= VIDEO_MIN_SIDE &&
+           w->height >= VIDEO_MIN_SIDE;
 }
 
 /* How far chroma samples lie apart. */

@@ -8,7 +8,7 @@
 
 /* A frame's number, or a time in microseconds. */
 typedef struct cut_point {
-    int     is_given, is_time;
+    int is_given, is_time;
     int64_t value;
 } cut_point;
 

@@ -14,16 +14,17 @@
 #include <string.h>
 
 /* Appends the ffmpeg command that decodes a file and writes it to `to`. */
-static size_t put_decoder(char *out, size_t size, size_t used, const options *o, const char *path, const char *before, const char *to) {
+static size_t put_decoder(char *out, size_t size, size_t used, const options *o, const char *path, const char *before,
+                          const char *to) {
     int by_name;
     const container_format *format = container_of(path, o->pixel_format != NULL, &by_name);
     char name[32] = "yuv420p", prefixed[4200];
-    snprintf(prefixed, sizeof prefixed, strchr(path, ':') ? "file:%s" : "%s", path); /* else what is before : is a protocol */
+    snprintf(prefixed, sizeof prefixed, strchr(path, ':') ? "file:%s" : "%s",
+             path); /* else what is before : is a protocol */
     used = shell_put(out, size, used, before);
     used = shell_put_word(out, size, used, prefixed);
-    if (o->pixel_format) {
+    if (o->pixel_format)
         tool_ffmpeg_format(name, o->pixel_format->chroma, o->pixel_format->layout, (int)o->bit_depth);
-    }
     used = shell_put(out, size, used, o->pixel_format ? " -f rawvideo" : " -f yuv4mpegpipe -strict -1");
     if (o->pixel_format || (format && format->is_picture)) {
         used = shell_put(out, size, used, " -pix_fmt ");
@@ -55,7 +56,7 @@ static void put_with_decoders(char *out, size_t size, const options *o, const in
             continue;
         }
         for (const char *c = word; c < path; c++) { /* --reference= */
-            char letter[2] = {*c, '\0'};
+            char letter[2] = { *c, '\0' };
             used = shell_put(out, size, used, letter);
         }
         if (count == 1) {
@@ -69,18 +70,18 @@ static void put_with_decoders(char *out, size_t size, const options *o, const in
 
 int tool_check_containers(const options *o) {
     static char command[1 << 15];
-    int is_container[1 + MAX_DISTORTED] = {0}, count = 0, first = -1, from_stdin = 0, by_name;
+    int is_container[1 + MAX_DISTORTED] = { 0 }, count = 0, first = -1, from_stdin = 0, by_name;
     for (int i = 0; i <= o->distorted.count; i++) {
         const char *path = tool_path_of(o, i);
         int is_stdin = strcmp(path, "-") == 0;
         from_stdin += is_stdin;
-        is_container[i] = !is_stdin && tool_identify(path).kind == FILE_REGULAR && container_of(path, o->pixel_format != NULL, &by_name);
+        is_container[i] = !is_stdin && tool_identify(path).kind == FILE_REGULAR &&
+                          container_of(path, o->pixel_format != NULL, &by_name);
         first = is_container[i] && first < 0 ? i : first;
         count += is_container[i];
     }
-    if (count == 0) {
+    if (count == 0)
         return 1;
-    }
     video named;
     const char *path = tool_path_of(o, first);
     int needs_file = o->state || o->segments || o->align || o->from.is_time || o->to.is_time;
@@ -96,8 +97,11 @@ int tool_check_containers(const options *o) {
         put_with_decoders(command, sizeof command, o, is_container, count + from_stdin);
     }
     const container_format *format = container_of(path, o->pixel_format != NULL, &by_name);
-    tool_fail("%s %s %s; decode it with ffmpeg, as in this command%s", named.title, by_name ? "is not a y4m file but, by its name," : "is",
-              format->name, needs_file ? ", and score its output" : count + from_stdin > 1 ? " for bash" : "");
+    tool_fail("%s %s %s; decode it with ffmpeg, as in this command%s", named.title,
+              by_name ? "is not a y4m file but, by its name," : "is", format->name,
+              needs_file               ? ", and score its output"
+              : count + from_stdin > 1 ? " for bash"
+                                       : "");
     fputs("    ", stderr);
     tool_put_text(stderr, command);
     fputs("\n", stderr);

@@ -14,14 +14,14 @@
 #include <string.h>
 
 #ifdef _WIN32
-#  define WIN32_LEAN_AND_MEAN
-#  include <windows.h>
-#  include <fcntl.h>
-#  include <io.h>
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <fcntl.h>
+#include <io.h>
 #else
-#  include <fcntl.h>
-#  include <sys/stat.h>
-#  include <unistd.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 static int report_failure(const destination *d, const char *what) {
@@ -36,9 +36,8 @@ int tool_find_destination(destination *d, const char *name) {
     d->is_stdout = strcmp(name, "-") == 0 || tool_is_same_file(&d->file, &standard);
     if (!d->is_stdout && (d->file.kind == FILE_NONE || d->file.kind == FILE_REGULAR)) {
         d->path = tool_path_behind(name, &d->base);
-        if (!d->path) {
+        if (!d->path)
             return report_failure(d, "cannot be written");
-        }
         char first = *d->base;
         *d->base = '\0';
         d->folder = tool_identify(d->path);
@@ -48,9 +47,8 @@ int tool_find_destination(destination *d, const char *name) {
 }
 
 int tool_is_same_destination(const destination *a, const destination *b) {
-    if (a->file.kind != FILE_NONE || b->file.kind != FILE_NONE) {
+    if (a->file.kind != FILE_NONE || b->file.kind != FILE_NONE)
         return tool_is_same_file(&a->file, &b->file) || (a->is_stdout && b->is_stdout);
-    }
     return a->folder.device == b->folder.device && a->folder.index == b->folder.index &&
            tool_is_same_name(a->base, b->base);
 }
@@ -138,9 +136,8 @@ static int create_temporary(destination *d, int slot) {
 #endif
         snprintf(d->temporary, size, "%.*s.vmafgpu-%ld-%d.tmp", (int)folder, d->path, process, i);
         d->out = create_file(d->temporary);
-        if (!d->out && errno != EEXIST) {
+        if (!d->out && errno != EEXIST)
             break;
-        }
     }
     if (!d->out) {
         free(d->temporary);
@@ -163,22 +160,18 @@ static int open_destination(destination *d, int slot) {
         tool_hold_signals(1); /* no signal comes between the file and its place in the list */
         int made = create_temporary(d, slot);
         tool_hold_signals(0);
-        if (made && d->file.kind == FILE_REGULAR) {
+        if (made && d->file.kind == FILE_REGULAR)
             copy_permissions(d->out, d->path);
-        }
-        if (!made && d->file.kind == FILE_REGULAR) {
+        if (!made && d->file.kind == FILE_REGULAR)
             return 1; /* a folder where nothing can be made: the report will be written where it is */
-        }
     }
     return d->out ? 1 : report_failure(d, "cannot be written");
 }
 
 int tool_open_destinations(destination *destinations, int count) {
-    for (int i = 0; i < count; i++) {
-        if (!open_destination(&destinations[i], i)) {
+    for (int i = 0; i < count; i++)
+        if (!open_destination(&destinations[i], i))
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -186,9 +179,8 @@ int tool_open_destinations(destination *destinations, int count) {
 static int close_file(FILE *out) {
     int bad = ferror(out);
     bad |= fflush(out);
-    if (out != stdout) {
+    if (out != stdout)
         bad |= fclose(out);
-    }
     return !bad;
 }
 
@@ -226,14 +218,12 @@ int tool_fill_destination(destination *d, int slot, void (*write)(FILE *, void *
     }
     if (ok && in_place) {
         FILE *out = fopen(d->path, "wb");
-        if (out) {
+        if (out)
             write(out, user);
-        }
         ok = out && close_file(out);
     }
-    if (!ok) {
+    if (!ok)
         report_failure(d, "could not be written to its end");
-    }
     tool_abandon_destination(d, slot);
     return ok;
 }

@@ -12,14 +12,14 @@
 
 /* Where a report goes. */
 typedef struct destination {
-    const char *name;      /* as it was given */
-    char        title[SHOWN_PATH];
-    int         is_stdout;
-    file_id     file, folder;
-    char       *path;      /* of the file behind all links, that is to be replaced; NULL: it is written to as it is */
-    char       *base;      /* its last part */
-    char       *temporary; /* beside it; NULL: none could be made */
-    FILE       *out;       /* that or, where `path` is NULL, the thing itself */
+    const char *name; /* as it was given */
+    char title[SHOWN_PATH];
+    int is_stdout;
+    file_id file, folder;
+    char *path;      /* of the file behind all links, that is to be replaced; NULL: it is written to as it is */
+    char *base;      /* its last part */
+    char *temporary; /* beside it; NULL: none could be made */
+    FILE *out;       /* that or, where `path` is NULL, the thing itself */
 } destination;
 
 /* Finds out where a report goes; changes nothing. */

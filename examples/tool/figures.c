@@ -13,7 +13,7 @@
 
 static int pool_table(const scores *table, int column, const pooling *p, double *value) {
     scores_total t = scores_pool(table, column, 0, table->rows);
-    const double totals[] = {t.mean, t.harmonic_mean, t.min, t.max}; /* in the order of vmafgpu_pooling */
+    const double totals[] = { t.mean, t.harmonic_mean, t.min, t.max }; /* in the order of vmafgpu_pooling */
     if (t.count > 0 && p->is_percentile) {
         int64_t count;
         double *sorted = scores_sorted(table, column, &count);
@@ -26,9 +26,8 @@ static int pool_table(const scores *table, int column, const pooling *p, double 
 }
 
 int tool_pool_column(const figures *f, int column, const pooling *p, double *value) {
-    if (f->about) {
+    if (f->about)
         return pool_table(f->table, column, p, value);
-    }
     vmafgpu_result result = p->is_percentile ? vmafgpu_percentile(f->context, column, p->percentile, value)
                                              : vmafgpu_pool(f->context, column, p->method, value);
     return result == VMAFGPU_OK;
@@ -39,29 +38,26 @@ const char *tool_figure_name(const figures *f, int column) {
 }
 
 int tool_figure_score_column(const figures *f, int model) {
-    return !f->about ? vmafgpu_score_column(f->context, model) : model < f->about->score_count ? f->about->scores[model] : -1;
+    return !f->about                       ? vmafgpu_score_column(f->context, model)
+           : model < f->about->score_count ? f->about->scores[model]
+                                           : -1;
 }
 
 int tool_figure_column(const figures *f, const char *name) {
-    for (int c = 0; f->about && c < f->about->columns; c++) {
-        if (strcmp(f->about->names[c], name) == 0) {
+    for (int c = 0; f->about && c < f->about->columns; c++)
+        if (strcmp(f->about->names[c], name) == 0)
             return c;
-        }
-    }
     return f->about ? -1 : vmafgpu_column_index(f->context, name);
 }
 
 /* The ways of pooling in the report: the standard ones, then what --pool names besides. NULL past the last. */
 static const pooling *reported_pooling(const options *o, int i) {
-    if (i < STANDARD_POOLINGS) {
+    if (i < STANDARD_POOLINGS)
         return &tool_standard_poolings[i];
-    }
     i -= STANDARD_POOLINGS;
-    for (int k = 0; k < o->pooling_count; k++) {
-        if (o->poolings[k].is_percentile && i-- == 0) {
+    for (int k = 0; k < o->pooling_count; k++)
+        if (o->poolings[k].is_percentile && i-- == 0)
             return &o->poolings[k];
-        }
-    }
     return NULL;
 }
 
@@ -71,7 +67,9 @@ static const char *reported_column_name(void *user, int column) {
 
 static int reported_column_at(void *user, int place) {
     const figures *f = (const figures *)user;
-    return !f->about ? vmafgpu_report_column(f->context, f->pairs, place) : f->pairs == 1 ? f->about->single[place] : place;
+    return !f->about       ? vmafgpu_report_column(f->context, f->pairs, place)
+           : f->pairs == 1 ? f->about->single[place]
+                           : place;
 }
 
 static int reported_value(void *user, int64_t frame, int column, double *value) {
@@ -114,17 +112,18 @@ void tool_write_report(FILE *out, void *user) {
     r.out = out;
     r.version = vmafgpu_version();
     /* What ran: only when --backend was given, so that the default report is libvmaf's to the byte. */
-    r.backend = f->about ? (f->about->names_backend ? f->about->backend : NULL)
-                : o->names_backend && f->context ? vmafgpu_backend_name(f->context) : NULL;
+    r.backend = f->about                         ? (f->about->names_backend ? f->about->backend : NULL)
+                : o->names_backend && f->context ? vmafgpu_backend_name(f->context)
+                                                 : NULL;
     r.fps = f->fps;
     r.width = f->width;
     r.height = f->height;
     r.digits = o->digits;
     r.columns = f->columns;
-    while (reported_pooling(o, r.poolings)) {
+    while (reported_pooling(o, r.poolings))
         r.poolings++;
-    }
-    r.aggregates = f->context && !f->about ? vmafgpu_aggregate_count(f->context) : 0; /* they are of all that was scored */
+    r.aggregates =
+        f->context && !f->about ? vmafgpu_aggregate_count(f->context) : 0; /* they are of all that was scored */
     r.step = f->about ? f->about->step : o->subsample > 1 ? o->subsample : 1;
     r.frames = f->rows * r.step;
     r.user = f;

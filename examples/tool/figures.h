@@ -13,14 +13,14 @@
 
 /* The figures of one distorted video. */
 typedef struct figures {
-    vmafgpu       *context; /* NULL: there are no columns */
+    vmafgpu *context;       /* NULL: there are no columns */
     const rows_file *about; /* not NULL: the figures are these, whatever the context has */
-    const scores  *table;
+    const scores *table;
     const options *o;
-    int            width, height;
-    int            columns; /* that are shown: not the models' with --no_prediction */
-    int64_t        rows, pairs; /* pairs: of the clip, with those that --subsample leaves out */
-    double         fps;
+    int width, height;
+    int columns;         /* that are shown: not the models' with --no_prediction */
+    int64_t rows, pairs; /* pairs: of the clip, with those that --subsample leaves out */
+    double fps;
 } figures;
 
 /* Pools a column. 0 if there are no values. */

@@ -11,18 +11,18 @@
 #include <string.h>
 
 #ifdef _WIN32
-#  define WIN32_LEAN_AND_MEAN
-#  include <windows.h>
-#  include <io.h>
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <io.h>
 #else
-#  include <sys/stat.h>
-#  include <unistd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 #ifdef _WIN32
 static file_id identify_handle(HANDLE handle) {
     BY_HANDLE_FILE_INFORMATION about;
-    file_id id = {FILE_DEVICE, 0, 0};
+    file_id id = { FILE_DEVICE, 0, 0 };
     if (GetFileType(handle) == FILE_TYPE_DISK && GetFileInformationByHandle(handle, &about)) {
         id.kind = about.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? FILE_DEVICE : FILE_REGULAR;
         id.device = about.dwVolumeSerialNumber;
@@ -32,7 +32,7 @@ static file_id identify_handle(HANDLE handle) {
 }
 
 file_id tool_identify(const char *path) {
-    file_id id = {FILE_NONE, 0, 0};
+    file_id id = { FILE_NONE, 0, 0 };
     if ((path[0] == '\\' || path[0] == '/') && path[1] == path[0] && path[2] == '.') {
         id.kind = FILE_DEVICE; /* to open a pipe would be to take its other end's turn */
         return id;
@@ -52,8 +52,8 @@ file_id tool_identify_standard(int number) {
 
 char *tool_path_behind(const char *path, char **base) {
     char *full = _fullpath(NULL, path, 0);
-    HANDLE handle = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0,
-                                NULL);
+    HANDLE handle =
+        CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
     if (handle != INVALID_HANDLE_VALUE) {
         DWORD size = GetFinalPathNameByHandleA(handle, NULL, 0, 0);
         char *final = size > 0 ? (char *)malloc(size) : NULL;
@@ -80,22 +80,24 @@ int tool_is_same_name(const char *a, const char *b) {
 }
 #else
 static file_id identify_status(const struct stat *about) {
-    file_id id = {FILE_PIPE, 0, 0};
+    file_id id = { FILE_PIPE, 0, 0 };
     /* a folder is refused where it is opened, in the system's words */
-    id.kind = S_ISREG(about->st_mode) ? FILE_REGULAR : S_ISCHR(about->st_mode) || S_ISDIR(about->st_mode) ? FILE_DEVICE : FILE_PIPE;
+    id.kind = S_ISREG(about->st_mode)                              ? FILE_REGULAR
+              : S_ISCHR(about->st_mode) || S_ISDIR(about->st_mode) ? FILE_DEVICE
+                                                                   : FILE_PIPE;
     id.device = (uint64_t)about->st_dev;
     id.index = (uint64_t)about->st_ino;
     return id;
 }
 
 file_id tool_identify(const char *path) {
-    static const file_id none = {FILE_NONE, 0, 0};
+    static const file_id none = { FILE_NONE, 0, 0 };
     struct stat about;
     return stat(path, &about) == 0 ? identify_status(&about) : none;
 }
 
 file_id tool_identify_standard(int number) {
-    static const file_id none = {FILE_NONE, 0, 0};
+    static const file_id none = { FILE_NONE, 0, 0 };
     struct stat about;
     return fstat(number, &about) == 0 ? identify_status(&about) : none;
 }
@@ -115,9 +117,8 @@ static char *follow_link(const char *link) {
     char target[4096];
     const char *slash = strrchr(link, '/');
     ssize_t length = readlink(link, target, sizeof target - 1);
-    if (length <= 0) {
+    if (length <= 0)
         return NULL;
-    }
     target[length] = '\0';
     return target[0] == '/' || !slash ? tool_copy_text(target, 0) : join_path(link, (size_t)(slash - link) + 1, target);
 }
@@ -134,9 +135,8 @@ char *tool_path_behind(const char *path, char **base) {
         char *folder;
         if (slash) {
             char *copy = tool_copy_text(behind, 0);
-            if (copy) {
+            if (copy)
                 copy[slash == behind ? 1 : slash - behind] = '\0';
-            }
             folder = copy ? realpath(copy, NULL) : NULL;
             free(copy);
         } else {

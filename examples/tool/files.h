@@ -9,16 +9,16 @@
 enum { SHOWN_PATH = VIDEO_NAME_SHOWN + 3 };
 
 typedef enum file_kind {
-    FILE_NONE,    /* there is none of this name */
+    FILE_NONE, /* there is none of this name */
     FILE_REGULAR,
-    FILE_PIPE,    /* or whatever else is one thing by whatever name */
-    FILE_DEVICE   /* many may use it: a terminal, /dev/null */
+    FILE_PIPE,  /* or whatever else is one thing by whatever name */
+    FILE_DEVICE /* many may use it: a terminal, /dev/null */
 } file_kind;
 
 /* Which file a path names, however it is spelled. */
 typedef struct file_id {
     file_kind kind;
-    uint64_t  device, index;
+    uint64_t device, index;
 } file_id;
 
 enum { STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR };

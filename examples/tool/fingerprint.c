@@ -14,7 +14,7 @@
 #include <string.h>
 
 #ifndef _WIN32
-#  include <sys/stat.h>
+#include <sys/stat.h>
 #endif
 
 int tool_hash_file(const char *path, html_input *in) {
@@ -23,15 +23,13 @@ int tool_hash_file(const char *path, html_input *in) {
     xxh64 h;
     size_t count = 0;
     xxh64_start(&h);
-    while (file && (count = fread(buffer, 1, sizeof buffer, file)) > 0) {
+    while (file && (count = fread(buffer, 1, sizeof buffer, file)) > 0)
         xxh64_add(&h, buffer, count);
-    }
     in->has_hash = file && !ferror(file);
     in->size = h.size;
     in->hash = xxh64_end(&h);
-    if (file) {
+    if (file)
         fclose(file);
-    }
     return in->has_hash;
 }
 
@@ -41,9 +39,8 @@ static void hash_text(xxh64 *h, const char *text) {
 
 static void hash_number(xxh64 *h, int64_t number) {
     unsigned char bytes[8];
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         bytes[i] = (unsigned char)((uint64_t)number >> 8 * i);
-    }
     xxh64_add(h, bytes, sizeof bytes);
 }
 
@@ -62,38 +59,44 @@ static void hash_samples(xxh64 *h, const video *v, const char *path) {
 #endif
         xxh64_add(h, block, found ? fread(block, 1, BLOCK, file) : 0);
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
 }
 
 uint64_t tool_hash_run(const session *all, const options *o) {
     xxh64 h;
     xxh64_start(&h);
     hash_text(&h, vmafgpu_version());
-    for (int i = 0; i <= all->count; i++) {
+    for (int i = 0; i <= all->count; i++)
         hash_samples(&h, &all->videos[i], tool_path_of(o, i));
-    }
     for (int i = 0; i < o->model_count; i++) {
-        html_input file = {NULL, NULL, 0, 0, 0};
+        html_input file = { NULL, NULL, 0, 0, 0 };
         hash_text(&h, o->models[i].version);
         hash_text(&h, o->models[i].name);
         hash_text(&h, o->models[i].options);
         hash_number(&h, o->models[i].disable_clip);
         hash_number(&h, o->models[i].enable_transform);
-        hash_number(&h, o->model_options[i].path && tool_hash_file(o->model_options[i].path, &file) ? (int64_t)file.hash : 0);
+        hash_number(&h, o->model_options[i].path && tool_hash_file(o->model_options[i].path, &file) ? (int64_t)file.hash
+                                                                                                    : 0);
     }
     for (int i = 0; i < o->feature_count; i++) {
         hash_text(&h, o->features[i].name);
         hash_text(&h, o->features[i].options);
     }
-    const int64_t numbers[] = {o->width, o->height, o->bit_depth, o->pixel_format ? o->pixel_format - tool_pixel_formats + 1 : 0, o->frame_count,
-                               o->skip_reference, o->skip_distorted, o->from.is_time, o->from.value, o->to.is_given, o->to.is_time,
-                               o->to.value, all->crop.is_given, all->crop.x, all->crop.y, all->width, all->height, o->scale, o->align,
-                               o->reciprocal, o->no_prediction, o->subsample, o->threads > 0, all->plan_count};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    const int64_t numbers[] = { o->width,           o->height,
+                                o->bit_depth,       o->pixel_format ? o->pixel_format - tool_pixel_formats + 1 : 0,
+                                o->frame_count,     o->skip_reference,
+                                o->skip_distorted,  o->from.is_time,
+                                o->from.value,      o->to.is_given,
+                                o->to.is_time,      o->to.value,
+                                all->crop.is_given, all->crop.x,
+                                all->crop.y,        all->width,
+                                all->height,        o->scale,
+                                o->align,           o->reciprocal,
+                                o->no_prediction,   o->subsample,
+                                o->threads > 0,     all->plan_count };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         hash_number(&h, numbers[i]);
-    }
     return xxh64_end(&h);
 }
 

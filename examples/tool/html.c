@@ -13,9 +13,8 @@ static void html_text(FILE *out, const char *text) {
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         int length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
-        for (int i = 1; i < length; i++) {
+        for (int i = 1; i < length; i++)
             length = (c[i] & 0xc0) == 0x80 ? length : 0;
-        }
         if (length == 0) {
             fputs("\\ufffd", out);
         } else if (*c < 0x20 || *c == 0x7f || strchr("<>&\"\\", *c)) {
@@ -29,11 +28,10 @@ static void html_text(FILE *out, const char *text) {
 }
 
 static void html_number(FILE *out, double value) {
-    if (value - value == 0) {
+    if (value - value == 0)
         fprintf(out, "%.17g", value);
-    } else {
+    else
         fputs("null", out);
-    }
 }
 
 static void html_base64(FILE *out, const unsigned char *data, size_t size) {
@@ -41,7 +39,8 @@ static void html_base64(FILE *out, const unsigned char *data, size_t size) {
     fputc('"', out);
     for (size_t i = 0; i < size; i += 3) {
         size_t left = size - i;
-        unsigned value = (unsigned)data[i] << 16 | (left > 1 ? (unsigned)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
+        unsigned value =
+            (unsigned)data[i] << 16 | (left > 1 ? (unsigned)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
         fputc(digits[value >> 18], out);
         fputc(digits[value >> 12 & 63], out);
         fputc(left > 1 ? digits[value >> 6 & 63] : '=', out);
@@ -54,9 +53,8 @@ static void html_store_float(unsigned char *to, double value) {
     float number = (float)value;
     uint32_t bits;
     memcpy(&bits, &number, sizeof bits);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; k++)
         to[k] = (unsigned char)(bits >> 8 * k);
-    }
 }
 
 /* The least (side 0) or largest of each `every` rows. */
@@ -98,8 +96,8 @@ static void html_series(const html_page *p, const scores *s, int first) {
 static void html_pooled(const html_page *p, const scores *s) {
     static const struct {
         const char *name;
-        double      percent;
-    } marks[] = {{"p1", 1}, {"p5", 5}, {"p10", 10}, {"median", 50}};
+        double percent;
+    } marks[] = { { "p1", 1 }, { "p5", 5 }, { "p10", 10 }, { "median", 50 } };
     fputs("\"pooled\":[", p->out);
     for (int c = 0; c < p->columns; c++) {
         scores_total t = scores_pool(s, c, 0, s->rows);
@@ -125,9 +123,8 @@ static void html_pooled(const html_page *p, const scores *s) {
 
 static int64_t html_count_above(const scores *s, int column, double mark) {
     int64_t count = 0;
-    for (int64_t i = 0; i < s->rows; i++) {
+    for (int64_t i = 0; i < s->rows; i++)
         count += s->has_row[i] && scores_value(s, i, column) >= mark;
-    }
     return count;
 }
 
@@ -147,23 +144,21 @@ static void html_range(const html_page *p, int column, double *low, double *high
 }
 
 static void html_histogram(const html_page *p, const scores *s, int column) {
-    int64_t counts[HTML_BINS] = {0};
+    int64_t counts[HTML_BINS] = { 0 };
     double low, high;
     html_range(p, column, &low, &high);
     for (int64_t i = 0; i < s->rows; i++) {
         double at = (scores_value(s, i, column) - low) / (high - low) * HTML_BINS;
-        if (s->has_row[i] && at - at == 0) {
+        if (s->has_row[i] && at - at == 0)
             counts[at < 0 ? 0 : at >= HTML_BINS ? HTML_BINS - 1 : (int)at]++;
-        }
     }
     fputs("\"histogram\":{\"low\":", p->out);
     html_number(p->out, low);
     fputs(",\"high\":", p->out);
     html_number(p->out, high);
     fputs(",\"counts\":[", p->out);
-    for (int i = 0; i < HTML_BINS; i++) {
+    for (int i = 0; i < HTML_BINS; i++)
         fprintf(p->out, "%s%lld", i ? "," : "", (long long)counts[i]);
-    }
     fputs("]}", p->out);
 }
 
@@ -171,17 +166,17 @@ static void html_histogram(const html_page *p, const scores *s, int column) {
 static void html_bars(const html_page *p, const scores *s, int column) {
     static const struct {
         const char *name;
-        int         seconds;
-    } units[] = {{"second", 1}, {"10 second", 10}, {"minute", 60}, {"10 minute", 600}, {"hour", 3600}, {"day", 86400}};
+        int seconds;
+    } units[] = { { "second", 1 },      { "10 second", 10 }, { "minute", 60 },
+                  { "10 minute", 600 }, { "hour", 3600 },    { "day", 86400 } };
     int64_t every = 25;
     const char *name = p->step > 1 ? "group of 25" : "group of 25 frame";
     for (size_t i = 0; p->rate_num && i < sizeof units / sizeof units[0]; i++) {
         every = (int64_t)((double)p->rate_num * units[i].seconds / p->rate_den / (double)p->step + 0.5);
         every = every > 0 ? every : 1;
         name = units[i].name;
-        if (s->rows / every <= HTML_BARS) {
+        if (s->rows / every <= HTML_BARS)
             break;
-        }
     }
     while (!p->rate_num && s->rows / every > HTML_BARS) {
         every *= 10;
@@ -216,16 +211,13 @@ int html_find_worst(const scores *s, int column, int most, int64_t apart, html_f
         int64_t worst = -1;
         for (int64_t i = 0; i < s->rows; i++) {
             int is_free = s->has_row[i] != 0;
-            for (int k = 0; k < count && is_free; k++) {
+            for (int k = 0; k < count && is_free; k++)
                 is_free = i - out[k].row >= apart || out[k].row - i >= apart;
-            }
-            if (is_free && (worst < 0 || scores_value(s, i, column) < scores_value(s, worst, column))) {
+            if (is_free && (worst < 0 || scores_value(s, i, column) < scores_value(s, worst, column)))
                 worst = i;
-            }
         }
-        if (worst < 0) {
+        if (worst < 0)
             break;
-        }
         memset(&out[count], 0, sizeof out[count]);
         out[count].row = worst;
         out[count].score = scores_value(s, worst, column);
@@ -259,7 +251,7 @@ static void html_texts(FILE *out, const char *key, const char *const *texts, int
 }
 
 static void html_video_json(const html_page *p, const html_video *v, int first) {
-    static const int marks[] = {95, 90, 80, 70, 60};
+    static const int marks[] = { 95, 90, 80, 70, 60 };
     const scores *s = &v->figures;
     scores_total t = scores_pool(s, first, 0, s->rows);
     fputs("{\"name\":", p->out);
@@ -287,9 +279,8 @@ static void html_video_json(const html_page *p, const html_video *v, int first) 
 
 void html_write(const html_page *p) {
     FILE *out = p->out;
-    for (size_t i = 0; i < sizeof html_page_head / sizeof html_page_head[0]; i++) {
+    for (size_t i = 0; i < sizeof html_page_head / sizeof html_page_head[0]; i++)
         fputs(html_page_head[i], out);
-    }
     fputs("{\"version\":", out);
     html_text(out, p->version);
     fputs(",\"libvmaf\":", out);
@@ -300,16 +291,15 @@ void html_write(const html_page *p) {
     html_text(out, p->backend);
     fputs(",\"reference\":", out);
     html_text(out, p->reference);
-    fprintf(out, ",\n\"width\":%d,\"height\":%d,\"step\":%lld,\"fps\":%.2f,\"rate\":", p->width, p->height, (long long)p->step,
-            p->fps - p->fps == 0 ? p->fps : 0);
+    fprintf(out, ",\n\"width\":%d,\"height\":%d,\"step\":%lld,\"fps\":%.2f,\"rate\":", p->width, p->height,
+            (long long)p->step, p->fps - p->fps == 0 ? p->fps : 0);
     fprintf(out, p->rate_num ? "[%d,%d],\n" : "null,\n", p->rate_num, p->rate_den);
     html_texts(out, "models", p->models, p->model_count);
     html_texts(out, "columns", p->names, p->columns);
     html_texts(out, "notes", p->notes, p->note_count);
     fputs("\"scores\":[", out);
-    for (int i = 0; i < p->score_count; i++) {
+    for (int i = 0; i < p->score_count; i++)
         fprintf(out, "%s%d", i ? "," : "", p->score_columns[i]);
-    }
     fputs("],\n\"inputs\":[", out);
     for (int i = 0; i < p->input_count; i++) {
         fputs(i ? ",{\"what\":" : "{\"what\":", out);
@@ -318,7 +308,8 @@ void html_write(const html_page *p) {
         html_text(out, p->inputs[i].name);
         fprintf(out, ",\"size\":%llu", (unsigned long long)p->inputs[i].size);
         if (p->inputs[i].has_hash) {
-            fprintf(out, ",\"hash\":\"%08x%08x\"", (unsigned)(p->inputs[i].hash >> 32), (unsigned)(p->inputs[i].hash & 0xffffffffu));
+            fprintf(out, ",\"hash\":\"%08x%08x\"", (unsigned)(p->inputs[i].hash >> 32),
+                    (unsigned)(p->inputs[i].hash & 0xffffffffu));
         }
         fputs("}", out);
     }
@@ -328,9 +319,8 @@ void html_write(const html_page *p) {
         html_video_json(p, &p->videos[i], p->score_count ? p->score_columns[0] : 0);
     }
     fputs("\n]}\n", out);
-    for (size_t i = 0; i < sizeof html_page_tail / sizeof html_page_tail[0]; i++) {
+    for (size_t i = 0; i < sizeof html_page_tail / sizeof html_page_tail[0]; i++)
         fputs(html_page_tail[i], out);
-    }
 }
 
 /* ---- cuts ---- */
@@ -342,9 +332,8 @@ html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count)
     *count = 0;
     for (int64_t i = 1; shots && i <= rows; i++) {
         float most = 0;
-        for (int64_t k = i - AROUND; k <= i + AROUND && i < rows; k++) {
+        for (int64_t k = i - AROUND; k <= i + AROUND && i < rows; k++)
             most = k >= 1 && k < rows && k != i && distances[k] > most ? distances[k] : most;
-        }
         /* 6 steps of 8 bits, and four times as far as anything around */
         if (i == rows || (distances[i] > 1536.0f * 1536.0f && distances[i] > 16 * most) ||
             (distances[i] > 6144.0f * 6144.0f && distances[i] > 4 * most)) {

@@ -21,8 +21,8 @@ enum {
 };
 
 typedef struct html_frame {
-    int64_t   row;
-    double    score;
+    int64_t row;
+    double score;
     png_bytes pictures[3]; /* reference, distorted, difference; empty: there are none */
 } html_frame;
 
@@ -32,37 +32,37 @@ typedef struct html_shot {
 
 typedef struct html_video {
     const char *name;
-    scores      figures;
-    html_frame  worst[HTML_WORST];
-    int         worst_count;
+    scores figures;
+    html_frame worst[HTML_WORST];
+    int worst_count;
 } html_video;
 
 typedef struct html_input {
     const char *what, *name;
-    uint64_t    size, hash;
-    int         has_hash;
+    uint64_t size, hash;
+    int has_hash;
 } html_input;
 
 typedef struct html_page {
-    FILE              *out;
-    const char        *version, *libvmaf, *command, *backend, *reference;
-    double             fps;
-    int                width, height, rate_num, rate_den; /* rate 0: unknown */
-    int64_t            step;        /* frames from one row to the next */
-    int                columns;
+    FILE *out;
+    const char *version, *libvmaf, *command, *backend, *reference;
+    double fps;
+    int width, height, rate_num, rate_den; /* rate 0: unknown */
+    int64_t step;                          /* frames from one row to the next */
+    int columns;
     const char *const *names;
-    const int         *score_columns;
-    int                score_count;
+    const int *score_columns;
+    int score_count;
     const char *const *models;
-    int                model_count;
-    html_video        *videos;
-    int                video_count;
-    const html_shot   *shots;
-    int64_t            shot_count;
-    const html_input  *inputs;
-    int                input_count;
+    int model_count;
+    html_video *videos;
+    int video_count;
+    const html_shot *shots;
+    int64_t shot_count;
+    const html_input *inputs;
+    int input_count;
     const char *const *notes;
-    int                note_count;
+    int note_count;
 } html_page;
 
 /* The worst rows of a column, none of which is near another one. */

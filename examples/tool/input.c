@@ -23,22 +23,18 @@ static int looks_at_chroma(const char *text) {
 
 /* Does a feature of the models, or one that is asked for by itself, look at chroma? Models are loaded already. */
 static int needs_chroma(const options *o) {
-    for (int i = 0; i < o->feature_count; i++) {
-        if (looks_at_chroma(o->features[i].name) || looks_at_chroma(o->features[i].options)) {
+    for (int i = 0; i < o->feature_count; i++)
+        if (looks_at_chroma(o->features[i].name) || looks_at_chroma(o->features[i].options))
             return 1;
-        }
-    }
     for (int i = 0; i < o->model_count; i++) {
         const char *version = o->models[i].version;
         const vmafgpu_model *model = version ? vmafgpu_builtin_model(version) : o->models[i].model;
-        if (looks_at_chroma(o->models[i].options)) {
+        if (looks_at_chroma(o->models[i].options))
             return 1;
-        }
         for (int k = 0; model && k < model->svms[0].feature_count; k++) {
             const char *const *options = model->svms[0].feature_options;
-            if (looks_at_chroma(model->svms[0].feature_names[k]) || (options && looks_at_chroma(options[k]))) {
+            if (looks_at_chroma(model->svms[0].feature_names[k]) || (options && looks_at_chroma(options[k])))
                 return 1;
-            }
         }
     }
     return 0;
@@ -46,9 +42,8 @@ static int needs_chroma(const options *o) {
 
 video_result tool_begin_video_as(video *v, const options *o, int luma_only) {
     video_raw raw;
-    if (!o->pixel_format) {
+    if (!o->pixel_format)
         return video_begin(v, NULL, luma_only);
-    }
     raw.width = (int)o->width;
     raw.height = (int)o->height;
     raw.bit_depth = (int)o->bit_depth;
@@ -62,16 +57,14 @@ video_result tool_begin_video(video *v, const options *o) {
 }
 
 void tool_ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout layout, int bit_depth) {
-    static const char *const planar[] = {"yuv420p", "yuv422p", "yuv444p", "gray"};
+    static const char *const planar[] = { "yuv420p", "yuv422p", "yuv444p", "gray" };
     const int k = chroma == VMAFGPU_420 ? 0 : chroma == VMAFGPU_422 ? 1 : chroma == VMAFGPU_444 ? 2 : 3;
     if (layout == VMAFGPU_PLANAR) {
         snprintf(name, 32, bit_depth > 8 ? "%s%dle" : "%s", planar[k], bit_depth);
     } else {
-        for (const pixel_format *f = tool_pixel_formats; f->name; f++) {
-            if (f->chroma == chroma && f->layout == layout && f->bit_depth == bit_depth) {
+        for (const pixel_format *f = tool_pixel_formats; f->name; f++)
+            if (f->chroma == chroma && f->layout == layout && f->bit_depth == bit_depth)
                 snprintf(name, 32, layout == VMAFGPU_SEMIPLANAR ? "%s" : "%sle", f->name);
-            }
-        }
     }
 }
 
@@ -79,16 +72,13 @@ void tool_ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout lay
 static const char *conversion(char text[128], const video *r) {
     char name[32] = "";
     int is_411 = r->sampling.chroma_x == 4;
-    if (r->bit_depth <= 10 || r->bit_depth % 2 == 0) {
+    if (r->bit_depth <= 10 || r->bit_depth % 2 == 0)
         tool_ffmpeg_format(name, r->sampling.chroma, r->layout, r->bit_depth);
-    }
-    if (is_411) {
+    if (is_411)
         snprintf(name, sizeof name, "yuv411p");
-    }
     text[0] = '\0';
-    if (*name) {
+    if (*name)
         snprintf(text, 128, "; ffmpeg converts the distorted video with -pix_fmt %s", name);
-    }
     return text;
 }
 
@@ -98,29 +88,34 @@ static video_range range_of(const video *v) {
 }
 
 static const char *range_name(const video *v) {
-    return v->range == VIDEO_RANGE_FULL ? "full" : v->range == VIDEO_RANGE_LIMITED ? "limited" : "limited (it has no XCOLORRANGE)";
+    return v->range == VIDEO_RANGE_FULL      ? "full"
+           : v->range == VIDEO_RANGE_LIMITED ? "limited"
+                                             : "limited (it has no XCOLORRANGE)";
 }
 
 int tool_check_videos(const options *o, const video *r, const video *d) {
     char remedy[128];
     if ((r->width != d->width || r->height != d->height) && o->scale == SCALE_NONE) {
-        return tool_fail("the sizes differ: %s is %dx%d, %s is %dx%d; --scale bicubic or --scale lanczos scales the distorted "
-                         "video to the reference's size", r->title, r->width, r->height, d->title, d->width, d->height);
+        return tool_fail(
+            "the sizes differ: %s is %dx%d, %s is %dx%d; --scale bicubic or --scale lanczos scales the distorted "
+            "video to the reference's size",
+            r->title, r->width, r->height, d->title, d->width, d->height);
     }
     if (r->bit_depth != d->bit_depth) {
-        return tool_fail("the bit depths differ: %s has %d bits, %s has %d%s", r->title, r->bit_depth, d->title, d->bit_depth,
-                         conversion(remedy, r));
+        return tool_fail("the bit depths differ: %s has %d bits, %s has %d%s", r->title, r->bit_depth, d->title,
+                         d->bit_depth, conversion(remedy, r));
     }
     if (strcmp(r->sampling.name, d->sampling.name) != 0) {
         return tool_fail("the pixel formats differ: %s is %s, %s is %s%s", r->title, r->sampling.name, d->title,
                          d->sampling.name, conversion(remedy, r));
     }
     if (range_of(r) != range_of(d)) {
-        tool_warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title, range_name(r),
-                  d->title, range_name(d));
+        tool_warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title,
+                  range_name(r), d->title, range_name(d));
     }
     if (r->rate_num && d->rate_num && (int64_t)r->rate_num * d->rate_den != (int64_t)d->rate_num * r->rate_den) {
-        tool_warn("the frame rates differ: %s has %d:%d, %s has %d:%d; frames are compared one by one, whenever they are shown",
+        tool_warn("the frame rates differ: %s has %d:%d, %s has %d:%d; frames are compared one by one, whenever they "
+                  "are shown",
                   r->title, r->rate_num, r->rate_den, d->title, d->rate_num, d->rate_den);
     }
     return 1;
@@ -175,24 +170,20 @@ int tool_load_models(options *o) {
     for (int i = 0; i < o->model_count; i++) {
         const char *path = o->model_options[i].path;
         const char *version = o->models[i].version;
-        if (version && !vmafgpu_builtin_model(version)) {
+        if (version && !vmafgpu_builtin_model(version))
             return unknown_model(version);
-        }
-        if (!path) {
+        if (!path)
             continue;
-        }
         size_t size;
         char *text = tool_read_text_file(path, &size);
-        if (!text) {
+        if (!text)
             return 0;
-        }
         char error[512] = "";
         vmafgpu_result result =
             vmafgpu_model_parse(&o->model_options[i].parsed, path, text, size, NULL, error, sizeof error);
         free(text);
-        if (result != VMAFGPU_OK) {
+        if (result != VMAFGPU_OK)
             return tool_fail("%s", error);
-        }
         o->models[i].model = o->model_options[i].parsed;
     }
     return 1;

@@ -30,9 +30,8 @@ align_signature *tool_sign_again(const session *all, int i, int64_t first, int64
     video again;
     align_signature *list = NULL;
     *count = 0;
-    if (tool_open_again(all, i, 1, &again)) {
+    if (tool_open_again(all, i, 1, &again))
         list = align_sign_video(&again, first, most, step, count);
-    }
     video_close(&again);
     return list;
 }
@@ -45,14 +44,12 @@ static align_signature *look_at(const session *all, int i, int64_t *count) {
     align_signature *list = NULL;
 #ifdef VIDEO_MAP
     video again;
-    if (tool_open_again(all, i, 1, &again)) {
+    if (tool_open_again(all, i, 1, &again))
         list = align_sign_rows(&again, first, LOOK_FRAMES, count);
-    }
     video_close(&again);
 #else
-    if (first == 0 && video_frame_bytes(&all->videos[i]) * LOOK_FRAMES <= 32 << 20) {
+    if (first == 0 && video_frame_bytes(&all->videos[i]) * LOOK_FRAMES <= 32 << 20)
         list = tool_sign_again(all, i, 0, LOOK_FRAMES, 1, count);
-    }
 #endif
     return list;
 }
@@ -66,23 +63,24 @@ static int read_some_samples(const session *all, int i, int plane, rawsize_sampl
         const int64_t first = tool_wanted_frame(all, i, 0);
         const size_t bytes = (size_t)again.bytes_per_sample, side = (size_t)again.width;
         const size_t row = plane ? video_chroma_side(&again, again.width, again.sampling.chroma_x) : side;
-        const size_t rows = plane ? video_chroma_side(&again, again.height, again.sampling.chroma_y) : (size_t)again.height;
-        const size_t begin = rows / 4 * row, left = rows * row - begin, count = left < RAWSIZE_MOST ? left : RAWSIZE_MOST;
+        const size_t rows =
+            plane ? video_chroma_side(&again, again.height, again.sampling.chroma_y) : (size_t)again.height;
+        const size_t begin = rows / 4 * row, left = rows * row - begin,
+                     count = left < RAWSIZE_MOST ? left : RAWSIZE_MOST;
         const size_t offset = (plane ? again.luma_bytes : 0) + begin * bytes;
         const int white = again.layout == VMAFGPU_SEMIPLANAR_HIGH ? 65535 : (1 << again.bit_depth) - 1;
         unsigned char *samples = (unsigned char *)malloc(count * bytes);
 #ifdef VIDEO_MAP
         long long at = 0;
         video_result result = VIDEO_OK;
-        while (result == VIDEO_OK && again.frames_read <= first) {
+        while (result == VIDEO_OK && again.frames_read <= first)
             result = video_locate(&again, &at);
-        }
-        ok = samples && result == VIDEO_OK && video_fetch(&again, at + (long long)offset, samples, count * bytes) == (ptrdiff_t)(count * bytes);
+        ok = samples && result == VIDEO_OK &&
+             video_fetch(&again, at + (long long)offset, samples, count * bytes) == (ptrdiff_t)(count * bytes);
 #else
         ok = samples && first == 0 && video_read(&again) == VIDEO_OK; /* all before would have to be read */
-        if (ok) {
+        if (ok)
             memcpy(samples, again.planes + offset, count * bytes);
-        }
 #endif
         ok = ok && rawsize_load(s, samples, count * bytes, (int)bytes, white);
         free(samples);
@@ -108,10 +106,10 @@ static int check_raw_picture(const session *all, int i) {
                   is_deep ? "the halves of words with more than 8 bits" : "pairs of 8 bits", v->bit_depth);
     } else if (other) {
         const long long samples = (long long)v->width * v->height, height = samples / other;
-        if (samples % other == 0 && height >= other / 3 && height <= other) { /* a usual shape */
+        if (samples % other == 0 && height >= other / 3 && height <= other) /* a usual shape */
             snprintf(same_size, sizeof same_size, "; %dx%lld has as many samples", other, height);
-        }
-        tool_warn("%s does not look like pictures of %dx%d: rows of %d samples fit far better than rows of %d; check --width and --height%s",
+        tool_warn("%s does not look like pictures of %dx%d: rows of %d samples fit far better than rows of %d; check "
+                  "--width and --height%s",
                   v->title, v->width, v->height, other, v->width, same_size);
     } else if (v->layout == VMAFGPU_PLANAR && v->chroma_bytes > 0 && read_some_samples(all, i, 1, &s)) {
         is_interleaved = rawsize_is_interleaved(&s);
@@ -119,23 +117,20 @@ static int check_raw_picture(const session *all, int i) {
     }
     if (is_interleaved) {
         tool_warn("the chroma samples of %s alternate between two planes, as in nv12; check --pixel_format (%s)",
-                  v->title,
-                  all->o->pixel_format_name);
+                  v->title, all->o->pixel_format_name);
     }
     return !is_deep && !is_shallow && !other && !is_interleaved;
 }
 
 void tool_look_for_size(const session *all) {
-    for (int i = 0; i <= all->count && all->o->pixel_format; i++) {
-        if (!check_raw_picture(all, i)) {
+    for (int i = 0; i <= all->count && all->o->pixel_format; i++)
+        if (!check_raw_picture(all, i))
             return;
-        }
-    }
 }
 
 void tool_look_for_shift(const session *all) {
     const video *r = &all->videos[0];
-    int64_t counts[2] = {0, 0};
+    int64_t counts[2] = { 0, 0 };
     align_signature *reference = look_at(all, 0, &counts[0]);
     for (int i = 1; i <= all->count && reference; i++) {
         const video *d = &all->videos[i];
@@ -143,9 +138,10 @@ void tool_look_for_shift(const session *all) {
         int offset = distorted ? align_look(reference, counts[0], distorted, counts[1], 0, LOOK_OFFSET) : 0;
         free(distorted);
         if (offset != 0) {
-            tool_warn("the first frames of %s fit those of %s far better if %d of the %s %s left out: --align %d compares what "
-                      "corresponds", d->title, r->title, offset < 0 ? -offset : offset,
-                      offset < 0 ? "former" : "latter",
+            tool_warn("the first frames of %s fit those of %s far better if %d of the %s %s left out: --align %d "
+                      "compares what "
+                      "corresponds",
+                      d->title, r->title, offset < 0 ? -offset : offset, offset < 0 ? "former" : "latter",
                       offset == 1 || offset == -1 ? "is" : "are", offset < 0 ? -offset + 2 : offset + 2);
         }
     }

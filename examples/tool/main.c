@@ -57,9 +57,8 @@ static int act(options *o) {
     } else if (o->version) {
         tool_print_version(o);
     } else if (o->self_test) {
-        if (!tool_self_test(o)) {
+        if (!tool_self_test(o))
             return 0;
-        }
     } else {
         return o->join ? tool_join(o) : tool_score(o);
     }

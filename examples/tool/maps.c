@@ -13,9 +13,9 @@
 #include <string.h>
 
 #ifdef _WIN32
-#  include <direct.h>
+#include <direct.h>
 #else
-#  include <sys/stat.h>
+#include <sys/stat.h>
 #endif
 
 static void make_folder(const char *path) {
@@ -50,9 +50,8 @@ static FILE *open_map(const vmafgpu_heatmap *map) {
                  map->named_height);
         make_folders(map->path);
         file = fopen(name, "wb");
-        if (!file) {
+        if (!file)
             tool_fail("the heat map \"%s\" cannot be written (%s)", name, strerror(errno));
-        }
     }
     free(name);
     return file;
@@ -61,18 +60,14 @@ static FILE *open_map(const vmafgpu_heatmap *map) {
 /* The file that a map belongs to, opened with its first one; NULL: there is none. */
 static FILE *file_of_map(session *all, const vmafgpu_heatmap *map) {
     int i = 0;
-    while (i < all->map_count && strcmp(all->maps[i].path, map->path) != 0) {
+    while (i < all->map_count && strcmp(all->maps[i].path, map->path) != 0)
         i++;
-    }
-    if (i == MAX_MAPS) {
+    if (i == MAX_MAPS)
         return NULL;
-    }
-    if (i == all->map_count) {
+    if (i == all->map_count)
         all->maps[all->map_count++].path = map->path;
-    }
-    if (!all->maps[i].files[map->scale]) {
+    if (!all->maps[i].files[map->scale])
         all->maps[i].files[map->scale] = open_map(map);
-    }
     return all->maps[i].files[map->scale];
 }
 
@@ -98,19 +93,16 @@ void tool_write_map(void *user, const vmafgpu_heatmap *map) {
         }
         ok = fwrite(row, 1, bytes, file) == bytes;
     }
-    if (!ok && file) {
+    if (!ok && file)
         tool_fail("a heat map in \"%s\" could not be written (%s)", map->path, strerror(errno));
-    }
     all->maps_failed |= !ok;
 }
 
 int tool_close_maps(session *all) {
     for (int i = 0; i < all->map_count; i++) {
-        for (int k = 0; k < MAP_SCALES; k++) {
-            if (all->maps[i].files[k] && fclose(all->maps[i].files[k]) != 0 && !all->maps_failed) {
+        for (int k = 0; k < MAP_SCALES; k++)
+            if (all->maps[i].files[k] && fclose(all->maps[i].files[k]) != 0 && !all->maps_failed)
                 all->maps_failed = !tool_fail("a heat map could not be written (%s)", strerror(errno));
-            }
-        }
     }
     all->map_count = 0;
     return !all->maps_failed;

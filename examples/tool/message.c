@@ -17,14 +17,11 @@ int tool_printable_length(const char *text) {
     return *c >= 0x20 && *c != 0x7f; /* bytes of a code page */
 #else
     int length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
-    if (*c < 0x20 || *c == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0)) {
+    if (*c < 0x20 || *c == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0))
         return 0;
-    }
-    for (int i = 1; i < length; i++) {
-        if ((c[i] & 0xc0) != 0x80) {
+    for (int i = 1; i < length; i++)
+        if ((c[i] & 0xc0) != 0x80)
             return 0;
-        }
-    }
     return length;
 #endif
 }
@@ -32,28 +29,25 @@ int tool_printable_length(const char *text) {
 void tool_put_text(FILE *out, const char *text) {
     while (*text) {
         int length = tool_printable_length(text);
-        if (length > 0) {
+        if (length > 0)
             fwrite(text, 1, (size_t)length, out);
-        } else {
+        else
             fprintf(out, "\\x%02x", (unsigned)(unsigned char)*text);
-        }
         text += length > 0 ? length : 1;
     }
 }
 
 static void note(const char *sentence) {
     message_state *m = &tool_messages;
-    if (m->note_count < MAX_NOTES) {
+    if (m->note_count < MAX_NOTES)
         snprintf(m->notes[m->note_count++], sizeof m->notes[0], "%.1023s", sentence);
-    }
 }
 
 static void put_sentence(const char *before, const char *format, va_list arguments, int is_noted) {
     char sentence[16384]; /* some paths */
     vsnprintf(sentence, sizeof sentence, format, arguments);
-    if (is_noted) {
+    if (is_noted)
         note(sentence);
-    }
     fputs(before, stderr);
     tool_put_text(stderr, sentence);
     fputs(".\n", stderr);
@@ -91,33 +85,33 @@ int tool_out_of_memory(void) {
 static const struct {
     const char *field, *option;
 } field_names[] = {
-    {"config.width", "--width"},
-    {"config.height", "--height"},
-    {"config.bit_depth", "--bitdepth"},
-    {"config.bytes_per_sample", "the bytes per sample"},
-    {"config.chroma", "the pixel format"},
-    {"config.layout", "the pixel format"},
-    {"config.models#.name", "the name in --model"},
-    {"config.models#", "--model"},
-    {"config.models", "--model"},
-    {"config.model_count", "the number of --model"},
-    {"config.no_model", "--no_prediction"},
-    {"config.features#", "--feature"},
-    {"config.features", "--feature"},
-    {"config.feature_count", "the number of --feature"},
-    {"config.strict_options", "--strict"},
-    {"config.float_reciprocal", "--float_reciprocal"},
-    {"config.subsample", "--subsample"},
-    {"config.backend", "--backend"},
-    {"config.gpu.devices#", "--gpu"},
-    {"config.gpu.devices", "--gpu"},
-    {"config.gpu.device", "--gpu"},
-    {"config.gpu.kernels_path", "--kernels"},
-    {"config.cpumask", "--cpumask"},
-    {"config.threads", "--threads"},
-    {"config.together", "the number of --distorted"},
-    {"config.gpu.", ""}, /* what no option sets */
-    {"config.", ""},
+    { "config.width", "--width" },
+    { "config.height", "--height" },
+    { "config.bit_depth", "--bitdepth" },
+    { "config.bytes_per_sample", "the bytes per sample" },
+    { "config.chroma", "the pixel format" },
+    { "config.layout", "the pixel format" },
+    { "config.models#.name", "the name in --model" },
+    { "config.models#", "--model" },
+    { "config.models", "--model" },
+    { "config.model_count", "the number of --model" },
+    { "config.no_model", "--no_prediction" },
+    { "config.features#", "--feature" },
+    { "config.features", "--feature" },
+    { "config.feature_count", "the number of --feature" },
+    { "config.strict_options", "--strict" },
+    { "config.float_reciprocal", "--float_reciprocal" },
+    { "config.subsample", "--subsample" },
+    { "config.backend", "--backend" },
+    { "config.gpu.devices#", "--gpu" },
+    { "config.gpu.devices", "--gpu" },
+    { "config.gpu.device", "--gpu" },
+    { "config.gpu.kernels_path", "--kernels" },
+    { "config.cpumask", "--cpumask" },
+    { "config.threads", "--threads" },
+    { "config.together", "the number of --distorted" },
+    { "config.gpu.", "" }, /* what no option sets */
+    { "config.", "" },
 };
 
 /* How much of `text` is this field's name; 0: it begins with something else. */
@@ -126,9 +120,8 @@ static size_t match_field(const char *text, const char *field) {
     for (; *field; field++) {
         if (*field == '#') {
             const char *end = *at == '[' ? strchr(at, ']') : NULL;
-            if (!end) {
+            if (!end)
                 return 0;
-            }
             at = end + 1;
         } else if (*field != *at++) {
             return 0;
@@ -144,9 +137,8 @@ void tool_translate(char *out, size_t size, const char *sentence) {
         size_t length = 0, row = 0;
         for (; *sentence == 'c' && row < sizeof field_names / sizeof field_names[0]; row++) {
             length = match_field(sentence, field_names[row].field);
-            if (length > 0) {
+            if (length > 0)
                 break;
-            }
         }
         if (length > 0) {
             int written = snprintf(out + used, size - used, "%s", field_names[row].option);
@@ -168,8 +160,7 @@ int tool_fail_library(const char *sentence) {
 char *tool_copy_text(const char *text, size_t room) {
     size_t length = strlen(text) + 1;
     char *copy = (char *)malloc(length > room ? length : room);
-    if (copy) {
+    if (copy)
         memcpy(copy, text, length);
-    }
     return copy;
 }

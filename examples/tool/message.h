@@ -11,9 +11,9 @@
 enum { MAX_NOTES = 24 };
 
 typedef struct message_state {
-    int  is_strict;              /* --strict: a warning is a failure, which shows in the exit status */
-    int  strict_failures;        /* warnings since then */
-    int  note_count;
+    int is_strict;       /* --strict: a warning is a failure, which shows in the exit status */
+    int strict_failures; /* warnings since then */
+    int note_count;
     char notes[MAX_NOTES][1024]; /* what was said of the videos, for reports that have room for it */
 } message_state;
 

@@ -17,43 +17,43 @@
 #include <string.h>
 
 const pixel_format tool_pixel_formats[] = {
-    {"420", VMAFGPU_420, VMAFGPU_PLANAR, 0},
-    {"422", VMAFGPU_422, VMAFGPU_PLANAR, 0},
-    {"444", VMAFGPU_444, VMAFGPU_PLANAR, 0},
-    {"400", VMAFGPU_400, VMAFGPU_PLANAR, 0},
-    {"nv12", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 8},
-    {"nv16", VMAFGPU_422, VMAFGPU_SEMIPLANAR, 8},
-    {"nv24", VMAFGPU_444, VMAFGPU_SEMIPLANAR, 8},
-    {"p010", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 10},
-    {"p012", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 12},
-    {"p016", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 16},
-    {"p210", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 10},
-    {"p212", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 12},
-    {"p216", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 16},
-    {"p410", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 10},
-    {"p412", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 12},
-    {"p416", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 16},
-    {NULL, VMAFGPU_420, VMAFGPU_PLANAR, 0},
+    { "420", VMAFGPU_420, VMAFGPU_PLANAR, 0 },
+    { "422", VMAFGPU_422, VMAFGPU_PLANAR, 0 },
+    { "444", VMAFGPU_444, VMAFGPU_PLANAR, 0 },
+    { "400", VMAFGPU_400, VMAFGPU_PLANAR, 0 },
+    { "nv12", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 8 },
+    { "nv16", VMAFGPU_422, VMAFGPU_SEMIPLANAR, 8 },
+    { "nv24", VMAFGPU_444, VMAFGPU_SEMIPLANAR, 8 },
+    { "p010", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 10 },
+    { "p012", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 12 },
+    { "p016", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 16 },
+    { "p210", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 10 },
+    { "p212", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 12 },
+    { "p216", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 16 },
+    { "p410", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 10 },
+    { "p412", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 12 },
+    { "p416", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 16 },
+    { NULL, VMAFGPU_420, VMAFGPU_PLANAR, 0 },
 };
 
 const pooling tool_standard_poolings[] = {
-    {"min", 0, VMAFGPU_MIN, 0},
-    {"max", 0, VMAFGPU_MAX, 0},
-    {"mean", 0, VMAFGPU_MEAN, 0},
-    {"harmonic_mean", 0, VMAFGPU_HARMONIC_MEAN, 0},
+    { "min", 0, VMAFGPU_MIN, 0 },
+    { "max", 0, VMAFGPU_MAX, 0 },
+    { "mean", 0, VMAFGPU_MEAN, 0 },
+    { "harmonic_mean", 0, VMAFGPU_HARMONIC_MEAN, 0 },
 };
 
 /* One row of the table of options. `apply` stores what it makes of `value` at `offset` of the options; it gets the
  * row itself for the name in its messages. */
 typedef struct option_row {
     const char *name;
-    char        letter;      /* 0: none */
-    const char *value;       /* its name in the help; NULL: the option takes none */
+    char letter;       /* 0: none */
+    const char *value; /* its name in the help; NULL: the option takes none */
     int (*apply)(options *o, const struct option_row *row, const char *value);
-    size_t      offset;
-    int64_t     low, high;   /* numbers: the range; flags: `low` is what is stored */
-    int         is_ours;     /* libvmaf's tool doesn't have it */
-    const char *help;        /* one line or several */
+    size_t offset;
+    int64_t low, high; /* numbers: the range; flags: `low` is what is stored */
+    int is_ours;       /* libvmaf's tool doesn't have it */
+    const char *help;  /* one line or several */
 } option_row;
 
 int tool_report_count(const options *o) {
@@ -70,36 +70,33 @@ static void *option_target(options *o, const option_row *row) {
 
 static int apply_text(options *o, const option_row *row, const char *value) {
     const char **target = (const char **)option_target(o, row);
-    if (*target) {
+    if (*target)
         return tool_fail("option --%s can be given only once", row->name);
-    }
     *target = value;
     return *value ? 1 : tool_fail("option --%s needs a value that isn't empty", row->name);
 }
 
 static int apply_file(options *o, const option_row *row, const char *value) {
     file_list *list = (file_list *)option_target(o, row);
-    if (list->count == MAX_DISTORTED) {
+    if (list->count == MAX_DISTORTED)
         return tool_fail("option --%s can be given %d times at most", row->name, MAX_DISTORTED);
-    }
     list->names[list->count++] = value;
     return *value ? 1 : tool_fail("option --%s needs a value that isn't empty", row->name);
 }
 
 /* The first of the parts; words behind it are parts, too. */
 static int apply_join(options *o, const option_row *row, const char *value) {
-    if (!o->join) {
+    if (!o->join)
         o->join = (const char **)malloc(sizeof *o->join * (size_t)o->argc);
-    }
-    if (!o->join) {
+    if (!o->join)
         return tool_out_of_memory();
-    }
     o->join[o->join_count++] = value;
     return *value ? 1 : tool_fail("option --%s needs a value that isn't empty", row->name);
 }
 
 static int apply_segment(options *o, const option_row *row, const char *value) {
-    int64_t segment = cut_digits(&value, 1000000), segments = *value == '/' ? (value++, cut_digits(&value, 1000000)) : 0;
+    int64_t segment = cut_digits(&value, 1000000),
+            segments = *value == '/' ? (value++, cut_digits(&value, 1000000)) : 0;
     o->segment = segment;
     o->segments = segments;
     return (segment >= 1 && segment <= segments && *value == '\0') ||
@@ -119,19 +116,16 @@ static int apply_number(options *o, const option_row *row, const char *value) {
     long long number = strtoll(value, &end, 0);
     if (end == value || *end || errno || number < row->low || number > row->high) {
         return tool_fail("option --%s needs a whole number from %lld to %lld, not \"%s\"", row->name,
-                         (long long)row->low,
-                         (long long)row->high, value);
+                         (long long)row->low, (long long)row->high, value);
     }
     *(int64_t *)option_target(o, row) = number;
     return 1;
 }
 
 static const pixel_format *find_pixel_format(const char *name, size_t length) {
-    for (const pixel_format *f = tool_pixel_formats; f->name; f++) {
-        if (strlen(f->name) == length && strncmp(f->name, name, length) == 0) {
+    for (const pixel_format *f = tool_pixel_formats; f->name; f++)
+        if (strlen(f->name) == length && strncmp(f->name, name, length) == 0)
             return f;
-        }
-    }
     return NULL;
 }
 
@@ -161,11 +155,12 @@ static int apply_pixel_format(options *o, const option_row *row, const char *val
     o->pixel_format = find_pixel_format(value, strlen(value));
     o->implied_depth = o->pixel_format ? o->pixel_format->bit_depth : 0;
     o->pixel_format_name = value;
-    if (!o->pixel_format) {
+    if (!o->pixel_format)
         o->pixel_format = parse_ffmpeg_format(value, &o->implied_depth);
-    }
-    return o->pixel_format || tool_fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24, p010 to p416, or ffmpeg's name such as "
-                                        "yuv420p10le, not \"%s\"", row->name, value);
+    return o->pixel_format ||
+           tool_fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24, p010 to p416, or ffmpeg's name such as "
+                     "yuv420p10le, not \"%s\"",
+                     row->name, value);
 }
 
 static int apply_point(options *o, const option_row *row, const char *value) {
@@ -177,12 +172,13 @@ static int apply_point(options *o, const option_row *row, const char *value) {
 static int apply_crop(options *o, const option_row *row, const char *value) {
     return cut_parse_window(&o->crop, value) ||
            tool_fail("option --%s needs WIDTH:HEIGHT:X:Y or WIDTH:HEIGHT, %d or more wide and high, not \"%s\"",
-                     row->name,
-                     VIDEO_MIN_SIDE, value);
+                     row->name, VIDEO_MIN_SIDE, value);
 }
 
 static int apply_scale(options *o, const option_row *row, const char *value) {
-    o->scale = strcmp(value, "bicubic") == 0 ? SCALE_BICUBIC : strcmp(value, "lanczos") == 0 ? SCALE_LANCZOS : SCALE_NONE;
+    o->scale = strcmp(value, "bicubic") == 0   ? SCALE_BICUBIC
+               : strcmp(value, "lanczos") == 0 ? SCALE_LANCZOS
+                                               : SCALE_NONE;
     return o->scale != SCALE_NONE || tool_fail("option --%s needs bicubic or lanczos, not \"%s\"", row->name, value);
 }
 
@@ -195,32 +191,28 @@ static int apply_report(options *o, const option_row *row, const char *value) {
 
 /* Its place in a list that NULL ends, or -1. */
 static int find_name(const char *const *names, const char *value) {
-    for (int i = 0; names[i]; i++) {
-        if (strcmp(names[i], value) == 0) {
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], value) == 0)
             return i;
-        }
-    }
     return -1;
 }
 
 static int apply_progress(options *o, const option_row *row, const char *value) {
-    static const char *const names[] = {"line", "none", "json", NULL};
+    static const char *const names[] = { "line", "none", "json", NULL };
     const int i = find_name(names, value);
-    if (i < 0) {
+    if (i < 0)
         return tool_fail("option --%s needs line, none or json, not \"%s\"", row->name, value);
-    }
     o->progress = (progress_kind)i;
     return 1;
 }
 
 static int apply_backend(options *o, const option_row *row, const char *value) {
-    static const char *const names[] = {"auto", "cpu", "cuda", "hip", NULL};
-    static const vmafgpu_backend backends[] = {VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_CPU, VMAFGPU_BACKEND_CUDA,
-                                               VMAFGPU_BACKEND_HIP};
+    static const char *const names[] = { "auto", "cpu", "cuda", "hip", NULL };
+    static const vmafgpu_backend backends[] = { VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_CPU, VMAFGPU_BACKEND_CUDA,
+                                                VMAFGPU_BACKEND_HIP };
     const int i = find_name(names, value);
-    if (i < 0) {
+    if (i < 0)
         return tool_fail("option --%s needs auto, cpu, cuda or hip, not \"%s\"", row->name, value);
-    }
     o->backend = backends[i];
     o->names_backend = 1;
     return 1;
@@ -238,29 +230,27 @@ static int apply_gpus(options *o, const option_row *row, const char *value) {
         char *end = NULL;
         long number = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
         int is_again = 0;
-        for (int i = 0; i < o->gpu_count; i++) {
+        for (int i = 0; i < o->gpu_count; i++)
             is_again |= o->gpus[i] == number;
-        }
         if (number < 0 || number > MAX_GPU || is_again || o->gpu_count == MAX_GPUS || (*end && *end != ',')) {
-            return tool_fail("option --%s needs all, or up to %d different numbers from 0 to %d with commas between them, not \"%s\"",
+            return tool_fail("option --%s needs all, or up to %d different numbers from 0 to %d with commas between "
+                             "them, not \"%s\"",
                              row->name, (int)MAX_GPUS, (int)MAX_GPU, value);
         }
         o->gpus[o->gpu_count++] = (int)number;
-        if (!*end) {
+        if (!*end)
             return 1;
-        }
         at = end + 1;
     }
 }
 
 static int apply_reciprocal(options *o, const option_row *row, const char *value) {
-    static const char *const names[] = {"host", "amd", "intel", "division", NULL};
-    static const vmafgpu_reciprocal reciprocals[] = {VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_AMD,
-                                                     VMAFGPU_RECIPROCAL_INTEL, VMAFGPU_RECIPROCAL_DIVISION};
+    static const char *const names[] = { "host", "amd", "intel", "division", NULL };
+    static const vmafgpu_reciprocal reciprocals[] = { VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_AMD,
+                                                      VMAFGPU_RECIPROCAL_INTEL, VMAFGPU_RECIPROCAL_DIVISION };
     const int i = find_name(names, value);
-    if (i < 0) {
+    if (i < 0)
         return tool_fail("option --%s needs host, amd, intel or division, not \"%s\"", row->name, value);
-    }
     o->reciprocal = reciprocals[i];
     return 1;
 }
@@ -275,8 +265,7 @@ static int apply_precision(options *o, const option_row *row, const char *value)
         long digits = strtol(value, &end, 10);
         if (end == value || *end || digits < 0 || digits > 30) {
             return tool_fail("option --%s needs max, legacy or a number of decimals from 0 to 30, not \"%s\"",
-                             row->name,
-                             value);
+                             row->name, value);
         }
         o->digits = (int)digits;
     }
@@ -298,12 +287,10 @@ static int parse_pooling(pooling *p, char *name) {
     p->name = name;
     p->is_percentile = 1;
     p->percentile = 50;
-    if (strcmp(name, "median") == 0) {
+    if (strcmp(name, "median") == 0)
         return 1;
-    }
-    if (name[0] != 'p' || name[1 + strspn(name + 1, "0123456789.")] != '\0') {
+    if (name[0] != 'p' || name[1 + strspn(name + 1, "0123456789.")] != '\0')
         return 0;
-    }
     p->percentile = strtod(name + 1, &end);
     return end != name + 1 && *end == '\0' && p->percentile <= 100;
 }
@@ -311,11 +298,9 @@ static int parse_pooling(pooling *p, char *name) {
 /* Is the last one on the list on it already? */
 static int is_repeated_pooling(const options *o) {
     const pooling *last = &o->poolings[o->pooling_count];
-    for (int i = 0; i < o->pooling_count; i++) {
-        if (strcmp(o->poolings[i].name, last->name) == 0) {
+    for (int i = 0; i < o->pooling_count; i++)
+        if (strcmp(o->poolings[i].name, last->name) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -323,20 +308,19 @@ static int apply_pool(options *o, const option_row *row, const char *value) {
     free(o->pooling_text);
     o->pooling_count = 0;
     o->pooling_text = tool_copy_text(value, 0);
-    if (!o->pooling_text) {
+    if (!o->pooling_text)
         return tool_out_of_memory();
-    }
     for (char *name = o->pooling_text; name;) {
         char *comma = strchr(name, ',');
-        if (comma) {
+        if (comma)
             *comma = '\0';
-        }
-        if (o->pooling_count == MAX_POOLINGS) {
+        if (o->pooling_count == MAX_POOLINGS)
             return tool_fail("option --%s takes %d ways of pooling at most", row->name, MAX_POOLINGS);
-        }
         if (!parse_pooling(&o->poolings[o->pooling_count], name)) {
-            return tool_fail("option --%s knows mean, harmonic_mean, min, max, median and percentiles such as p5, but no "
-                             "\"%s\"", row->name, name);
+            return tool_fail(
+                "option --%s knows mean, harmonic_mean, min, max, median and percentiles such as p5, but no "
+                "\"%s\"",
+                row->name, name);
         }
         o->pooling_count += !is_repeated_pooling(o);
         name = comma ? comma + 1 : NULL;
@@ -346,20 +330,17 @@ static int apply_pool(options *o, const option_row *row, const char *value) {
 
 /* disable_clip and enable_transform: alone or "=true" sets them. */
 static int parse_model_flag(const char *key, const char *value, int *flag) {
-    if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
+    if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
         return tool_fail("option --model: %s can be true or false, not \"%s\"", key, value);
-    }
     *flag = !value || strcmp(value, "true") == 0;
     return 1;
 }
 
 /* A name goes into reports as it is, so it must not hold what JSON or XML would take for its own. */
 static int check_model_name(const char *name) {
-    for (const char *c = name; *c; c += tool_printable_length(c)) {
-        if (tool_printable_length(c) == 0 || strchr("\"\\<>&", *c)) {
+    for (const char *c = name; *c; c += tool_printable_length(c))
+        if (tool_printable_length(c) == 0 || strchr("\"\\<>&", *c))
             return tool_fail("option --model: the name \"%s\" holds a character that reports cannot hold", name);
-        }
-    }
     return 1;
 }
 
@@ -368,30 +349,28 @@ static int check_model_name(const char *name) {
 static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, char *key, char *overloads, size_t room) {
     static char version[] = "version";
     char *value = strchr(key, '=');
-    if (value) {
+    if (value)
         *value++ = '\0';
-    }
-    if (strcmp(key, "disable_clip") == 0) {
+    if (strcmp(key, "disable_clip") == 0)
         return parse_model_flag(key, value, &model->disable_clip);
-    }
-    if (strcmp(key, "enable_transform") == 0) {
+    if (strcmp(key, "enable_transform") == 0)
         return parse_model_flag(key, value, &model->enable_transform);
-    }
     if (!value && vmafgpu_builtin_model(key)) { /* a name alone */
         value = key;
         key = version;
     }
     if (!value || !*key || !*value) {
-        return tool_fail("option --model: \"%s\" should be KEY=VALUE, for example version=vmaf_v0.6.1, or the name of a built-in model", key);
+        return tool_fail("option --model: \"%s\" should be KEY=VALUE, for example version=vmaf_v0.6.1, or the name of "
+                         "a built-in model",
+                         key);
     }
     const char **text = strcmp(key, "version") == 0 ? &model->version
                         : strcmp(key, "path") == 0  ? &extra->path
                         : strcmp(key, "name") == 0  ? &model->name
                                                     : NULL;
     if (text) {
-        if (*text) {
+        if (*text)
             return tool_fail("option --model: %s=%s and %s=%s cannot both be meant", key, *text, key, value);
-        }
         *text = value;
         return text != &model->name || check_model_name(value);
     }
@@ -401,32 +380,29 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
         model->options = overloads;
     } else {
         return tool_fail("option --model: \"%s\" is none of version, path, name, disable_clip, enable_transform or "
-                         "EXTRACTOR.OPTION", key);
+                         "EXTRACTOR.OPTION",
+                         key);
     }
     return 1;
 }
 
 static int apply_model(options *o, const option_row *row, const char *value) {
-    if (o->model_count == MAX_MODELS) {
+    if (o->model_count == MAX_MODELS)
         return tool_fail("option --%s can be given %d times at most", row->name, MAX_MODELS);
-    }
     size_t length = strlen(value) + 1;
     vmafgpu_model_config *model = &o->models[o->model_count];
     model_option *extra = &o->model_options[o->model_count++];
     extra->text = tool_copy_text(value, 2 * length); /* behind it: room to join the feature options again */
-    if (!extra->text) {
+    if (!extra->text)
         return tool_out_of_memory();
-    }
     char *overloads = extra->text + length;
     overloads[0] = '\0';
     for (char *pair = extra->text; pair;) {
         char *colon = strchr(pair, ':');
-        if (colon) {
+        if (colon)
             *colon = '\0';
-        }
-        if (!parse_model_pair(model, extra, pair, overloads, length)) {
+        if (!parse_model_pair(model, extra, pair, overloads, length))
             return 0;
-        }
         pair = colon ? colon + 1 : NULL;
     }
     if (model->version && extra->path) {
@@ -438,13 +414,11 @@ static int apply_model(options *o, const option_row *row, const char *value) {
 
 /* NAME or NAME=OPTION=VALUE:OPTION=VALUE... */
 static int apply_feature(options *o, const option_row *row, const char *value) {
-    if (o->feature_count == MAX_FEATURES) {
+    if (o->feature_count == MAX_FEATURES)
         return tool_fail("option --%s can be given %d times at most", row->name, MAX_FEATURES);
-    }
     char *text = tool_copy_text(value, 0);
-    if (!text) {
+    if (!text)
         return tool_out_of_memory();
-    }
     vmafgpu_feature_config *feature = &o->features[o->feature_count];
     o->feature_texts[o->feature_count++] = text;
     char *equals = strchr(text, '=');
@@ -466,40 +440,38 @@ typedef enum preset_kind {
 
 /* One line of a preset, from version `since` on. */
 typedef struct preset_row {
-    int         since;
+    int since;
     preset_kind kind;
     const char *value; /* as --model or --feature has it */
 } preset_row;
 
 static const preset_row aom_ctc[] = {
-    {1, PRESET_MODEL, "version=vmaf_v0.6.1:name=vmaf"},
-    {1, PRESET_MODEL, "version=vmaf_v0.6.1neg:name=vmaf_neg"},
-    {1, PRESET_FEATURE, "psnr=reduced_hbd_peak=true:enable_apsnr=true:min_sse=0.5"},
-    {1, PRESET_FEATURE, "ciede"},
-    {1, PRESET_FEATURE, "float_ssim=enable_db=true:clip_db=true"},
-    {1, PRESET_FEATURE, "float_ms_ssim=enable_db=true:clip_db=true"},
-    {1, PRESET_FEATURE, "psnr_hvs"},
-    {3, PRESET_FEATURE, "cambi"},
-    {7, PRESET_REPLACES, "float_ssim=scale=1:enable_db=true:clip_db=true"},
-    {0, PRESET_MODEL, NULL},
+    { 1, PRESET_MODEL, "version=vmaf_v0.6.1:name=vmaf" },
+    { 1, PRESET_MODEL, "version=vmaf_v0.6.1neg:name=vmaf_neg" },
+    { 1, PRESET_FEATURE, "psnr=reduced_hbd_peak=true:enable_apsnr=true:min_sse=0.5" },
+    { 1, PRESET_FEATURE, "ciede" },
+    { 1, PRESET_FEATURE, "float_ssim=enable_db=true:clip_db=true" },
+    { 1, PRESET_FEATURE, "float_ms_ssim=enable_db=true:clip_db=true" },
+    { 1, PRESET_FEATURE, "psnr_hvs" },
+    { 3, PRESET_FEATURE, "cambi" },
+    { 7, PRESET_REPLACES, "float_ssim=scale=1:enable_db=true:clip_db=true" },
+    { 0, PRESET_MODEL, NULL },
 };
 static const preset_row nflx_ctc[] = {
-    {1, PRESET_MODEL, "version=vmaf_4k_v0.6.1:name=vmaf"},
-    {1, PRESET_MODEL, "version=vmaf_4k_v0.6.1neg:name=vmaf_neg"},
-    {1, PRESET_FEATURE, "psnr=enable_chroma=true:enable_apsnr=true"},
-    {1, PRESET_FEATURE, "float_ssim=enable_db=true:clip_db=true"},
-    {1, PRESET_FEATURE, "cambi"},
-    {0, PRESET_MODEL, NULL},
+    { 1, PRESET_MODEL, "version=vmaf_4k_v0.6.1:name=vmaf" },
+    { 1, PRESET_MODEL, "version=vmaf_4k_v0.6.1neg:name=vmaf_neg" },
+    { 1, PRESET_FEATURE, "psnr=enable_chroma=true:enable_apsnr=true" },
+    { 1, PRESET_FEATURE, "float_ssim=enable_db=true:clip_db=true" },
+    { 1, PRESET_FEATURE, "cambi" },
+    { 0, PRESET_MODEL, NULL },
 };
 
 /* The feature of that name that was asked for already; -1: none. */
 static int find_feature(const options *o, const char *value) {
     size_t length = strcspn(value, "=");
-    for (int i = 0; i < o->feature_count; i++) {
-        if (strncmp(o->features[i].name, value, length) == 0 && o->features[i].name[length] == '\0') {
+    for (int i = 0; i < o->feature_count; i++)
+        if (strncmp(o->features[i].name, value, length) == 0 && o->features[i].name[length] == '\0')
             return i;
-        }
-    }
     return -1;
 }
 
@@ -520,9 +492,8 @@ static int apply_preset(options *o, const option_row *row, const char *value) {
     }
     for (; rows->value && rows->since <= version; rows++) {
         int before = rows->kind == PRESET_REPLACES ? find_feature(o, rows->value) : -1;
-        if (!(rows->kind == PRESET_MODEL ? apply_model : apply_feature)(o, row, rows->value)) {
+        if (!(rows->kind == PRESET_MODEL ? apply_model : apply_feature)(o, row, rows->value))
             return 0;
-        }
         if (before >= 0) {
             int last = --o->feature_count;
             free(o->feature_texts[before]);
@@ -656,9 +627,9 @@ enum { OPTION_ROWS = sizeof option_rows / sizeof option_rows[0] };
 static void print_option_help(const option_row *row) {
     enum { help_column = 32 };
     char left[64];
-    int length = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", row->letter ? '-' : ' ',
-                          row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name, row->value ? " " : "",
-                          row->value ? row->value : "");
+    int length =
+        snprintf(left, sizeof left, "  %c%c%c --%s%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
+                 row->letter ? ',' : ' ', row->name, row->value ? " " : "", row->value ? row->value : "");
     printf("%s", left);
     for (const char *line = row->help; *line;) {
         int size = (int)strcspn(line, "\n");
@@ -678,18 +649,15 @@ void tool_print_help(void) {
            "Usage: vmafgpu -r REFERENCE -d DISTORTED [-w N -h N -p FORMAT -b N] [-m version=NAME] [-o FILE]\n"
            "       vmafgpu REFERENCE DISTORTED [OPTIONS]\n",
            vmafgpu_version());
-    for (int i = 0; i < OPTION_ROWS; i++) {
-        if (option_rows[i].name) {
+    for (int i = 0; i < OPTION_ROWS; i++)
+        if (option_rows[i].name)
             print_option_help(&option_rows[i]);
-        } else {
+        else
             printf("\n%s\n", option_rows[i].help);
-        }
-    }
     printf("\nBuilt-in models (the first is the default)\n");
     const vmafgpu_model *model;
-    for (int i = 0; (model = vmafgpu_builtin_model_at(i)) != NULL; i++) {
+    for (int i = 0; (model = vmafgpu_builtin_model_at(i)) != NULL; i++)
         printf("  %s\n", model->name);
-    }
     printf("\nLong options may be shortened while they stay unambiguous. The exit status is 0 when the clip was\n"
            "scored, also when one video is longer than the other; it is 1 after any error. After a damaged or\n"
            "truncated frame the frames before it are still scored and reported, and the status is 1.\n\n"
@@ -699,35 +667,29 @@ void tool_print_help(void) {
 /* The row of a long option, `length` characters of it. A beginning is enough when it fits one row only, or one row
  * only of those that libvmaf's tool has: what is short there must not become ambiguous here. */
 static const option_row *find_long_option(const char *name, size_t length) {
-    const option_row *found[2] = {NULL, NULL};
-    int count[2] = {0, 0};
+    const option_row *found[2] = { NULL, NULL };
+    int count[2] = { 0, 0 };
     for (int i = 0; i < OPTION_ROWS; i++) {
         const option_row *row = &option_rows[i];
-        if (!row->name || strncmp(row->name, name, length) != 0) {
+        if (!row->name || strncmp(row->name, name, length) != 0)
             continue;
-        }
-        if (row->name[length] == '\0') {
+        if (row->name[length] == '\0')
             return row;
-        }
         found[row->is_ours] = row;
         count[row->is_ours]++;
     }
-    if (count[0] == 1) {
+    if (count[0] == 1)
         return found[0];
-    }
-    if (count[0] == 0 && count[1] == 1) {
+    if (count[0] == 0 && count[1] == 1)
         return found[1];
-    }
     tool_fail("%s option \"--%.*s\"", count[0] + count[1] ? "ambiguous" : "unknown", (int)length, name);
     return NULL;
 }
 
 static const option_row *find_short_option(char letter) {
-    for (int i = 0; i < OPTION_ROWS; i++) {
-        if (option_rows[i].name && option_rows[i].letter == letter) {
+    for (int i = 0; i < OPTION_ROWS; i++)
+        if (option_rows[i].name && option_rows[i].letter == letter)
             return &option_rows[i];
-        }
-    }
     tool_fail("unknown option \"-%c\"", letter);
     return NULL;
 }
@@ -737,17 +699,14 @@ static int parse_long_option(options *o, int argc, char **argv, int *at) {
     const char *name = argv[*at] + 2;
     size_t length = strcspn(name, "=");
     const option_row *row = find_long_option(name, length);
-    if (!row) {
+    if (!row)
         return 0;
-    }
     const char *value = name[length] ? name + length + 1 : NULL;
-    if (value && !row->value) {
+    if (value && !row->value)
         return tool_fail("option --%s takes no value", row->name);
-    }
     if (row->value && !value) {
-        if (*at + 1 >= argc) {
+        if (*at + 1 >= argc)
             return tool_fail("option --%s needs a value", row->name);
-        }
         value = argv[++*at];
     }
     return row->apply(o, row, value);
@@ -757,18 +716,15 @@ static int parse_long_option(options *o, int argc, char **argv, int *at) {
 static int parse_short_options(options *o, int argc, char **argv, int *at) {
     for (const char *letter = argv[*at] + 1; *letter; letter++) {
         const option_row *row = find_short_option(*letter);
-        if (!row) {
+        if (!row)
             return 0;
-        }
         if (!row->value) {
-            if (!row->apply(o, row, NULL)) {
+            if (!row->apply(o, row, NULL))
                 return 0;
-            }
             continue;
         }
-        if (letter[1] == '\0' && *at + 1 >= argc) {
+        if (letter[1] == '\0' && *at + 1 >= argc)
             return tool_fail("option -%c (--%s) needs a value", row->letter, row->name);
-        }
         return row->apply(o, row, letter[1] ? letter + 1 : argv[++*at]);
     }
     return 1;
@@ -776,11 +732,11 @@ static int parse_short_options(options *o, int argc, char **argv, int *at) {
 
 /* Two file names without options are the reference and the distorted video. */
 static int take_bare_names(options *o) {
-    if (o->bare_count == 0) {
+    if (o->bare_count == 0)
         return 1;
-    }
     if (o->bare_count != 2 || o->reference || o->distorted.count || o->join) {
-        return tool_fail("unexpected argument \"%s\"; only two names, the reference's and the distorted video's, may stand without -r and -d",
+        return tool_fail("unexpected argument \"%s\"; only two names, the reference's and the distorted video's, may "
+                         "stand without -r and -d",
                          o->bare[o->bare_count - 1]);
     }
     o->reference = o->bare[0];
@@ -797,15 +753,13 @@ int tool_parse_arguments(options *o, int argc, char **argv) {
             continue;
         }
         if (!is_option) {
-            if (o->bare_count == 2 || strcmp(word, "--") == 0 || !*word) {
+            if (o->bare_count == 2 || strcmp(word, "--") == 0 || !*word)
                 return tool_fail("unexpected argument \"%s\"", word);
-            }
             o->bare[o->bare_count++] = word;
             continue;
         }
-        if (!(word[1] == '-' ? parse_long_option : parse_short_options)(o, argc, argv, &i)) {
+        if (!(word[1] == '-' ? parse_long_option : parse_short_options)(o, argc, argv, &i))
             return 0;
-        }
     }
     return take_bare_names(o);
 }
@@ -820,12 +774,10 @@ const char *tool_model_name(const options *o, int i) {
 
 int tool_has_heatmaps(const options *o) {
     int found = 0;
-    for (int i = 0; i < o->feature_count; i++) {
+    for (int i = 0; i < o->feature_count; i++)
         found |= o->features[i].options && strstr(o->features[i].options, "heatmaps_path=");
-    }
-    for (int i = 0; i < o->model_count; i++) {
+    for (int i = 0; i < o->model_count; i++)
         found |= o->models[i].options && strstr(o->models[i].options, "heatmaps_path=");
-    }
     return found;
 }
 
@@ -834,12 +786,10 @@ void tool_free_options(options *o) {
         free(o->model_options[i].text);
         vmafgpu_model_free(o->model_options[i].parsed, NULL);
     }
-    for (int i = 0; i < o->feature_count; i++) {
+    for (int i = 0; i < o->feature_count; i++)
         free(o->feature_texts[i]);
-    }
-    for (int i = 0; i < tool_report_count(o); i++) {
+    for (int i = 0; i < tool_report_count(o); i++)
         free(o->destinations[i].path);
-    }
     free(o->pooling_text);
     free((void *)o->join);
 }

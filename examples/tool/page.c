@@ -50,12 +50,10 @@ static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
         for (int64_t i = 0; i < rows; i++) {
             int64_t wanted = tool_wanted_frame(all, 0, i * step);
             video_result result = VIDEO_OK;
-            while (result == VIDEO_OK && again.frames_read <= wanted) {
+            while (result == VIDEO_OK && again.frames_read <= wanted)
                 result = video_read(&again);
-            }
-            if (result != VIDEO_OK) {
+            if (result != VIDEO_OK)
                 break;
-            }
             vmafgpu_frame frame = video_frame(&again);
             align_picture picture = align_picture_of(&again, &frame);
             align_sign(&signatures[i & 1], &picture, again.height / (3 * ALIGN_DOWN) + 1);
@@ -71,19 +69,15 @@ static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
 static int read_picture(const session *all, int i, video *v, scaler *scaled, int64_t n, vmafgpu_frame *frame) {
     int64_t wanted = tool_wanted_frame(all, i, n);
     video_result result = VIDEO_OK;
-    while (result == VIDEO_OK && v->frames_read <= wanted) {
+    while (result == VIDEO_OK && v->frames_read <= wanted)
         result = video_read(v);
-    }
-    if (result != VIDEO_OK || wanted < 0) {
+    if (result != VIDEO_OK || wanted < 0)
         return 0;
-    }
     *frame = video_frame(v);
-    if (all->scalers[i].planes) {
+    if (all->scalers[i].planes)
         *frame = scaler_frame(scaled, v, frame);
-    }
-    if (all->crop.is_given && cut_is_on_grid(&all->crop, v)) {
+    if (all->crop.is_given && cut_is_on_grid(&all->crop, v))
         *frame = cut_picture(&all->crop, v, *frame);
-    }
     return 1;
 }
 
@@ -94,21 +88,20 @@ static void draw_worst(const session *all, int i, html_video *v, int64_t step, i
     int ok = tool_open_again(all, 0, 0, &reference);
     ok = tool_open_again(all, i, 0, &distorted) && ok;
     memset(&scaled, 0, sizeof scaled);
-    if (ok && all->scalers[i].planes) {
+    if (ok && all->scalers[i].planes)
         ok = scaler_open(&scaled, all->o->scale, &distorted, reference.width, reference.height);
-    }
     int64_t before = -1;
     for (int k = 0; k < v->worst_count && ok; k++) {
         html_frame *next = NULL; /* in the clip's order */
-        for (int n = 0; n < v->worst_count; n++) {
+        for (int n = 0; n < v->worst_count; n++)
             next = v->worst[n].row > before && (!next || v->worst[n].row < next->row) ? &v->worst[n] : next;
-        }
         vmafgpu_frame a, b;
         before = next->row;
         ok = read_picture(all, 0, &reference, NULL, before * step, &a) &&
              read_picture(all, i, &distorted, &scaled, before * step, &b);
         if (ok) {
-            thumbnail_source r = {&reference, &a, all->width, all->height}, d = {&distorted, &b, all->width, all->height};
+            thumbnail_source r = { &reference, &a, all->width, all->height },
+                             d = { &distorted, &b, all->width, all->height };
             thumbnail_colour(&next->pictures[0], &r, width);
             thumbnail_colour(&next->pictures[1], &d, width);
             thumbnail_difference(&next->pictures[2], &r, &d, width);
@@ -130,23 +123,21 @@ static void join_command(char *out, size_t size, const options *o) {
 
 /* What a page is written from. */
 typedef struct page_data {
-    html_page  page;
+    html_page page;
     html_video videos[MAX_DISTORTED];
     html_input inputs[1 + MAX_DISTORTED + MAX_MODELS];
-    int        score_columns[MAX_MODELS];
-    char       models[MAX_MODELS][256];
+    int score_columns[MAX_MODELS];
+    char models[MAX_MODELS][256];
     const char *model_names[MAX_MODELS], *note_texts[MAX_NOTES], **columns;
-    char       command[8192], backend[192];
+    char command[8192], backend[192];
 } page_data;
 
 /* What a page calls a distorted video: the last part of its path or, if that is another one's too, the path. */
 static const char *page_name(const options *o, int i) {
     const char *name = tool_last_part(o->distorted.names[i]);
-    for (int k = 0; k < o->distorted.count; k++) {
-        if (k != i && strcmp(tool_last_part(o->distorted.names[k]), name) == 0) {
+    for (int k = 0; k < o->distorted.count; k++)
+        if (k != i && strcmp(tool_last_part(o->distorted.names[k]), name) == 0)
             return o->distorted.names[i];
-        }
-    }
     return name;
 }
 
@@ -173,8 +164,9 @@ static void list_page_inputs(const options *o, page_data *d) {
         }
     }
     for (int i = 0; i < (o->model_count ? o->model_count : 1) && !(o->no_prediction && !o->model_count); i++) {
-        const char *version = o->model_count && o->models[i].version ? o->models[i].version
-                              : o->model_count && o->model_options[i].path ? tool_last_part(o->model_options[i].path) : "vmaf_v0.6.1";
+        const char *version = o->model_count && o->models[i].version       ? o->models[i].version
+                              : o->model_count && o->model_options[i].path ? tool_last_part(o->model_options[i].path)
+                                                                           : "vmaf_v0.6.1";
         const char *name = o->model_count ? tool_model_name(o, i) : "vmaf";
         snprintf(d->models[i], sizeof d->models[i], strcmp(name, "vmaf") == 0 ? "%s" : "%s (%s)", version, name);
         d->model_names[p->model_count++] = d->models[i];
@@ -204,19 +196,17 @@ static void fill_page(const session *all, const options *o, const figures *repor
     p->video_count = o->distorted.count;
     p->inputs = d->inputs;
     p->notes = d->note_texts;
-    for (int m = 0; m < models; m++) {
+    for (int m = 0; m < models; m++)
         d->score_columns[p->score_count++] = tool_figure_score_column(f, m);
-    }
-    for (int c = 0; c < f->columns; c++) {
+    for (int c = 0; c < f->columns; c++)
         d->columns[c] = vmafgpu_column_name(f->context, c);
-    }
-    for (p->note_count = 0; p->note_count < tool_messages.note_count; p->note_count++) {
+    for (p->note_count = 0; p->note_count < tool_messages.note_count; p->note_count++)
         d->note_texts[p->note_count] = tool_messages.notes[p->note_count];
-    }
     join_command(d->command, sizeof d->command, o);
     tool_backend_text(d->backend, sizeof d->backend, f->context);
     if (!*vmafgpu_device_name(f->context)) {
-        snprintf(d->backend, sizeof d->backend, "%s (%s)", vmafgpu_backend_name(f->context), vmafgpu_cpu_level(f->context));
+        snprintf(d->backend, sizeof d->backend, "%s (%s)", vmafgpu_backend_name(f->context),
+                 vmafgpu_cpu_level(f->context));
     }
     list_page_inputs(o, d);
 }
@@ -232,9 +222,8 @@ int tool_report_page(const session *all, options *o, const figures *reports) {
         d->columns = (const char **)calloc((size_t)columns, sizeof *d->columns);
         ok = d->columns != NULL;
     }
-    if (ok) {
+    if (ok)
         fill_page(all, o, reports, d);
-    }
     int64_t step = ok ? d->page.step : 1, shot_count = 0;
     int first = ok && d->page.score_count ? d->score_columns[0] : 0, many = o->distorted.count;
     for (int i = 0; i < many && ok; i++) {
@@ -243,7 +232,8 @@ int tool_report_page(const session *all, options *o, const figures *reports) {
         ok = tool_copy_scores(&reports[i], &v->figures);
         if (ok) {
             int64_t apart = v->figures.rows / 40 > 5 ? v->figures.rows / 40 : 5;
-            v->worst_count = html_find_worst(&v->figures, first, many < HTML_WORST ? HTML_WORST / many : 1, apart > 250 ? 250 : apart, v->worst);
+            v->worst_count = html_find_worst(&v->figures, first, many < HTML_WORST ? HTML_WORST / many : 1,
+                                             apart > 250 ? 250 : apart, v->worst);
             draw_worst(all, 1 + i, v, step, many > 2 ? 192 : 320);
         }
     }
@@ -258,17 +248,14 @@ int tool_report_page(const session *all, options *o, const figures *reports) {
     }
     for (int i = 0; i < many && d; i++) {
         scores_free(&d->videos[i].figures);
-        for (int k = 0; k < HTML_WORST; k++) {
-            for (int n = 0; n < 3; n++) {
+        for (int k = 0; k < HTML_WORST; k++)
+            for (int n = 0; n < 3; n++)
                 free(d->videos[i].worst[k].pictures[n].data);
-            }
-        }
     }
     free(distances);
     free(shots);
-    if (d) {
+    if (d)
         free((void *)d->columns);
-    }
     free(d);
     return ok;
 }

@@ -15,8 +15,8 @@
 #include <time.h>
 
 #ifdef READ_AHEAD
-#  include <pthread.h>
-#  include <signal.h>
+#include <pthread.h>
+#include <signal.h>
 #endif
 
 /* Bytes that are read of pipes before they are needed, where one frame of each is less. */
@@ -26,9 +26,8 @@ enum { MAX_AHEAD = 24 << 20 };
 int tool_make_lock(session *all) {
     if (!all->has_lock && pthread_mutex_init(&all->lock, NULL) == 0) {
         all->has_lock = pthread_cond_init(&all->changed, NULL) == 0;
-        if (!all->has_lock) {
+        if (!all->has_lock)
             pthread_mutex_destroy(&all->lock);
-        }
     }
     return all->has_lock;
 }
@@ -36,9 +35,8 @@ int tool_make_lock(session *all) {
 /* How many frames of a pipe may be in memory. */
 static int count_slots(const session *all, const video *v) {
     size_t bytes = video_frame_bytes(v) * (size_t)all->feed_count, fit = MAX_AHEAD / bytes;
-    if (all->feed_count == 1) {
+    if (all->feed_count == 1)
         return fit > 0 ? 2 : 1;
-    }
     return fit < 2 ? 2 : fit > MAX_SLOTS ? MAX_SLOTS : (int)fit;
 }
 
@@ -51,18 +49,15 @@ static video_result open_fed_video(session *all, const feed *f) {
 /* Gives the video a free slot to read into; waits for one. 0: there is nothing more to read. Called with the lock. */
 static int take_slot(session *all, feed *f) {
     video *v = &all->videos[f->index];
-    if (all->limit > 0 && f->first + f->read >= all->limit) {
+    if (all->limit > 0 && f->first + f->read >= all->limit)
         return 0;
-    }
     for (;;) {
-        if (all->is_ending) {
+        if (all->is_ending)
             return 0;
-        }
         if (f->read - f->used < f->slot_count) {
             unsigned char **slot = &f->slots[f->read % f->slot_count];
-            if (!*slot) {
+            if (!*slot)
                 *slot = (unsigned char *)malloc(video_frame_bytes(v));
-            }
             if (*slot) {
                 v->buffer = *slot;
                 return 1;
@@ -99,9 +94,8 @@ static void *feed_work(void *user) {
 }
 
 void tool_make_feeds(session *all, const int *is_pipe, int is_open) {
-    if (!tool_make_lock(all)) {
+    if (!tool_make_lock(all))
         return;
-    }
     tool_hold_signals(1); /* the caller's thread is the one that they end */
     pthread_mutex_lock(&all->lock);
     for (int i = 0; i <= all->count; i++) {
@@ -127,9 +121,8 @@ void tool_start_feeds(session *all) {
         is_pipe[i] = file.kind == FILE_PIPE || file.kind == FILE_DEVICE;
         count += is_pipe[i];
     }
-    if (count > 1 || (count == 1 && all->o->threads > 1)) {
+    if (count > 1 || (count == 1 && all->o->threads > 1))
         tool_make_feeds(all, is_pipe, 0);
-    }
 }
 
 int tool_is_fed(const session *all, int i) {
@@ -138,9 +131,8 @@ int tool_is_fed(const session *all, int i) {
 
 int tool_wait_for_feeds(session *all) {
     int failed = -1, waits = all->feed_count > 0;
-    if (!waits) {
+    if (!waits)
         return failed;
-    }
     pthread_mutex_lock(&all->lock);
     while (waits && failed < 0) {
         waits = 0;
@@ -150,9 +142,8 @@ int tool_wait_for_feeds(session *all) {
                 waits |= !all->feeds[i].is_open;
             }
         }
-        if (waits && failed < 0) {
+        if (waits && failed < 0)
             pthread_cond_wait(&all->changed, &all->lock);
-        }
     }
     pthread_mutex_unlock(&all->lock);
     return failed;
@@ -166,14 +157,12 @@ video_result tool_next_fed_frame(session *all, int i, vmafgpu_frame *frame) {
         f->used++;
         pthread_cond_broadcast(&all->changed);
     }
-    while (f->read == f->used && f->state == VIDEO_OK) {
+    while (f->read == f->used && f->state == VIDEO_OK)
         pthread_cond_wait(&all->changed, &all->lock);
-    }
     f->is_lent = f->read > f->used;
     video_result state = f->is_lent ? VIDEO_OK : f->state;
-    if (f->is_lent) {
+    if (f->is_lent)
         *frame = video_frame_at(&all->videos[i], f->slots[f->used % f->slot_count]);
-    }
     pthread_mutex_unlock(&all->lock);
     return state;
 }
@@ -199,9 +188,8 @@ static int wake_feeds(session *all) {
  * wait. One that comes too early ends nothing, hence another one every few milliseconds. */
 void tool_stop_feeds(session *all) {
     struct sigaction action;
-    if (all->feed_count == 0) {
+    if (all->feed_count == 0)
         return;
-    }
     memset(&action, 0, sizeof action); /* without SA_RESTART */
     action.sa_handler = wake_up;
     sigemptyset(&action.sa_mask);
@@ -223,9 +211,8 @@ void tool_stop_feeds(session *all) {
         if (f->is_made) {
             pthread_join(f->thread, NULL);
             all->videos[i].buffer = f->slots[0];
-            for (int k = 1; k < MAX_SLOTS; k++) {
+            for (int k = 1; k < MAX_SLOTS; k++)
                 free(f->slots[k]);
-            }
         }
     }
     all->feed_count = 0;
@@ -239,12 +226,22 @@ void tool_drop_lock(session *all) {
     }
 }
 #else
-void tool_start_feeds(session *all) { (void)all; }
-int tool_is_fed(const session *all, int i) { return (void)all, (void)i, 0; }
-int tool_wait_for_feeds(session *all) { return (void)all, -1; }
+void tool_start_feeds(session *all) {
+    (void)all;
+}
+int tool_is_fed(const session *all, int i) {
+    return (void)all, (void)i, 0;
+}
+int tool_wait_for_feeds(session *all) {
+    return (void)all, -1;
+}
 video_result tool_next_fed_frame(session *all, int i, vmafgpu_frame *frame) {
     return (void)all, (void)i, (void)frame, VIDEO_END;
 }
-void tool_stop_feeds(session *all) { (void)all; }
-void tool_drop_lock(session *all) { (void)all; }
+void tool_stop_feeds(session *all) {
+    (void)all;
+}
+void tool_drop_lock(session *all) {
+    (void)all;
+}
 #endif

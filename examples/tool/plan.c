@@ -25,28 +25,28 @@ static void report_alignment(const session *all, int i, const alignment *a, int6
     enum { MOST_EVENTS = 8 };
     const video *d = &all->videos[i];
     char text[64], other[64], place[64] = "it is in step with the reference";
-    if (a->offset != 0) {
+    if (a->offset != 0)
         snprintf(place, sizeof place, "its frame n is the reference's n%+d", a->offset);
-    }
-    tool_say("alignment: %s: %s; %lld frames correspond, %lld dropped, %lld repeated", d->title, place, (long long)a->matched,
-             (long long)a->dropped, (long long)a->repeated);
+    tool_say("alignment: %s: %s; %lld frames correspond, %lld dropped, %lld repeated", d->title, place,
+             (long long)a->matched, (long long)a->dropped, (long long)a->repeated);
     for (int k = 0; k < a->event_count && k < MOST_EVENTS; k++) {
         const align_range *e = &a->events[k];
-        tool_say("alignment: at frame %s: %d %s", range_text(text, first + e->first, first + e->last), e->low < 0 ? -e->low : e->low,
-                 e->low < 0 ? "repeated" : "dropped before it");
+        tool_say("alignment: at frame %s: %d %s", range_text(text, first + e->first, first + e->last),
+                 e->low < 0 ? -e->low : e->low, e->low < 0 ? "repeated" : "dropped before it");
     }
-    if (a->event_count > MOST_EVENTS) {
+    if (a->event_count > MOST_EVENTS)
         tool_say("alignment: and %d more", a->event_count - MOST_EVENTS);
-    }
     for (int k = 0; k < a->doubt_count && k < 1; k++) {
         const align_range *e = &a->doubts[k];
-        tool_warn("the alignment of %s is not sure: frames %s fit as well or better with offsets %s, for too little moves, what "
-                  "moves comes back, or more than --align %lld is needed%s", d->title, range_text(text, first + e->first, first + e->last),
-                  range_text(other, e->low, e->high), (long long)all->o->align,
-                  a->doubt_count > 1 ? "; so do others" : "");
+        tool_warn("the alignment of %s is not sure: frames %s fit as well or better with offsets %s, for too little "
+                  "moves, what "
+                  "moves comes back, or more than --align %lld is needed%s",
+                  d->title, range_text(text, first + e->first, first + e->last), range_text(other, e->low, e->high),
+                  (long long)all->o->align, a->doubt_count > 1 ? "; so do others" : "");
     }
     if (a->doubt_count == 0 && a->unsure) {
-        tool_warn("the alignment of %s is not sure: where frames were dropped or repeated is known as exactly as is said above",
+        tool_warn("the alignment of %s is not sure: where frames were dropped or repeated is known as exactly as is "
+                  "said above",
                   d->title);
     }
 }
@@ -55,18 +55,15 @@ static void report_alignment(const session *all, int i, const alignment *a, int6
 static int make_plan(session *all, int64_t begin, int64_t count, int64_t *const *counterparts) {
     for (int i = 0; i <= all->count; i++) {
         all->plan[i] = (int64_t *)malloc(sizeof *all->plan[i] * (size_t)(count + 1));
-        if (!all->plan[i]) {
+        if (!all->plan[i])
             return tool_out_of_memory();
-        }
     }
     for (int64_t k = 0; k < count; k++) {
         int has_all = 1;
-        for (int i = 1; i <= all->count; i++) {
+        for (int i = 1; i <= all->count; i++)
             has_all &= counterparts[i][k] >= 0;
-        }
-        for (int i = 0; i <= all->count && has_all; i++) {
+        for (int i = 0; i <= all->count && has_all; i++)
             all->plan[i][all->plan_count] = i ? counterparts[i][k] : begin + k;
-        }
         all->plan_count += has_all;
     }
     all->first = 0;
@@ -76,27 +73,27 @@ static int make_plan(session *all, int64_t begin, int64_t count, int64_t *const 
 /* What was looked at of the reference: more on both sides than what is wanted, so that what is wanted has its neighbours. */
 typedef struct aligned_part {
     align_signature *signatures;
-    int64_t          first, count; /* frames of the file */
-    int64_t          begin, wanted; /* those that are to be scored */
+    int64_t first, count;  /* frames of the file */
+    int64_t begin, wanted; /* those that are to be scored */
 } aligned_part;
 
 /* Finds the reference's frame for each of a distorted video, and writes it the other way round to `counterparts`. */
 static int align_video(session *all, int i, const aligned_part *r, int64_t *counterparts) {
     int64_t most = all->o->align + 2; /* two more, so that what is at the end of these is sure */
     int64_t usual = tool_frames_to_skip(all->o, i) - tool_frames_to_skip(all->o, 0), expected = r->begin + usual,
-                                                                                           frames;
+            frames;
     int64_t first = expected > most ? expected - most : 0;
-    align_signature *distorted = tool_sign_again(all, i, first, r->wanted < INT64_MAX ? expected - first + r->wanted + most : INT64_MAX,
-                                                 1, &frames);
+    align_signature *distorted = tool_sign_again(
+        all, i, first, r->wanted < INT64_MAX ? expected - first + r->wanted + most : INT64_MAX, 1, &frames);
     alignment a;
     memset(&a, 0, sizeof a);
     int apart = (int)(r->first - first); /* what equal places in both lists differ by in the files */
-    int ok = distorted && align_find(&a, r->signatures, r->count, distorted, frames, (int)(-usual - apart - most), 2 * (int)most + 1);
+    int ok = distorted && align_find(&a, r->signatures, r->count, distorted, frames, (int)(-usual - apart - most),
+                                     2 * (int)most + 1);
     for (int64_t j = 0; j < frames && ok; j++) {
         int64_t k = a.match[j] < 0 ? -1 : r->first + a.match[j] - r->begin;
-        if (k >= 0 && k < r->wanted) {
+        if (k >= 0 && k < r->wanted)
             counterparts[k] = first + j;
-        }
     }
     if (ok) {
         a.offset += apart;
@@ -115,32 +112,30 @@ static int align_video(session *all, int i, const aligned_part *r, int64_t *coun
 
 int tool_arrange_alignment(session *all) {
     int64_t begin = tool_wanted_frame(all, 0, 0), more = 2 * (all->o->align + 2),
-                                          *counterparts[1 + MAX_DISTORTED] = {NULL};
-    aligned_part r = {NULL, begin > more ? begin - more : 0, 0, begin, all->limit > 0 ? all->limit : INT64_MAX};
+            *counterparts[1 + MAX_DISTORTED] = { NULL };
+    aligned_part r = { NULL, begin > more ? begin - more : 0, 0, begin, all->limit > 0 ? all->limit : INT64_MAX };
     video again;
     for (int i = 0; i <= all->count; i++) {
         int is_file = tool_open_again(all, i, 1, &again);
         video_close(&again);
-        if (!is_file) {
+        if (!is_file)
             return tool_fail("--align reads the videos twice: %s would have to be a file", all->videos[i].title);
-        }
     }
-    r.signatures = tool_sign_again(all, 0, r.first, all->limit > 0 ? begin - r.first + all->limit + more : INT64_MAX, 1, &r.count);
+    r.signatures =
+        tool_sign_again(all, 0, r.first, all->limit > 0 ? begin - r.first + all->limit + more : INT64_MAX, 1, &r.count);
     int64_t count = r.count - (begin - r.first);
     count = count < 0 ? 0 : count < r.wanted ? count : r.wanted;
     int ok = r.signatures != NULL || tool_out_of_memory();
     for (int i = 1; i <= all->count && ok; i++) {
         counterparts[i] = (int64_t *)malloc(sizeof **counterparts * (size_t)(count + 1));
         ok = counterparts[i] != NULL || tool_out_of_memory();
-        for (int64_t k = 0; k < count && ok; k++) {
+        for (int64_t k = 0; k < count && ok; k++)
             counterparts[i][k] = -1;
-        }
         ok = ok && align_video(all, i, &r, counterparts[i]);
     }
     ok = ok && make_plan(all, begin, count, counterparts);
-    for (int i = 1; i <= all->count; i++) {
+    for (int i = 1; i <= all->count; i++)
         free(counterparts[i]);
-    }
     free(r.signatures);
     return ok;
 }

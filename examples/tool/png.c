@@ -21,7 +21,8 @@ static void png_put(png_bytes *b, const void *data, size_t size) {
 }
 
 static void png_put32(png_bytes *b, uint32_t value) {
-    unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16), (unsigned char)(value >> 8), (unsigned char)value};
+    unsigned char bytes[4] = { (unsigned char)(value >> 24), (unsigned char)(value >> 16), (unsigned char)(value >> 8),
+                               (unsigned char)value };
     png_put(b, bytes, 4);
 }
 
@@ -40,9 +41,8 @@ uint32_t png_crc(const unsigned char *data, size_t size) {
     uint32_t crc = 0xffffffffu;
     for (size_t i = 0; i < size; i++) {
         crc ^= data[i];
-        for (int k = 0; k < 8; k++) {
+        for (int k = 0; k < 8; k++)
             crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-        }
     }
     return ~crc;
 }
@@ -78,24 +78,21 @@ static void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
                     }
                 }
             }
-            if (b < 0) {
+            if (b < 0)
                 break;
-            }
             weights[nodes] = weights[a] + weights[b];
             parents[nodes] = -1;
             parents[a] = parents[b] = nodes++;
         }
         for (int i = 0; i < PNG_SYMBOLS; i++) {
             int length = 0;
-            for (int at = i; parents[at] >= 0; at = parents[at]) {
+            for (int at = i; parents[at] >= 0; at = parents[at])
                 length++;
-            }
             lengths[i] = (uint8_t)length;
             longest = length > longest ? length : longest;
         }
-        if (longest <= PNG_LONGEST) {
+        if (longest <= PNG_LONGEST)
             return;
-        }
     }
 }
 
@@ -106,9 +103,8 @@ static void png_codes(const uint8_t *lengths, int symbols, uint32_t *codes) {
         for (int i = 0; i < symbols; i++) {
             if (lengths[i] == length) {
                 codes[i] = 0;
-                for (int k = 0; k < length; k++) {
+                for (int k = 0; k < length; k++)
                     codes[i] |= (code >> k & 1) << (length - 1 - k);
-                }
                 code++;
             }
         }
@@ -118,8 +114,8 @@ static void png_codes(const uint8_t *lengths, int symbols, uint32_t *codes) {
 
 /* zlib's format with one block. */
 static void png_deflate(png_bytes *out, const unsigned char *data, size_t size) {
-    static const int order[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
-    uint32_t counts[PNG_SYMBOLS] = {0}, codes[PNG_SYMBOLS] = {0}, length_codes[16], a = 1, b = 0;
+    static const int order[19] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
+    uint32_t counts[PNG_SYMBOLS] = { 0 }, codes[PNG_SYMBOLS] = { 0 }, length_codes[16], a = 1, b = 0;
     uint8_t lengths[PNG_SYMBOLS], flat[16];
     for (size_t i = 0; i < size; i++) {
         counts[data[i]]++;
@@ -136,16 +132,13 @@ static void png_deflate(png_bytes *out, const unsigned char *data, size_t size) 
     png_put_bits(out, 0, 5);  /* 257 literals */
     png_put_bits(out, 0, 5);  /* one distance, which nothing has */
     png_put_bits(out, 15, 4); /* all 19 lengths of lengths */
-    for (int i = 0; i < 19; i++) {
+    for (int i = 0; i < 19; i++)
         png_put_bits(out, order[i] < 16 ? 4 : 0, 3);
-    }
-    for (int i = 0; i < PNG_SYMBOLS; i++) {
+    for (int i = 0; i < PNG_SYMBOLS; i++)
         png_put_bits(out, length_codes[lengths[i]], 4);
-    }
     png_put_bits(out, length_codes[0], 4);
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         png_put_bits(out, codes[data[i]], lengths[data[i]]);
-    }
     png_put_bits(out, codes[256], lengths[256]);
     png_put_bits(out, 0, 7);
     out->bits = 0;
@@ -168,8 +161,13 @@ static void png_filter(unsigned char *out, const unsigned char *line, const unsi
         unsigned cost = 0;
         out[0] = (unsigned char)filter;
         for (int x = 0; x < bytes; x++) {
-            int a = x >= pixel ? line[x - pixel] : 0, b = above ? above[x] : 0, c = above && x >= pixel ? above[x - pixel] : 0;
-            int guess = filter == 0 ? 0 : filter == 1 ? a : filter == 2 ? b : filter == 3 ? (a + b) / 2 : png_paeth(a, b, c);
+            int a = x >= pixel ? line[x - pixel] : 0, b = above ? above[x] : 0,
+                c = above && x >= pixel ? above[x - pixel] : 0;
+            int guess = filter == 0   ? 0
+                        : filter == 1 ? a
+                        : filter == 2 ? b
+                        : filter == 3 ? (a + b) / 2
+                                      : png_paeth(a, b, c);
             out[1 + x] = (unsigned char)(line[x] - guess);
             cost += out[1 + x] < 128 ? out[1 + x] : 256u - out[1 + x];
         }
@@ -182,8 +180,8 @@ static void png_filter(unsigned char *out, const unsigned char *line, const unsi
 
 void png_write(png_bytes *out, const unsigned char *pixels, int width, int height, int pixel) {
     size_t row = (size_t)width * (size_t)pixel;
-    unsigned char *lines = (unsigned char *)malloc((row + 1) * (size_t)height), header[13] = {0};
-    png_bytes data = {NULL, 0, 0, 0, 0, 0};
+    unsigned char *lines = (unsigned char *)malloc((row + 1) * (size_t)height), header[13] = { 0 };
+    png_bytes data = { NULL, 0, 0, 0, 0, 0 };
     if (!lines) {
         out->failed = 1;
         return;

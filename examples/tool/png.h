@@ -8,10 +8,10 @@
 /* Bytes that grow. A lack of memory shows in `failed`. */
 typedef struct png_bytes {
     unsigned char *data;
-    size_t         size, room;
-    int            failed;
-    uint32_t       bits;  /* that are not a whole byte yet */
-    int            bit_count;
+    size_t size, room;
+    int failed;
+    uint32_t bits; /* that are not a whole byte yet */
+    int bit_count;
 } png_bytes;
 
 uint32_t png_crc(const unsigned char *data, size_t size);

@@ -11,11 +11,11 @@
 #include <time.h>
 
 #ifdef _WIN32
-#  define WIN32_LEAN_AND_MEAN
-#  include <windows.h>
-#  include <io.h>
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <io.h>
 #else
-#  include <unistd.h>
+#include <unistd.h>
 #endif
 
 double tool_wall_clock(void) {
@@ -50,7 +50,8 @@ static double progress_left(progress *p, int64_t frames, double now) {
     int first = p->marks > PROGRESS_MARKS ? p->marks % PROGRESS_MARKS : 0;
     double since = now - p->times[first] >= 1 ? p->times[first] : p->start;
     int64_t done = frames - (now - p->times[first] >= 1 ? p->frames[first] : 0);
-    return p->total >= frames && done > 0 && now > since ? (double)(p->total - frames) * (now - since) / (double)done : -1;
+    return p->total >= frames && done > 0 && now > since ? (double)(p->total - frames) * (now - since) / (double)done
+                                                         : -1;
 }
 
 static void progress_json(double elapsed, int64_t frames, int64_t total, double left, int is_done) {
@@ -87,9 +88,8 @@ static void progress_line(progress *p, int64_t frames, double now, const char *b
 
 void tool_progress_frame(progress *p, int64_t frames) {
     double now = p->kind != PROGRESS_NONE ? tool_wall_clock() : 0;
-    if (p->kind != PROGRESS_NONE && now - p->shown >= (p->kind == PROGRESS_JSON ? 0.5 : 0.1)) {
+    if (p->kind != PROGRESS_NONE && now - p->shown >= (p->kind == PROGRESS_JSON ? 0.5 : 0.1))
         progress_line(p, frames, now, "");
-    }
 }
 
 void tool_backend_text(char *out, size_t size, const vmafgpu *context) {
@@ -118,6 +118,8 @@ void tool_warn_of_fallback(const options *o, const vmafgpu *context) {
     if (*note && (*vmafgpu_device_name(context) || o->kernels || o->gpu_count)) {
         char text[1024];
         tool_translate(text, sizeof text, note);
-        tool_warn(strcmp(vmafgpu_backend_name(context), "cpu") == 0 ? "%s; the CPU took over" : "%s; other GPUs did the rest", text);
+        tool_warn(strcmp(vmafgpu_backend_name(context), "cpu") == 0 ? "%s; the CPU took over"
+                                                                    : "%s; other GPUs did the rest",
+                  text);
     }
 }

@@ -19,13 +19,13 @@ enum { PROGRESS_MARKS = 16 };
 
 typedef struct progress {
     progress_kind kind;
-    double  start, shown;
+    double start, shown;
     int64_t total; /* below 0: unknown */
-    int     width; /* of the line that is on the screen */
+    int width;     /* of the line that is on the screen */
     /* The latest times, a second or more apart, and the frames by then: what is left goes as fast as these went. */
-    double  times[PROGRESS_MARKS];
+    double times[PROGRESS_MARKS];
     int64_t frames[PROGRESS_MARKS];
-    int     marks;
+    int marks;
 } progress;
 
 /* Shows how far scoring has come, if the last time is long enough ago. */

@@ -21,8 +21,8 @@ enum {
 
 typedef struct rawsize_samples {
     uint16_t *values;
-    size_t    count;
-    double    level; /* a step of 8 bits */
+    size_t count;
+    double level; /* a step of 8 bits */
 } rawsize_samples;
 
 /* most: the largest value of a sample, white. 0 if there is no memory. */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #ifdef READ_AHEAD
-#  include <pthread.h>
+#include <pthread.h>
 #endif
 
 enum {
@@ -28,13 +28,13 @@ enum {
 /* A plane of a frame: where it begins in the file, after the frame's beginning, and its rows. */
 typedef struct plane_place {
     size_t at, row;
-    int    rows;
+    int rows;
 } plane_place;
 
 static plane_place place_plane(const video *v, int plane) {
     int planar = v->layout == VMAFGPU_PLANAR;
     size_t word = (size_t)v->bytes_per_sample;
-    plane_place p = {0, (size_t)v->width * word, v->height};
+    plane_place p = { 0, (size_t)v->width * word, v->height };
     if (plane > 0) {
         p.at = v->luma_bytes + (size_t)(plane - 1) * v->chroma_bytes;
         p.row = video_chroma_side(v, v->width, v->sampling.chroma_x) * word * (planar ? 1 : 2);
@@ -59,9 +59,8 @@ static lent_pair *slot_of(const pool *p, int64_t i) {
 
 /* Wakes the caller, if it waits, when a pair is whole. */
 static void tell_caller(session *all, const lent_pair *s) {
-    if (all->pool.is_awaited && s->is_handed_out && s->parts == 0) {
+    if (all->pool.is_awaited && s->is_handed_out && s->parts == 0)
         pthread_cond_broadcast(&all->changed);
-    }
 }
 
 /* Goes on to the next video of the pair that is handed out, or to the next pair. */
@@ -81,9 +80,8 @@ static void locate_frame(session *all, lent_pair *s) {
     video *v = &all->videos[p->video];
     int64_t wanted = tool_wanted_frame(all, p->video, p->pair);
     video_result result = wanted < 0 ? VIDEO_END : VIDEO_OK;
-    while (result == VIDEO_OK && v->frames_read <= wanted) {
+    while (result == VIDEO_OK && v->frames_read <= wanted)
         result = video_locate(v, &s->at[p->video]);
-    }
     s->states[p->video] = result;
     p->has_ended |= result != VIDEO_OK;
     p->is_located = 1;
@@ -96,9 +94,8 @@ static int take_part(session *all, part *next) {
         lent_pair *s = slot_of(p, p->pair);
         const video *v = &all->videos[p->video];
         const vmafgpu_frame *frame = lent_frame(s, p->video);
-        if (!tool_is_fed(all, p->video) && !p->is_located) {
+        if (!tool_is_fed(all, p->video) && !p->is_located)
             locate_frame(all, s);
-        }
         if (tool_is_fed(all, p->video) || s->states[p->video] != VIDEO_OK || p->plane == kept_planes(v, frame)) {
             pass_video(all);
             continue;
@@ -118,9 +115,8 @@ static int take_part(session *all, part *next) {
             p->row = 0;
             p->plane++;
         }
-        if (p->plane == kept_planes(v, frame)) {
+        if (p->plane == kept_planes(v, frame))
             pass_video(all);
-        }
         return 1;
     }
     return 0;
@@ -143,9 +139,8 @@ static int read_part(const session *all, const part *p) {
     size_t size = p->row * (size_t)p->rows, room = (size_t)p->pitch * (size_t)p->rows;
     unsigned char *at = p->to + (room - size);
     ptrdiff_t count = video_fetch(&all->videos[p->video], p->at, at, size);
-    for (int y = 0; at != p->to && y < p->rows; y++) {
+    for (int y = 0; at != p->to && y < p->rows; y++)
         memmove(p->to + y * p->pitch, at + (size_t)y * p->row, p->row);
-    }
     return count < 0 ? errno : (size_t)count < size ? -1 : 0;
 }
 
@@ -153,13 +148,11 @@ static int read_part(const session *all, const part *p) {
 static int read_some(session *all) {
     part parts[MAX_PARTS];
     int errors[MAX_PARTS], count = take_parts(all, parts);
-    if (count == 0) {
+    if (count == 0)
         return 0;
-    }
     pthread_mutex_unlock(&all->lock);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         errors[i] = read_part(all, &parts[i]);
-    }
     pthread_mutex_lock(&all->lock);
     for (int i = 0; i < count; i++) {
         lent_pair *s = parts[i].whole;
@@ -173,11 +166,9 @@ static int read_some(session *all) {
 static void *pool_work(void *user) {
     session *all = (session *)user;
     pthread_mutex_lock(&all->lock);
-    while (!all->is_ending) {
-        if (!read_some(all)) {
+    while (!all->is_ending)
+        if (!read_some(all))
             pthread_cond_wait(&all->pool.more, &all->lock);
-        }
-    }
     pthread_mutex_unlock(&all->lock);
     return NULL;
 }
@@ -189,23 +180,21 @@ static int offer_slots(session *all) {
     vmafgpu_result result = VMAFGPU_OK;
     while (offered - p->taken < p->slot_count && (all->limit <= 0 || offered < all->limit)) {
         lent_pair *s = slot_of(p, offered);
-        while (s->lent < all->count &&
-               (result = vmafgpu_lend(all->contexts[s->lent], &s->reference[s->lent], &s->distorted[s->lent])) == VMAFGPU_OK) {
+        while (s->lent < all->count && (result = vmafgpu_lend(all->contexts[s->lent], &s->reference[s->lent],
+                                                              &s->distorted[s->lent])) == VMAFGPU_OK) {
             s->lent++;
         }
-        if (s->lent < all->count) {
+        if (s->lent < all->count)
             break;
-        }
         offered++;
     }
     if (offered > first) {
         pthread_mutex_lock(&all->lock);
         p->offered = offered;
-        if (offered - first > 1) {
+        if (offered - first > 1)
             pthread_cond_broadcast(&p->more);
-        } else {
+        else
             pthread_cond_signal(&p->more);
-        }
         pthread_mutex_unlock(&all->lock);
     }
     return result >= VMAFGPU_OK;
@@ -229,27 +218,24 @@ static int goes_on(session *all, lent_pair *s) {
 int tool_next_pooled_pair(session *all, pair *now) {
     pool *p = &all->pool;
     lent_pair *s = slot_of(p, p->taken);
-    if (!offer_slots(all)) {
+    if (!offer_slots(all))
         return 0;
-    }
     for (int i = 0; i <= all->count; i++) {
         now->frames[i] = *lent_frame(s, i);
-        if (tool_is_fed(all, i)) {
+        if (tool_is_fed(all, i))
             now->states[i] = tool_next_fed_frame(all, i, &now->frames[i]);
-        }
     }
     pthread_mutex_lock(&all->lock);
     while (!s->is_handed_out || s->parts > 0 || goes_on(all, s)) {
-        p->is_awaited = !read_some(all) && (!s->is_handed_out || s->parts > 0); /* looking for parts may have handed it out */
-        if (p->is_awaited) {
+        p->is_awaited =
+            !read_some(all) && (!s->is_handed_out || s->parts > 0); /* looking for parts may have handed it out */
+        if (p->is_awaited)
             pthread_cond_wait(&all->changed, &all->lock);
-        }
         p->is_awaited = 0;
     }
     for (int i = 0; i <= all->count; i++) {
-        if (!tool_is_fed(all, i)) {
+        if (!tool_is_fed(all, i))
             now->states[i] = s->states[i];
-        }
         if (!tool_is_fed(all, i) && s->errors[i]) {
             p->has_failed = 1; /* so that no thread writes a sentence, too */
             now->states[i] = video_lose(&all->videos[i], tool_wanted_frame(all, i, p->taken), s->errors[i]);
@@ -264,22 +250,21 @@ int tool_next_pooled_pair(session *all, pair *now) {
 /* Are frames compared otherwise than they are in the files? */
 static int has_other_pictures(const session *all) {
     int found = all->crop.is_given;
-    for (int i = 1; i <= all->count; i++) {
+    for (int i = 1; i <= all->count; i++)
         found |= all->scalers[i].planes != NULL;
-    }
     return found;
 }
 
 void tool_start_pool(session *all) {
     pool *p = &all->pool;
     int is_pipe[1 + MAX_DISTORTED], files = 0;
-    if (p->was_tried || !all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 || has_other_pictures(all)) {
+    if (p->was_tried || !all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 ||
+        has_other_pictures(all)) {
         return;
     }
     p->was_tried = 1;
-    if (!tool_make_lock(all)) {
+    if (!tool_make_lock(all))
         return;
-    }
     p->pair = p->offered = p->taken = all->pairs;
     const vmafgpu_config *config = vmafgpu_get_config(all->contexts[0]);
     for (int i = 0; i <= all->count; i++) {
@@ -287,12 +272,10 @@ void tool_start_pool(session *all) {
         files += !tool_is_fed(all, i) && !is_pipe[i];
     }
     tool_make_feeds(all, is_pipe, 1);
-    for (int i = 0; i <= all->count; i++) {
+    for (int i = 0; i <= all->count; i++)
         files = is_pipe[i] && !tool_is_fed(all, i) ? 0 : files; /* no thread for it: then the caller reads all */
-    }
-    if (files == 0 || pthread_cond_init(&p->more, NULL) != 0) {
+    if (files == 0 || pthread_cond_init(&p->more, NULL) != 0)
         return;
-    }
     p->slot_count = config->gpu.queue * config->gpu.batch * (config->gpu.device_count ? config->gpu.device_count : 1);
     p->slots = (lent_pair *)calloc((size_t)p->slot_count, sizeof *p->slots);
     if (!p->slots) {
@@ -300,9 +283,8 @@ void tool_start_pool(session *all) {
         return;
     }
     tool_hold_signals(1);
-    while (p->count < config->threads - 1 && pthread_create(&p->threads[p->count], NULL, pool_work, all) == 0) {
+    while (p->count < config->threads - 1 && pthread_create(&p->threads[p->count], NULL, pool_work, all) == 0)
         p->count++;
-    }
     tool_hold_signals(0);
 }
 
@@ -317,17 +299,24 @@ void tool_stop_pool(session *all) {
         all->is_ending = 1;
         pthread_cond_broadcast(&p->more);
         pthread_mutex_unlock(&all->lock);
-        for (int i = 0; i < p->count; i++) {
+        for (int i = 0; i < p->count; i++)
             pthread_join(p->threads[i], NULL);
-        }
         pthread_cond_destroy(&p->more);
         free(p->slots);
         p->slots = NULL;
     }
 }
 #else
-void tool_start_pool(session *all) { (void)all; }
-int tool_is_pooled(const session *all) { return (void)all, 0; }
-int tool_next_pooled_pair(session *all, pair *now) { return (void)all, (void)now, 0; }
-void tool_stop_pool(session *all) { (void)all; }
+void tool_start_pool(session *all) {
+    (void)all;
+}
+int tool_is_pooled(const session *all) {
+    return (void)all, 0;
+}
+int tool_next_pooled_pair(session *all, pair *now) {
+    return (void)all, (void)now, 0;
+}
+void tool_stop_pool(session *all) {
+    (void)all;
+}
 #endif

@@ -10,9 +10,8 @@
  * the fraction by ten until it reaches 1, and so must this one: a comparison with 1e-6 would round elsewhere. */
 static int report_legacy_decimals(double number) {
     double size = fabs(number);
-    if (!(size < 2147483648.0)) {
+    if (!(size < 2147483648.0))
         return 6; /* infinite, not a number, or too large for a fraction that matters */
-    }
     double fraction = size - (double)(int)size;
     int shifts = 0;
     while (fraction != 0 && fraction < 1) {
@@ -23,19 +22,17 @@ static int report_legacy_decimals(double number) {
 }
 
 REPORT_API void report_put_number(FILE *out, int digits, double number) {
-    if (digits == REPORT_DIGITS_MAX) {
+    if (digits == REPORT_DIGITS_MAX)
         fprintf(out, "%.17g", number);
-    } else {
+    else
         fprintf(out, "%.*f", digits == REPORT_DIGITS_LEGACY ? report_legacy_decimals(number) : digits, number);
-    }
 }
 
 static void report_put_json(FILE *out, int digits, double number) {
-    if (number - number == 0) {
+    if (number - number == 0)
         report_put_number(out, digits, number);
-    } else {
+    else
         fputs("null", out);
-    }
 }
 
 static int report_column_at(const report *r, int place) {
@@ -44,17 +41,23 @@ static int report_column_at(const report *r, int place) {
 
 /* Returns the size of the UTF-8 character at `text`, and the character; 0 if it is none, or one that XML and JSON do not allow. */
 static int report_character(const unsigned char *text, uint32_t *character) {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    int size = text[0] < 0x80 ? 1 : text[0] < 0xc0 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : text[0] < 0xf8 ? 4 : 0;
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    int size = text[0] < 0x80   ? 1
+               : text[0] < 0xc0 ? 0
+               : text[0] < 0xe0 ? 2
+               : text[0] < 0xf0 ? 3
+               : text[0] < 0xf8 ? 4
+                                : 0;
     *character = size > 1 ? text[0] & (0x7fu >> size) : text[0];
     for (int i = 1; i < size; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
+        if ((text[i] & 0xc0) != 0x80)
             return 0;
-        }
         *character = *character << 6 | (text[i] & 0x3fu);
     }
     int is_surrogate = *character >= 0xd800 && *character < 0xe000;
-    return size && *character >= least[size] && *character <= 0x10ffff && !is_surrogate && (*character | 1) != 0xffff ? size : 0;
+    return size && *character >= least[size] && *character <= 0x10ffff && !is_surrogate && (*character | 1) != 0xffff
+               ? size
+               : 0;
 }
 
 /* Writes a character that the format cannot hold as it is. */
@@ -73,7 +76,7 @@ static void report_put_escape(FILE *out, report_format format, uint32_t characte
 
 /* Writes a name. Programs choose names, so each format escapes what would end it; ordinary names stay as they are. */
 static void report_put_name(FILE *out, report_format format, const char *name) {
-    static const char *const special[REPORT_FORMATS] = {"\"<>&", "\"\\", "\"", "|"};
+    static const char *const special[REPORT_FORMATS] = { "\"<>&", "\"\\", "\"", "|" };
     int is_quoted = format == REPORT_CSV && strpbrk(name, "\",");
     fputs(is_quoted ? "\"" : "", out);
     for (const unsigned char *text = (const unsigned char *)name; *text;) {
@@ -94,16 +97,17 @@ static void report_put_name(FILE *out, report_format format, const char *name) {
 
 /* Whether XML allows the character in the name of an attribute; a colon would need a namespace. */
 static int report_is_named(uint32_t character, int is_first) {
-    static const uint32_t ranges[][2] = {{'A', 'Z'}, {'_', '_'}, {'a', 'z'}, {0xc0, 0xd6}, {0xd8, 0xf6}, {0xf8, 0x2ff},
-                                         {0x370, 0x37d}, {0x37f, 0x1fff}, {0x200c, 0x200d}, {0x2070, 0x218f},
-                                         {0x2c00, 0x2fef}, {0x3001, 0xd7ff}, {0xf900, 0xfdcf}, {0xfdf0, 0xfffd},
-                                         {0x10000, 0xeffff}, /* and not as the first: */ {'-', '.'}, {'0', '9'}};
+    static const uint32_t ranges[][2] = {
+        { 'A', 'Z' },       { '_', '_' },       { 'a', 'z' },         { 0xc0, 0xd6 },
+        { 0xd8, 0xf6 },     { 0xf8, 0x2ff },    { 0x370, 0x37d },     { 0x37f, 0x1fff },
+        { 0x200c, 0x200d }, { 0x2070, 0x218f }, { 0x2c00, 0x2fef },   { 0x3001, 0xd7ff },
+        { 0xf900, 0xfdcf }, { 0xfdf0, 0xfffd }, { 0x10000, 0xeffff }, /* and not as the first: */ { '-', '.' },
+        { '0', '9' }
+    };
     int count = (int)(sizeof ranges / sizeof ranges[0]) - (is_first ? 2 : 0);
-    for (int i = 0; i < count; i++) {
-        if (character >= ranges[i][0] && character <= ranges[i][1]) {
+    for (int i = 0; i < count; i++)
+        if (character >= ranges[i][0] && character <= ranges[i][1])
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -132,23 +136,22 @@ static int64_t report_next(const report *r, int64_t frame) {
 static int report_width(const report *r, int64_t frame) {
     double value;
     int count = 0;
-    for (int c = 0; c < r->columns; c++) {
+    for (int c = 0; c < r->columns; c++)
         count += r->value(r->user, frame, c, &value);
-    }
     return count;
 }
 
 /* "NAME<between>VALUE<behind>" for each column of the frame that has one; CSV has no names there. */
-static void report_put_row(const report *r, int64_t frame, report_format format, const char *between, const char *behind) {
+static void report_put_row(const report *r, int64_t frame, report_format format, const char *between,
+                           const char *behind) {
     double value;
     for (int i = 0; i < r->columns; i++) {
         int c = report_column_at(r, i);
         if (r->value(r->user, frame, c, &value)) {
-            if (format == REPORT_XML) {
+            if (format == REPORT_XML)
                 report_put_attribute(r->out, r->column_name(r->user, c));
-            } else if (format != REPORT_CSV) {
+            else if (format != REPORT_CSV)
                 report_put_name(r->out, format, r->column_name(r->user, c));
-            }
             fputs(between, r->out);
             report_put_number(r->out, r->digits, value);
             fputs(behind, r->out);
@@ -162,9 +165,8 @@ static void report_write_xml(const report *r) {
     fprintf(out, "<VMAF version=\"%s\">\n", r->version);
     fprintf(out, "  <params qualityWidth=\"%d\" qualityHeight=\"%d\" />\n", r->width, r->height);
     fprintf(out, "  <fyi fps=\"%.2f\"", r->fps);
-    if (r->backend) {
+    if (r->backend)
         fprintf(out, " backend=\"%s\"", r->backend);
-    }
     fprintf(out, " />\n");
     fprintf(out, "  <frames>\n");
     for (int64_t f = report_next(r, 0); f < r->frames; f = report_next(r, f + r->step)) {
@@ -201,7 +203,8 @@ static void report_write_xml(const report *r) {
 
 static void report_put_json_frame(const report *r, int64_t frame, int width) {
     double value;
-    fprintf(r->out, "%s    {\n      \"frameNum\": %lld,\n      \"metrics\": {\n", frame > 0 ? ",\n" : "\n", (long long)frame);
+    fprintf(r->out, "%s    {\n      \"frameNum\": %lld,\n      \"metrics\": {\n", frame > 0 ? ",\n" : "\n",
+            (long long)frame);
     for (int i = 0; i < r->columns; i++) {
         int c = report_column_at(r, i);
         if (r->value(r->user, frame, c, &value)) {
@@ -219,20 +222,17 @@ static void report_put_json_frame(const report *r, int64_t frame, int width) {
 static void report_write_json(const report *r) {
     double pooled;
     fprintf(r->out, "{\n  \"version\": \"%s\",\n", r->version);
-    if (r->fps - r->fps == 0) {
+    if (r->fps - r->fps == 0)
         fprintf(r->out, "  \"fps\": %.2f,\n", r->fps);
-    } else {
+    else
         fputs("  \"fps\": null,\n", r->out);
-    }
-    if (r->backend) {
+    if (r->backend)
         fprintf(r->out, "  \"backend\": \"%s\",\n", r->backend);
-    }
     fprintf(r->out, "  \"frames\": [");
     for (int64_t f = report_next(r, 0); f < r->frames; f = report_next(r, f + r->step)) {
         int width = report_width(r, f);
-        if (width) {
+        if (width)
             report_put_json_frame(r, f, width);
-        }
     }
     fprintf(r->out, "\n  ],\n  \"pooled_metrics\": {");
     for (int place = 0; place < r->columns; place++) {
@@ -285,7 +285,7 @@ static void report_write_sub(const report *r) {
 }
 
 REPORT_API void report_write(const report *r, report_format format) {
-    static void (*const writers[REPORT_FORMATS])(const report *) = {report_write_xml, report_write_json, report_write_csv,
-                                                                    report_write_sub};
+    static void (*const writers[REPORT_FORMATS])(const report *) = { report_write_xml, report_write_json,
+                                                                     report_write_csv, report_write_sub };
     writers[format](r);
 }

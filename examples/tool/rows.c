@@ -17,14 +17,12 @@ static int rows_fail(rows_file *r, const char *format, ...) {
 }
 
 void rows_free(rows_file *r) {
-    for (int i = 0; r->names && i < r->columns; i++) {
+    for (int i = 0; r->names && i < r->columns; i++)
         free(r->names[i]);
-    }
     free((void *)r->names);
     free(r->single);
-    for (int i = 0; i < ROWS_VIDEOS; i++) {
+    for (int i = 0; i < ROWS_VIDEOS; i++)
         scores_free(&r->tables[i]);
-    }
     memset(r, 0, sizeof *r);
 }
 
@@ -39,9 +37,8 @@ static void rows_put_line(FILE *out, const char *text, size_t length) {
 /* How long the text before a line's CRC is; 0: it is not right. The line has its line feed. */
 static size_t rows_check_line(const char *line, size_t length) {
     char sum[16];
-    if (length < 13 || line[length - 1] != '\n') {
+    if (length < 13 || line[length - 1] != '\n')
         return 0;
-    }
     length -= 13; /* ,"01234567"] and the line feed */
     snprintf(sum, sizeof sum, ",\"%08x\"]\n", (unsigned)png_crc((const unsigned char *)line, length));
     return memcmp(line + length, sum, 13) == 0 ? length : 0;
@@ -49,9 +46,8 @@ static size_t rows_check_line(const char *line, size_t length) {
 
 static void rows_put_bits(char *to, uint64_t bits) {
     static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         to[i] = digits[bits >> (60 - 4 * i) & 15];
-    }
 }
 
 static int rows_digit(char c) {
@@ -63,9 +59,8 @@ static int rows_get_bits(const char *from, uint64_t *bits) {
     *bits = 0;
     for (int i = 0; i < 16; i++) {
         int digit = rows_digit(from[i]);
-        if (digit < 0) {
+        if (digit < 0)
             return 0;
-        }
         *bits = *bits << 4 | (uint64_t)digit;
     }
     return 1;
@@ -78,9 +73,8 @@ static size_t rows_text_size(const rows_file *r) {
 
 int rows_put(FILE *out, const rows_file *r, int64_t row) {
     char *line = (char *)malloc(rows_text_size(r) + 4), *at = line;
-    if (!line) {
+    if (!line)
         return 0;
-    }
     *at++ = '[';
     *at++ = '"';
     for (int i = 0; i < r->videos; i++) {
@@ -100,38 +94,36 @@ int rows_put(FILE *out, const rows_file *r, int64_t row) {
 
 void rows_put_end(FILE *out, const rows_file *r) {
     char line[128];
-    int length = snprintf(line, sizeof line, "[{\"pairs\":%lld,\"intact\":%d,\"seconds\":%.17g}", (long long)r->pairs, r->is_intact,
-                          r->seconds);
+    int length = snprintf(line, sizeof line, "[{\"pairs\":%lld,\"intact\":%d,\"seconds\":%.17g}", (long long)r->pairs,
+                          r->is_intact, r->seconds);
     rows_put_line(out, line, (size_t)length);
 }
 
 int rows_put_header(FILE *out, const rows_file *r) {
     size_t room = 1024, used;
-    for (int c = 0; c < r->columns; c++) {
+    for (int c = 0; c < r->columns; c++)
         room += strlen(r->names[c]) + 16;
-    }
     char *line = (char *)malloc(room);
-    if (!line) {
+    if (!line)
         return 0;
-    }
-    used = (size_t)snprintf(line, room, "[{\"vmafgpu_rows\":2,\"run\":\"%08x%08x\",\"files\":\"%08x%08x\",\"segment\":%lld,\"segments\":%lld,"
-                            "\"first\":%lld,\"step\":%lld,\"total\":%lld,\"width\":%d,\"height\":%d,\"videos\":%d,\"columns\":%d,\"shown\":%d,"
-                            "\"names_backend\":%d,\"backend\":\"%s\",\"scores\":[",
-                            (unsigned)(r->run >> 32), (unsigned)(r->run & 0xffffffffu), (unsigned)(r->files >> 32),
-                            (unsigned)(r->files & 0xffffffffu), (long long)r->segment, (long long)r->segments, (long long)r->first,
-                            (long long)r->step, (long long)r->total, r->width, r->height, r->videos, r->columns, r->shown,
-                            r->names_backend, r->backend);
-    for (int i = 0; i < r->score_count; i++) {
+    used = (size_t)snprintf(
+        line, room,
+        "[{\"vmafgpu_rows\":2,\"run\":\"%08x%08x\",\"files\":\"%08x%08x\",\"segment\":%lld,\"segments\":%lld,"
+        "\"first\":%lld,\"step\":%lld,\"total\":%lld,\"width\":%d,\"height\":%d,\"videos\":%d,\"columns\":%d,\"shown\":"
+        "%d,"
+        "\"names_backend\":%d,\"backend\":\"%s\",\"scores\":[",
+        (unsigned)(r->run >> 32), (unsigned)(r->run & 0xffffffffu), (unsigned)(r->files >> 32),
+        (unsigned)(r->files & 0xffffffffu), (long long)r->segment, (long long)r->segments, (long long)r->first,
+        (long long)r->step, (long long)r->total, r->width, r->height, r->videos, r->columns, r->shown, r->names_backend,
+        r->backend);
+    for (int i = 0; i < r->score_count; i++)
         used += (size_t)snprintf(line + used, room - used, "%s%d", i ? "," : "", r->scores[i]);
-    }
     used += (size_t)snprintf(line + used, room - used, "],\"names\":[");
-    for (int c = 0; c < r->columns; c++) {
+    for (int c = 0; c < r->columns; c++)
         used += (size_t)snprintf(line + used, room - used, "%s\"%s\"", c ? "," : "", r->names[c]);
-    }
     used += (size_t)snprintf(line + used, room - used, "],\"single\":[");
-    for (int c = 0; c < r->columns; c++) {
+    for (int c = 0; c < r->columns; c++)
         used += (size_t)snprintf(line + used, room - used, "%s%d", c ? "," : "", r->single[c]);
-    }
     used += (size_t)snprintf(line + used, room - used, "]}");
     rows_put_line(out, line, used);
     free(line);
@@ -165,9 +157,8 @@ static int rows_read_order(rows_file *r, const char *at) {
     for (int c = 0; c < r->columns && r->single; c++) {
         char *end;
         long column = *at == (c ? ',' : '[') && at[1] >= '0' && at[1] <= '9' ? strtol(at + 1, &end, 10) : -1;
-        if (column < 0 || column >= r->columns) {
+        if (column < 0 || column >= r->columns)
             return 0;
-        }
         r->single[c] = (int)column;
         at = end;
     }
@@ -175,10 +166,10 @@ static int rows_read_order(rows_file *r, const char *at) {
 }
 
 static int rows_read_header(rows_file *r, const char *line) {
-    if (rows_number(line, "vmafgpu_rows") != 2) {
+    if (rows_number(line, "vmafgpu_rows") != 2)
         return rows_fail(r, "is no state and no segment of this program");
-    }
-    int64_t videos = rows_number(line, "videos"), columns = rows_number(line, "columns"), shown = rows_number(line, "shown");
+    int64_t videos = rows_number(line, "videos"), columns = rows_number(line, "columns"),
+            shown = rows_number(line, "shown");
     r->run = rows_hash(line, "run");
     r->files = rows_hash(line, "files");
     r->segment = rows_number(line, "segment");
@@ -189,10 +180,11 @@ static int rows_read_header(rows_file *r, const char *line) {
     r->width = (int)rows_number(line, "width");
     r->height = (int)rows_number(line, "height");
     r->names_backend = (int)rows_number(line, "names_backend");
-    const char *backend = rows_find(line, "backend"), *scores = rows_find(line, "scores"), *names = rows_find(line, "names"),
-               *single = rows_find(line, "single");
-    if (videos < 1 || videos > ROWS_VIDEOS || columns < 1 || columns > ROWS_COLUMNS || shown < 0 || shown > columns || r->first < 0 ||
-        r->step < 1 || r->segment < 1 || r->segments < r->segment || !backend || !scores || !names || !single) {
+    const char *backend = rows_find(line, "backend"), *scores = rows_find(line, "scores"),
+               *names = rows_find(line, "names"), *single = rows_find(line, "single");
+    if (videos < 1 || videos > ROWS_VIDEOS || columns < 1 || columns > ROWS_COLUMNS || shown < 0 || shown > columns ||
+        r->first < 0 || r->step < 1 || r->segment < 1 || r->segments < r->segment || !backend || !scores || !names ||
+        !single) {
         return rows_fail(r, "has a first line that is not right");
     }
     r->videos = (int)videos;
@@ -209,44 +201,36 @@ static int rows_read_header(rows_file *r, const char *line) {
     for (int c = 0; c < r->columns && r->names; c++) {
         size_t length = *names == '"' ? strcspn(names + 1, "\"") : 0;
         r->names[c] = (char *)malloc(length + 1);
-        if (!r->names[c] || length == 0 || names[length + 1] != '"') {
+        if (!r->names[c] || length == 0 || names[length + 1] != '"')
             return rows_fail(r, "has a first line that is not right");
-        }
         memcpy(r->names[c], names + 1, length);
         r->names[c][length] = '\0';
         names += length + 2 + (names[length + 2] == ',');
     }
-    if (!rows_read_order(r, single)) {
+    if (!rows_read_order(r, single))
         return rows_fail(r, "has a first line that is not right");
-    }
-    for (int i = 0; i < r->videos; i++) {
+    for (int i = 0; i < r->videos; i++)
         r->tables[i].columns = r->columns;
-    }
-    for (int i = 0; i < r->score_count; i++) {
-        if (r->scores[i] < 0 || r->scores[i] >= r->columns) {
+    for (int i = 0; i < r->score_count; i++)
+        if (r->scores[i] < 0 || r->scores[i] >= r->columns)
             return rows_fail(r, "has a first line that is not right");
-        }
-    }
     return r->names != NULL || rows_fail(r, "needs more memory than there is");
 }
 
 static int rows_read_row(rows_file *r, const char *line, size_t length, double *values) {
-    if (length != rows_text_size(r) + 3 || line[1] != '"') {
+    if (length != rows_text_size(r) + 3 || line[1] != '"')
         return 0;
-    }
     const char *at = line + 2;
     for (int i = 0; i < r->videos; i++) {
         int mark = *at++ == '1';
         for (int c = 0; c < r->columns; c++, at += 16) {
             uint64_t bits;
-            if (!rows_get_bits(at, &bits)) {
+            if (!rows_get_bits(at, &bits))
                 return 0;
-            }
             memcpy(&values[c], &bits, sizeof bits);
         }
-        if (!scores_append(&r->tables[i], values, mark)) {
+        if (!scores_append(&r->tables[i], values, mark))
             return 0;
-        }
     }
     return 1;
 }
@@ -260,9 +244,8 @@ int rows_read(rows_file *r, FILE *in) {
     while (line && ok && !r->is_whole && fgets(line, (int)room, in)) {
         length = strlen(line);
         size_t text = rows_check_line(line, length);
-        if (text == 0) {
+        if (text == 0)
             break;
-        }
         line[text] = '\0';
         if (lines == 0) {
             ok = rows_read_header(r, line);

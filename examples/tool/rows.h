@@ -15,24 +15,24 @@
 enum { ROWS_VIDEOS = 16, ROWS_SCORES = 16, ROWS_COLUMNS = 4096, ROWS_HEADER = 1 << 20 };
 
 typedef struct rows_file {
-    uint64_t run;                    /* a hash of everything that the figures depend on */
-    uint64_t files;                  /* of the files' dates; 0: nobody asks */
-    int64_t  segment, segments;      /* counted from 1 */
-    int64_t  first, step, total;     /* its first pair; from row to row; pairs of the whole clip, below 0: unknown */
-    int      width, height;
-    int      videos, columns, shown; /* shown: columns of reports */
-    int      score_count, scores[ROWS_SCORES];
-    int      names_backend;
-    char     backend[32];
-    char   **names;                  /* of the columns */
-    int     *single;                 /* the order of columns in reports of one pair, see vmafgpu_report_column() */
-    scores   tables[ROWS_VIDEOS];
-    int      is_whole;               /* the last line is there: */
-    int64_t  pairs;                  /* of these rows; */
-    int      is_intact;              /* 0: a video was damaged */
-    double   seconds;                /* that scoring took */
-    long     end;                    /* bytes that are good */
-    char     error[256];
+    uint64_t run;               /* a hash of everything that the figures depend on */
+    uint64_t files;             /* of the files' dates; 0: nobody asks */
+    int64_t segment, segments;  /* counted from 1 */
+    int64_t first, step, total; /* its first pair; from row to row; pairs of the whole clip, below 0: unknown */
+    int width, height;
+    int videos, columns, shown; /* shown: columns of reports */
+    int score_count, scores[ROWS_SCORES];
+    int names_backend;
+    char backend[32];
+    char **names; /* of the columns */
+    int *single;  /* the order of columns in reports of one pair, see vmafgpu_report_column() */
+    scores tables[ROWS_VIDEOS];
+    int is_whole;   /* the last line is there: */
+    int64_t pairs;  /* of these rows; */
+    int is_intact;  /* 0: a video was damaged */
+    double seconds; /* that scoring took */
+    long end;       /* bytes that are good */
+    char error[256];
 } rows_file;
 
 void rows_free(rows_file *r);

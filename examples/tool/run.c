@@ -25,22 +25,18 @@
 #include <string.h>
 
 #ifndef _WIN32
-#  include <unistd.h>
+#include <unistd.h>
 #endif
 
 /* All are open before the header of one is read, whoever does it. */
 static int open_videos(session *all, const options *o) {
     tool_start_feeds(all);
-    for (int i = 0; i <= all->count; i++) {
-        if (!tool_is_fed(all, i) && video_open_file(&all->videos[i], tool_path_of(o, i)) != VIDEO_OK) {
+    for (int i = 0; i <= all->count; i++)
+        if (!tool_is_fed(all, i) && video_open_file(&all->videos[i], tool_path_of(o, i)) != VIDEO_OK)
             return tool_fail("%s", all->videos[i].error);
-        }
-    }
-    for (int i = 0; i <= all->count; i++) {
-        if (!tool_is_fed(all, i) && tool_begin_video(&all->videos[i], o) != VIDEO_OK) {
+    for (int i = 0; i <= all->count; i++)
+        if (!tool_is_fed(all, i) && tool_begin_video(&all->videos[i], o) != VIDEO_OK)
             return tool_fail("%s", all->videos[i].error);
-        }
-    }
     int failed = tool_wait_for_feeds(all);
     return failed < 0 ? 1 : tool_fail("%s", all->videos[failed].error);
 }
@@ -71,47 +67,39 @@ static int run(session *all, options *o) {
     int ok = s.intact;
     if (!ok && !all->has_rows && tool_has_lost_rows(all, o)) {
         all->has_rows = tool_describe_rows(all, o) && tool_collect_rows(all);
-        if (!all->has_rows) {
+        if (!all->has_rows)
             return 0;
-        }
     }
     if ((s.frames == 0 || all->has_rows) && all->rows.tables[0].rows == 0 && !o->segments) {
         if (ok && o->from.is_given) {
             const video *shortest = &all->videos[0];
-            for (int i = 1; i <= all->count; i++) {
+            for (int i = 1; i <= all->count; i++)
                 shortest = all->videos[i].frames_read < shortest->frames_read ? &all->videos[i] : shortest;
-            }
-            return tool_fail("there is no pair of frames to score: --from is frame %lld, but %s has only %lld; give --from a smaller value",
+            return tool_fail("there is no pair of frames to score: --from is frame %lld, but %s has only %lld; give "
+                             "--from a smaller value",
                              (long long)all->first, shortest->title, shortest->frames_read);
         }
         return ok ? tool_fail("there is no pair of frames to score") : 0;
     }
-    if (all->has_rows) {
+    if (all->has_rows)
         ok = tool_finish_rows(all, &s) && ok;
-    }
-    if (o->segments) {
+    if (o->segments)
         return tool_fill_destination(&o->destinations[0], 0, tool_write_rows, &all->rows) && ok;
-    }
     figures reports[MAX_DISTORTED];
     memset(reports, 0, sizeof reports);
-    for (int i = 0; i < all->count; i++) {
+    for (int i = 0; i < all->count; i++)
         describe_figures(&reports[i], all, i, &s);
-    }
     return tool_report_all(all, o, reports, all->count) && ok;
 }
 
 static int open_and_run(session *all, options *o) {
-    if (!tool_load_models(o) || !tool_arrange_options(all, o) || !tool_check_containers(o) || !open_videos(all, o)) {
+    if (!tool_load_models(o) || !tool_arrange_options(all, o) || !tool_check_containers(o) || !open_videos(all, o))
         return 0;
-    }
-    for (int i = 1; i <= all->count; i++) {
-        if (!tool_check_videos(o, &all->videos[0], &all->videos[i])) {
+    for (int i = 1; i <= all->count; i++)
+        if (!tool_check_videos(o, &all->videos[0], &all->videos[i]))
             return 0;
-        }
-    }
-    if (!tool_arrange(all, o) || !tool_open_destinations(o->destinations, tool_report_count(o))) {
+    if (!tool_arrange(all, o) || !tool_open_destinations(o->destinations, tool_report_count(o)))
         return 0;
-    }
     if (o->no_prediction && o->model_count == 0 && o->feature_count == 0) {
         tool_fail("there is nothing to compute: --no_prediction is given without --model and --feature");
         all->wanted = -1;
@@ -119,13 +107,11 @@ static int open_and_run(session *all, options *o) {
     }
     for (int i = 0; i < all->count; i++) {
         all->contexts[i] = tool_open_context(all, o);
-        if (!all->contexts[i]) {
+        if (!all->contexts[i])
             return 0;
-        }
     }
-    if (tool_messages.strict_failures > 0 || !tool_begin_rows(all, o)) {
+    if (tool_messages.strict_failures > 0 || !tool_begin_rows(all, o))
         return 0;
-    }
     return run(all, o);
 }
 
@@ -142,14 +128,12 @@ static void leave_opening(const session *all, int ok) {
 
 int tool_score(options *o) {
     session *all = (session *)calloc(1, sizeof *all);
-    if (!all) {
+    if (!all)
         return tool_out_of_memory();
-    }
     all->count = o->distorted.count;
     all->o = o;
-    for (int i = 0; i <= all->count; i++) {
+    for (int i = 0; i <= all->count; i++)
         video_start(&all->videos[i], "");
-    }
     int ok = open_and_run(all, o);
     tool_stop_pool(all);
     tool_stop_feeds(all);
@@ -161,13 +145,11 @@ int tool_score(options *o) {
         scaler_close(&all->scalers[i]);
         free(all->plan[i]);
     }
-    for (int i = 0; i < tool_report_count(o); i++) {
+    for (int i = 0; i < tool_report_count(o); i++)
         tool_abandon_destination(&o->destinations[i], i);
-    }
     leave_opening(all, ok);
-    for (int i = 0; i < all->count; i++) {
+    for (int i = 0; i < all->count; i++)
         vmafgpu_close(all->contexts[i]);
-    }
     free(all);
     return ok && tool_messages.strict_failures == 0;
 }

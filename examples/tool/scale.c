@@ -28,11 +28,12 @@ int64_t scale_weight(scale_kernel kernel, int64_t t) {
     const int64_t one = (int64_t)1 << SCALE_T, pi = 3373259426;
     int64_t square = (t * t) >> SCALE_T, cube = (square * t) >> SCALE_T;
     if (kernel == SCALE_BICUBIC) {
-        return t < one ? 7 * cube - 12 * square + 5 * one : t < 2 * one ? -3 * cube + 15 * square - 24 * t + 12 * one : 0;
+        return t < one       ? 7 * cube - 12 * square + 5 * one
+               : t < 2 * one ? -3 * cube + 15 * square - 24 * t + 12 * one
+                             : 0;
     }
-    if (t >= 3 * one) {
+    if (t >= 3 * one)
         return 0;
-    }
     int64_t u = t << (SCALE_SINE - SCALE_T);
     int64_t a = t ? scale_sine(u) * one / t : pi, b = t ? scale_sine(u / 3) * one / t : pi / 3;
     return ((a >> 2) * (b >> 2)) >> SCALE_SINE;
@@ -79,9 +80,8 @@ int scale_axis_open(scale_axis *a, scale_kernel kernel, int from, int to) {
     for (int i = 0; i < to; i++) {
         int64_t at = (2 * (int64_t)i + 1) * from - to; /* 2 * to times the place */
         int begin = (int)((at - 2 * reach * large) / (2 * to)) - 1, first = begin;
-        while (2 * (int64_t)to * first <= at - 2 * reach * large) {
+        while (2 * (int64_t)to * first <= at - 2 * reach * large)
             first++;
-        }
         int last = first + wide - 1, inside = first < 0 ? 0 : first > from - a->taps ? from - a->taps : first;
         memset(exact, 0, sizeof *exact * (size_t)wide);
         for (int k = first; k <= last; k++) {
@@ -113,9 +113,8 @@ static void scale_store(const scale_plane *p, int y, int width, const int64_t *s
         value = value < 0 ? 0 : value >> (2 * SCALE_WEIGHT);
         value = (value > peak ? peak : value) << p->shift;
         sample[0] = (unsigned char)(value & 255);
-        if (p->bytes == 2) {
+        if (p->bytes == 2)
             sample[1] = (unsigned char)(value >> 8);
-        }
     }
 }
 
@@ -135,9 +134,8 @@ void scale_run(const scale_axis *x, const scale_axis *y, const scale_plane *in, 
             for (int k = 0; k < x->to; k++) {
                 const int32_t *weights = x->weights + (ptrdiff_t)k * x->taps, *samples = line + x->first[k];
                 int32_t sum = 0; /* below 1.5 * 2^14 * 2^16 */
-                for (int n = 0; n < x->taps; n++) {
+                for (int n = 0; n < x->taps; n++)
                     sum += weights[n] * samples[n];
-                }
                 row[k] = sum;
             }
         }
@@ -145,9 +143,8 @@ void scale_run(const scale_axis *x, const scale_axis *y, const scale_plane *in, 
         for (int n = 0; n < y->taps; n++) {
             const int32_t *row = ring + (ptrdiff_t)((y->first[i] + n) % y->taps) * x->to;
             int64_t weight = y->weights[(ptrdiff_t)i * y->taps + n];
-            for (int k = 0; k < x->to; k++) {
+            for (int k = 0; k < x->to; k++)
                 sums[k] += weight * row[k];
-            }
         }
         scale_store(out, i, x->to, sums, peak);
     }
@@ -167,7 +164,7 @@ void scaler_close(scaler *s) {
 
 int scaler_open(scaler *s, scale_kernel kernel, const video *v, int width, int height) {
     int planes = v->chroma_bytes > 0 ? 2 : 1;
-    int widths[2] = {width, 0}, heights[2] = {height, 0};
+    int widths[2] = { width, 0 }, heights[2] = { height, 0 };
     size_t word = (size_t)v->bytes_per_sample, scratch = 0;
     memset(s, 0, sizeof *s);
     s->width = width;
@@ -189,9 +186,8 @@ int scaler_open(scaler *s, scale_kernel kernel, const video *v, int width, int h
     size_t luma = (size_t)width * (size_t)height * word, chroma = (size_t)widths[1] * (size_t)heights[1] * word;
     s->planes = (unsigned char *)malloc(luma + 2 * chroma);
     s->scratch = malloc(scratch);
-    if (!s->planes || !s->scratch) {
+    if (!s->planes || !s->scratch)
         return 0;
-    }
     s->frame.data[0] = s->planes;
     s->frame.pitch[0] = (ptrdiff_t)((size_t)width * word);
     if (planes > 1) {
@@ -211,8 +207,8 @@ vmafgpu_frame scaler_frame(scaler *s, const video *v, const vmafgpu_frame *frame
     for (int i = 0; i < (v->chroma_bytes > 0 ? 3 : 1); i++) {
         int plane = planar || i == 0 ? i : 1;
         ptrdiff_t second = !planar && i == 2 ? v->bytes_per_sample : 0;
-        scale_plane in = {(unsigned char *)(uintptr_t)frame->data[plane] + second, frame->pitch[plane], v->bytes_per_sample,
-                          planar || i == 0 ? 1 : 2, shift};
+        scale_plane in = { (unsigned char *)(uintptr_t)frame->data[plane] + second, frame->pitch[plane],
+                           v->bytes_per_sample, planar || i == 0 ? 1 : 2, shift };
         scale_plane out = in;
         out.data = (unsigned char *)(uintptr_t)s->frame.data[plane] + second;
         out.pitch = s->frame.pitch[plane];

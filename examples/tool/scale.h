@@ -23,16 +23,16 @@ enum { SCALE_T = 26, SCALE_SINE = 30, SCALE_WEIGHT = 14 };
 
 /* For each sample of the result the first one that counts, and the weights of it and those behind it. */
 typedef struct scale_axis {
-    int      from, to, taps;
-    int     *first;
+    int from, to, taps;
+    int *first;
     int32_t *weights;
 } scale_axis;
 
 /* A plane as it lies in memory; of interleaved ones the samples are two apart. */
 typedef struct scale_plane {
     unsigned char *data;
-    ptrdiff_t      pitch;
-    int            bytes, step, shift; /* of a sample; samples from one to the next; bits below the sample */
+    ptrdiff_t pitch;
+    int bytes, step, shift; /* of a sample; samples from one to the next; bits below the sample */
 } scale_plane;
 
 /* The kernel at t, up to a factor. */
@@ -50,11 +50,11 @@ void scale_run(const scale_axis *x, const scale_axis *y, const scale_plane *in, 
                void *scratch);
 
 typedef struct scaler {
-    int            width, height;
-    scale_axis     x[2], y[2]; /* of luma, of chroma */
+    int width, height;
+    scale_axis x[2], y[2]; /* of luma, of chroma */
     unsigned char *planes;
-    void          *scratch;
-    vmafgpu_frame  frame;      /* what was scaled last */
+    void *scratch;
+    vmafgpu_frame frame; /* what was scaled last */
 } scaler;
 
 void scaler_close(scaler *s);

@@ -14,20 +14,19 @@ void scores_free(scores *s) {
 int scores_append(scores *s, const double *values, int has_row) {
     if (s->rows == s->room) {
         int64_t room = s->room ? 2 * s->room : 256;
-        double *larger = (double *)realloc(s->values, sizeof *larger * (size_t)room * (size_t)(s->columns ? s->columns : 1));
+        double *larger =
+            (double *)realloc(s->values, sizeof *larger * (size_t)room * (size_t)(s->columns ? s->columns : 1));
         s->values = larger ? larger : s->values;
         uint8_t *marks = larger ? (uint8_t *)realloc(s->has_row, (size_t)room) : NULL;
         s->has_row = marks ? marks : s->has_row;
-        if (!marks) {
+        if (!marks)
             return 0;
-        }
         s->room = room;
     }
-    if (values) {
+    if (values)
         memcpy(s->values + s->rows * s->columns, values, sizeof *values * (size_t)s->columns);
-    } else {
+    else
         memset(s->values + s->rows * s->columns, 0, sizeof *values * (size_t)s->columns);
-    }
     s->has_row[s->rows++] = has_row != 0;
     return 1;
 }
@@ -37,7 +36,7 @@ double scores_value(const scores *s, int64_t row, int column) {
 }
 
 scores_total scores_pool(const scores *s, int column, int64_t first, int64_t end) {
-    scores_total t = {0, 0, 0, 0, 0};
+    scores_total t = { 0, 0, 0, 0, 0 };
     double sum = 0, inverse_sum = 0;
     for (int64_t i = first; i < end; i++) {
         double value = scores_value(s, i, column);
@@ -62,14 +61,11 @@ static int scores_compare(const void *a, const void *b) {
 double *scores_sorted(const scores *s, int column, int64_t *count) {
     double *sorted = (double *)malloc(sizeof *sorted * (size_t)(s->rows + 1));
     *count = 0;
-    for (int64_t i = 0; sorted && i < s->rows; i++) {
-        if (s->has_row[i]) {
+    for (int64_t i = 0; sorted && i < s->rows; i++)
+        if (s->has_row[i])
             sorted[(*count)++] = scores_value(s, i, column);
-        }
-    }
-    if (sorted) {
+    if (sorted)
         qsort(sorted, (size_t)*count, sizeof *sorted, scores_compare);
-    }
     return sorted;
 }
 

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 typedef struct scores {
-    int      columns;
-    int64_t  rows, room;
-    double  *values;  /* row after row */
+    int columns;
+    int64_t rows, room;
+    double *values;   /* row after row */
     uint8_t *has_row; /* 0: that frame has no score */
 } scores;
 
@@ -20,7 +20,7 @@ double scores_value(const scores *s, int64_t row, int column);
 
 typedef struct scores_total {
     int64_t count;
-    double  mean, harmonic_mean, min, max;
+    double mean, harmonic_mean, min, max;
 } scores_total;
 
 /* Of the rows from `first` to before `end`; in their order, since sums are rounded. */

@@ -26,11 +26,9 @@ static void report_early_end(const video *shorter, const video *longer) {
 
 /* The first sentence of a context, where something went wrong. */
 static const char *first_error(const session *all) {
-    for (int i = 0; i < all->count; i++) {
-        if (*vmafgpu_last_error(all->contexts[i])) {
+    for (int i = 0; i < all->count; i++)
+        if (*vmafgpu_last_error(all->contexts[i]))
             return vmafgpu_last_error(all->contexts[i]);
-        }
-    }
     return "a frame has no score";
 }
 
@@ -40,9 +38,8 @@ static video_result judge_pair(const session *all, const pair *now, const char *
     int ended = -1, longer = -1;
     for (int i = 0; i <= all->count; i++) {
         video_result state = now->states[i];
-        if (state > VIDEO_END && worst <= VIDEO_END) {
+        if (state > VIDEO_END && worst <= VIDEO_END)
             *problem = all->videos[i].error;
-        }
         worst = state > worst ? state : worst;
         ended = ended < 0 && state == VIDEO_END ? i : ended;
         longer = longer < 0 && state == VIDEO_OK ? i : longer;
@@ -62,20 +59,17 @@ static int push_pair(const session *all, const pair *now) {
 /* Gives the contexts the n-th pair that is read, or the neighbour that it is. */
 static int take_pair(const session *all, int64_t n, const pair *now) {
     int is_seed = n < all->seeds, is_tail = all->wanted >= 0 && n >= all->seeds + all->lead + all->wanted, ok = 1;
-    if (!is_seed && !is_tail) {
+    if (!is_seed && !is_tail)
         return push_pair(all, now);
-    }
-    for (int i = 0; i < all->count; i++) {
+    for (int i = 0; i < all->count; i++)
         ok &= (is_seed ? vmafgpu_seed : vmafgpu_tail)(all->contexts[i], &now->frames[0]) == VMAFGPU_OK;
-    }
     return ok;
 }
 
 static int flush_all(session *all) {
     int ok = 1;
-    for (int i = 0; i < all->count && all->contexts[i]; i++) {
+    for (int i = 0; i < all->count && all->contexts[i]; i++)
         ok &= vmafgpu_flush(all->contexts[i]) == VMAFGPU_OK;
-    }
     return ok;
 }
 
@@ -83,9 +77,8 @@ static int flush_all(session *all) {
 static video_result next_pair(session *all, int64_t n, pair *now, const char **problem) {
     tool_start_pool(all);
     if (tool_is_pooled(all)) {
-        if (tool_next_pooled_pair(all, now)) {
+        if (tool_next_pooled_pair(all, now))
             return judge_pair(all, now, problem);
-        }
         *problem = first_error(all);
         return VIDEO_ERROR;
     }
@@ -95,25 +88,24 @@ static video_result next_pair(session *all, int64_t n, pair *now, const char **p
             now->states[i] = tool_next_fed_frame(all, i, &now->frames[i]);
         } else {
             now->states[i] = tool_read_wanted(all, v, i, n);
-            if (now->states[i] == VIDEO_OK) {
+            if (now->states[i] == VIDEO_OK)
                 now->frames[i] = video_frame(v);
-            }
         }
-        if (now->states[i] == VIDEO_OK) {
+        if (now->states[i] == VIDEO_OK)
             now->frames[i] = tool_arrange_frame(all, i, now->frames[i]);
-        }
     }
     return judge_pair(all, now, problem);
 }
 
 scoring tool_score_videos(session *all, const options *o) {
-    scoring s = {0, 0, 1};
+    scoring s = { 0, 0, 1 };
     progress p;
     const char *problem = NULL, *lost = NULL; /* a video's sentence, the library's */
     pair now;
     memset(&p, 0, sizeof p);
-    p.kind = o->progress == PROGRESS_JSON ? PROGRESS_JSON
-             : o->quiet || o->progress == PROGRESS_NONE || !tool_is_terminal(stderr) ? PROGRESS_NONE : PROGRESS_LINE;
+    p.kind = o->progress == PROGRESS_JSON                                            ? PROGRESS_JSON
+             : o->quiet || o->progress == PROGRESS_NONE || !tool_is_terminal(stderr) ? PROGRESS_NONE
+                                                                                     : PROGRESS_LINE;
     int64_t before = all->seeds + all->lead, read = 0;
     p.total = all->wanted >= 0 ? all->wanted : tool_expected_frames(all) - before;
     p.start = tool_wall_clock();
@@ -132,17 +124,14 @@ scoring tool_score_videos(session *all, const options *o) {
         lost = first_error(all);
         problem = NULL; /* which is further behind */
     }
-    if (all->has_rows && s.frames > 0 && s.intact) {
+    if (all->has_rows && s.frames > 0 && s.intact)
         s.intact = tool_collect_rows(all);
-    }
     s.seconds = tool_wall_clock() - p.start;
     tool_progress_end(&p, s.frames, o, all->contexts[0]);
     tool_warn_of_fallback(o, all->contexts[0]);
-    if (lost) {
+    if (lost)
         s.intact = tool_fail_library(lost);
-    }
-    if (problem) {
+    if (problem)
         s.intact = tool_fail("%s", problem);
-    }
     return s;
 }

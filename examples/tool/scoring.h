@@ -9,8 +9,8 @@
 
 typedef struct scoring {
     int64_t frames; /* pairs that were pushed */
-    double  seconds;
-    int     intact; /* 0: an error, already reported, cut the clip short */
+    double seconds;
+    int intact; /* 0: an error, already reported, cut the clip short */
 } scoring;
 
 /* Reads and pushes pairs until one video ends, something goes wrong, or --frame_cnt is reached, and waits for the

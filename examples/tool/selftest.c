@@ -13,34 +13,55 @@
 /* Every kernel is used by one of these contexts, and vmafgpu_open() tests those that a context uses. */
 int tool_self_test(const options *o) {
     static const struct {
-        int            bit_depth;
+        int bit_depth;
         vmafgpu_layout layout;
-        int            arithmetic;
-    } formats[] = {{8, VMAFGPU_PLANAR, 1},  {8, VMAFGPU_SEMIPLANAR, 2},       {10, VMAFGPU_PLANAR, 1},
-                   {10, VMAFGPU_SEMIPLANAR_HIGH, 2}, {16, VMAFGPU_PLANAR, 1}, {16, VMAFGPU_PLANAR, 2}};
+        int arithmetic;
+    } formats[] = { { 8, VMAFGPU_PLANAR, 1 },           { 8, VMAFGPU_SEMIPLANAR, 2 }, { 10, VMAFGPU_PLANAR, 1 },
+                    { 10, VMAFGPU_SEMIPLANAR_HIGH, 2 }, { 16, VMAFGPU_PLANAR, 1 },    { 16, VMAFGPU_PLANAR, 2 } };
     static const vmafgpu_feature_config summed[] = {
-        {"vif", NULL}, {"vif", "vif_enhn_gain_limit=1"}, {"adm", NULL}, {"adm", "adm_enhn_gain_limit=1.2"},
-        {"motion", "motion_five_frame_window=true"}, {"cambi", NULL}, {"cambi", "max_log_contrast=3:full_ref=true"},
-        {"cambi", "window_size=127"}, {"speed_chroma", NULL}, {"speed_chroma", "speed_prescale=0.5"},
+        { "vif", NULL },
+        { "vif", "vif_enhn_gain_limit=1" },
+        { "adm", NULL },
+        { "adm", "adm_enhn_gain_limit=1.2" },
+        { "motion", "motion_five_frame_window=true" },
+        { "cambi", NULL },
+        { "cambi", "max_log_contrast=3:full_ref=true" },
+        { "cambi", "window_size=127" },
+        { "speed_chroma", NULL },
+        { "speed_chroma", "speed_prescale=0.5" },
     };
     static const vmafgpu_feature_config measured[] = {
-        {"psnr", NULL}, {"float_psnr", NULL}, {"float_moment", NULL}, {"float_ssim", "enable_lcs=true"},
-        {"float_ms_ssim", "enable_lcs=true"}, {"float_vif", NULL}, {"float_adm", NULL}, {"float_adm", "adm_p_norm=2.5"},
-        {"float_motion", NULL}, {"float_ansnr", NULL}, {"ciede", NULL}, {"speed_temporal", NULL},
-        {"float_vif", "vif_prescale=0.5:vif_prescale_method=lanczos4"}, {"float_motion", "motion_add_scale1=true"},
-        {"float_motion", "motion_add_uv=true"}, {"psnr_hvs", NULL}, /* not of 16 bits */
+        { "psnr", NULL },
+        { "float_psnr", NULL },
+        { "float_moment", NULL },
+        { "float_ssim", "enable_lcs=true" },
+        { "float_ms_ssim", "enable_lcs=true" },
+        { "float_vif", NULL },
+        { "float_adm", NULL },
+        { "float_adm", "adm_p_norm=2.5" },
+        { "float_motion", NULL },
+        { "float_ansnr", NULL },
+        { "ciede", NULL },
+        { "speed_temporal", NULL },
+        { "float_vif", "vif_prescale=0.5:vif_prescale_method=lanczos4" },
+        { "float_motion", "motion_add_scale1=true" },
+        { "float_motion", "motion_add_uv=true" },
+        { "psnr_hvs", NULL }, /* not of 16 bits */
     };
     /* The third context of a format has the default model, edits and maps. */
     static const struct {
         const vmafgpu_feature_config *features;
-        int                           count;
-    } parts[] = {{summed, sizeof summed / sizeof summed[0]}, {measured, sizeof measured / sizeof measured[0]}, {NULL, 0}};
+        int count;
+    } parts[] = { { summed, sizeof summed / sizeof summed[0] },
+                  { measured, sizeof measured / sizeof measured[0] },
+                  { NULL, 0 } };
     enum { PARTS = sizeof parts / sizeof parts[0] };
     const size_t count = PARTS * (sizeof formats / sizeof formats[0]);
     vmafgpu_backend backend = o->backend;
     uint64_t sum = 0;
     /* Edits and maps are made by one GPU. */
-    int ok = o->gpu_count == 0 || o->gpu_count == 1 || tool_fail("--self-test is for one GPU: --gpu must be one number then");
+    int ok = o->gpu_count == 0 || o->gpu_count == 1 ||
+             tool_fail("--self-test is for one GPU: --gpu must be one number then");
     for (size_t k = 0; ok && k < count; k++) {
         const size_t i = k / PARTS;
         const int has_edits = !parts[k % PARTS].features;
@@ -86,10 +107,10 @@ int tool_self_test(const options *o) {
 
 void tool_print_version(const options *o) {
     static const struct {
-        const char     *name;
+        const char *name;
         vmafgpu_backend backend;
-    } backends[] = {{"cpu", VMAFGPU_BACKEND_CPU}, {"cuda", VMAFGPU_BACKEND_CUDA}, {"hip", VMAFGPU_BACKEND_HIP}};
-    static const vmafgpu_feature_config feature = {"motion", NULL};
+    } backends[] = { { "cpu", VMAFGPU_BACKEND_CPU }, { "cuda", VMAFGPU_BACKEND_CUDA }, { "hip", VMAFGPU_BACKEND_HIP } };
+    static const vmafgpu_feature_config feature = { "motion", NULL };
     printf("vmafgpu %s\n", vmafgpu_version());
     for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++) {
         vmafgpu_config config = VMAFGPU_INIT;

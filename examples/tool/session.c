@@ -11,10 +11,10 @@
 #include <string.h>
 
 #ifdef _WIN32
-#  define WIN32_LEAN_AND_MEAN
-#  include <windows.h>
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
 #else
-#  include <unistd.h>
+#include <unistd.h>
 #endif
 
 enum {
@@ -27,7 +27,8 @@ enum {
 static void log_warning(void *user, vmafgpu_log_level level, const char *message) {
     session *all = (session *)user;
     char text[sizeof all->warning];
-    if (level != VMAFGPU_LOG_WARNING || (all->contexts[0] && strcmp(message, vmafgpu_backend_note(all->contexts[0])) == 0)) {
+    if (level != VMAFGPU_LOG_WARNING ||
+        (all->contexts[0] && strcmp(message, vmafgpu_backend_note(all->contexts[0])) == 0)) {
         return;
     }
     tool_translate(text, sizeof text, message);
@@ -43,16 +44,15 @@ static int reader_threads(const options *o) {
     return (void)o, 1;
 #else
     long processors = 1;
-    if (o->threads > 0) {
+    if (o->threads > 0)
         return (int)o->threads;
-    }
-#  ifdef _WIN32
+#ifdef _WIN32
     SYSTEM_INFO system;
     GetSystemInfo(&system);
     processors = (long)system.dwNumberOfProcessors;
-#  else
+#else
     processors = sysconf(_SC_NPROCESSORS_ONLN);
-#  endif
+#endif
     return processors < 1 ? 1 : processors < MAX_READERS ? (int)processors : MAX_READERS;
 #endif
 }
@@ -63,9 +63,8 @@ int64_t tool_frames_to_skip(const options *o, int i) {
 
 int64_t tool_wanted_frame(const session *all, int i, int64_t n) {
     n += all->first;
-    if (all->plan[i]) {
+    if (all->plan[i])
         return n < all->plan_count ? all->plan[i][n] : -1;
-    }
     return tool_frames_to_skip(all->o, i) + n;
 }
 
@@ -73,9 +72,8 @@ int64_t tool_pairs_behind(const session *all, int64_t n) {
     int64_t total = all->plan[0] ? all->plan_count : INT64_MAX;
     for (int i = 0; i <= all->count && !all->plan[0]; i++) {
         int64_t frames = all->videos[i].frames_total - tool_frames_to_skip(all->o, i);
-        if (all->videos[i].frames_total < 0) {
+        if (all->videos[i].frames_total < 0)
             return -1;
-        }
         total = frames < total ? frames : total;
     }
     return total > n ? total - n : 0;
@@ -89,7 +87,8 @@ int64_t tool_expected_frames(const session *all) {
 /* Whether all of the videos is scored sooner than a GPU could be opened, and nobody asks for one. */
 static int is_brief(const options *o, const session *all) {
     int64_t frames = tool_expected_frames(all), pixels = (int64_t)all->width * all->height * all->count;
-    return o->backend == VMAFGPU_BACKEND_AUTO && o->gpu_count == 0 && !o->kernels && frames >= 0 && frames <= BRIEF / pixels;
+    return o->backend == VMAFGPU_BACKEND_AUTO && o->gpu_count == 0 && !o->kernels && frames >= 0 &&
+           frames <= BRIEF / pixels;
 }
 
 void tool_choose_gpus(vmafgpu_config *config, const options *o) {
@@ -113,7 +112,8 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     config.strict_options = o->strict;
     config.float_reciprocal = o->reciprocal;
     config.subsample = (int)o->subsample;
-    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
+    config.backend =
+        o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
     tool_choose_gpus(&config, o);
     /* Contexts of one reference share the work on the CPU; who names a GPU wants to know whether it is there. */
     config.gpu.in_background = all->count == 1 && o->gpu_count == 0;
@@ -153,8 +153,7 @@ int tool_shown_columns(const vmafgpu *context, const options *o) {
 video_result tool_read_wanted(const session *all, video *v, int index, int64_t n) {
     video_result result = VIDEO_OK;
     int64_t wanted = tool_wanted_frame(all, index, n);
-    while (result == VIDEO_OK && v->frames_read <= wanted) {
+    while (result == VIDEO_OK && v->frames_read <= wanted)
         result = video_read(v);
-    }
     return wanted < 0 ? VIDEO_END : result;
 }

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #ifdef _WIN32
-#  define WIN32_LEAN_AND_MEAN
-#  include <windows.h>
-#  include <fcntl.h>
-#  include <io.h>
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <fcntl.h>
+#include <io.h>
 #else
-#  include <fcntl.h>
-#  include <signal.h>
-#  include <unistd.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 #endif
 
 #ifdef _WIN32
@@ -36,15 +36,13 @@ void tool_watch(void) {
 
 int tool_fill_standard_files(void) {
     int stdin_is_closed = _get_osfhandle(STANDARD_INPUT) == -1;
-    for (int number = STANDARD_INPUT; number <= STANDARD_ERROR; number++) {
-        if (_get_osfhandle(number) == -1) {
+    for (int number = STANDARD_INPUT; number <= STANDARD_ERROR; number++)
+        if (_get_osfhandle(number) == -1)
             _open("NUL", number == STANDARD_INPUT ? _O_WRONLY : _O_RDONLY);
-        }
-    }
     return stdin_is_closed;
 }
 #else
-static const int fatal_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
+static const int fatal_signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ };
 enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
 
 static void end_by_signal(int number) {
@@ -54,7 +52,8 @@ static void end_by_signal(int number) {
 
 /* Frames are looked at where the file is mapped, so this is how a file without them shows. */
 static void lost_video(int number) {
-    static const char sentence[] = "vmafgpu: a video became shorter, or could not be read, while it was being scored.\n";
+    static const char sentence[] =
+        "vmafgpu: a video became shorter, or could not be read, while it was being scored.\n";
     ssize_t written = write(STANDARD_ERROR, sentence, sizeof sentence - 1);
     (void)number;
     tool_remove_temporaries();
@@ -65,14 +64,12 @@ void tool_hold_signals(int hold) {
     static sigset_t before;
     sigset_t set;
     sigemptyset(&set);
-    for (int i = 0; i < FATAL_SIGNALS; i++) {
+    for (int i = 0; i < FATAL_SIGNALS; i++)
         sigaddset(&set, fatal_signals[i]);
-    }
-    if (hold) {
+    if (hold)
         sigprocmask(SIG_BLOCK, &set, &before);
-    } else {
+    else
         sigprocmask(SIG_SETMASK, &before, NULL);
-    }
 }
 
 void tool_watch(void) {
@@ -83,11 +80,9 @@ void tool_watch(void) {
     sigaction(SIGBUS, &action, NULL);
     action.sa_handler = end_by_signal;
     action.sa_flags = (int)SA_RESETHAND | SA_NODEFER;
-    for (int i = 0; i < FATAL_SIGNALS; i++) {
-        if (sigaction(fatal_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+    for (int i = 0; i < FATAL_SIGNALS; i++)
+        if (sigaction(fatal_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(fatal_signals[i], &action, NULL);
-        }
-    }
 }
 
 int tool_fill_standard_files(void) {

@@ -19,10 +19,10 @@
 #include <string.h>
 
 #ifdef _WIN32
-#  include <io.h>
+#include <io.h>
 #else
-#  include <fcntl.h>
-#  include <unistd.h>
+#include <fcntl.h>
+#include <unistd.h>
 #endif
 
 int tool_describe_rows(session *all, const options *o) {
@@ -39,21 +39,18 @@ int tool_describe_rows(session *all, const options *o) {
     r->names_backend = o->names_backend;
     r->is_intact = 1;
     snprintf(r->backend, sizeof r->backend, "%s", vmafgpu_backend_name(context));
-    for (int m = 0; m < (o->model_count ? o->model_count : 1) && !o->no_prediction; m++) {
+    for (int m = 0; m < (o->model_count ? o->model_count : 1) && !o->no_prediction; m++)
         r->scores[r->score_count++] = vmafgpu_score_column(context, m);
-    }
     r->names = (char **)calloc((size_t)r->columns + 1, sizeof *r->names);
     r->single = (int *)calloc((size_t)r->columns + 1, sizeof *r->single);
     for (int c = 0; c < r->columns && r->names && r->single; c++) {
         r->single[c] = vmafgpu_report_column(context, 1, c);
         r->names[c] = tool_copy_text(vmafgpu_column_name(context, c), 0);
-        if (!r->names[c]) {
+        if (!r->names[c])
             return tool_out_of_memory();
-        }
     }
-    for (int i = 0; i < r->videos; i++) {
+    for (int i = 0; i < r->videos; i++)
         r->tables[i].columns = r->columns;
-    }
     return (r->names && r->single) || tool_out_of_memory();
 }
 
@@ -79,9 +76,8 @@ static FILE *open_state_file(const options *o) {
         return NULL;
     }
 #endif
-    if (!file) {
+    if (!file)
         tool_fail("the state \"%s\" cannot be opened (%s)", o->state, strerror(errno));
-    }
     return file;
 }
 
@@ -92,12 +88,10 @@ static int is_new_state(FILE *file) {
     rewind(file);
     size_t count = fread(line, 1, sizeof begin - 1, file);
     int c, has_line = 0;
-    if (memcmp(line, begin, count) != 0) {
+    if (memcmp(line, begin, count) != 0)
         return 0;
-    }
-    while ((c = getc(file)) != EOF) {
+    while ((c = getc(file)) != EOF)
         has_line |= c == '\n';
-    }
     return !has_line;
 }
 
@@ -115,17 +109,14 @@ static int open_state(session *all, const options *o) {
     file_id id = tool_identify(o->state);
     for (int i = 0; i <= all->count; i++) {
         file_id video = tool_identify(tool_path_of(o, i));
-        if (tool_is_same_file(&id, &video)) {
+        if (tool_is_same_file(&id, &video))
             return state_failure(o, "is a video");
-        }
     }
-    if (id.kind != FILE_NONE && id.kind != FILE_REGULAR) {
+    if (id.kind != FILE_NONE && id.kind != FILE_REGULAR)
         return state_failure(o, "would have to be a file");
-    }
     all->state = open_state_file(o);
-    if (!all->state) {
+    if (!all->state)
         return 0;
-    }
     if (is_new_state(all->state)) {
         return (cut_state(all->state, 0) && rows_put_header(all->state, mine) && fflush(all->state) == 0) ||
                state_failure(o, "cannot be written");
@@ -134,8 +125,9 @@ static int open_state(session *all, const options *o) {
     int ok = rows_read(&before, all->state) || state_failure(o, before.error);
     if (ok && (before.run != mine->run || before.files != mine->files || before.segment != mine->segment ||
                before.segments != mine->segments || before.columns != mine->columns || before.videos != mine->videos)) {
-        ok = state_failure(o, "is of another run: videos, options or the program's version are not those that it was made with. "
-                              "Remove it, or name another one");
+        ok = state_failure(
+            o, "is of another run: videos, options or the program's version are not those that it was made with. "
+               "Remove it, or name another one");
     }
     if (ok) {
         for (int i = 0; i < mine->videos; i++) {
@@ -158,7 +150,8 @@ static int64_t least(int64_t a, int64_t b) {
 /* Which pairs are to be read, so that those that are to be scored have their neighbours. */
 static void choose_pairs(session *all, const options *o, int64_t begin, int64_t end) {
     rows_file *r = &all->rows;
-    int64_t start = begin + r->tables[0].rows * r->step, limit = all->limit, seeds = vmafgpu_seed_count(all->contexts[0]);
+    int64_t start = begin + r->tables[0].rows * r->step, limit = all->limit,
+            seeds = vmafgpu_seed_count(all->contexts[0]);
     all->seeds = seeds < 0 ? 0 : least(seeds, start);
     all->lead = seeds < 0 ? least(r->step, start) : 0;
     all->collected = all->lead / r->step;
@@ -168,50 +161,45 @@ static void choose_pairs(session *all, const options *o, int64_t begin, int64_t 
     int64_t before = all->seeds + all->lead, behind = o->segments && o->segment < o->segments ? 2 : 0;
     all->first += start - before;
     all->limit = all->wanted < 0 ? 0 : before + all->wanted + behind;
-    if (limit > 0 && all->limit > 0) {
+    if (limit > 0 && all->limit > 0)
         all->limit = least(all->limit, limit - (start - before));
-    }
 }
 
 int tool_begin_rows(session *all, const options *o) {
     all->wanted = -1;
     all->has_rows = o->state != NULL || o->segments > 0;
-    if (!all->has_rows) {
+    if (!all->has_rows)
         return 1;
-    }
-    for (int i = 0; i <= all->count; i++) {
-        if (tool_identify(tool_path_of(o, i)).kind != FILE_REGULAR || strcmp(tool_path_of(o, i), "-") == 0) {
+    for (int i = 0; i <= all->count; i++)
+        if (tool_identify(tool_path_of(o, i)).kind != FILE_REGULAR || strcmp(tool_path_of(o, i), "-") == 0)
             return tool_fail("--state and --segment need files: %s is none", all->videos[i].title);
-        }
-    }
     if (vmafgpu_aggregate_count(all->contexts[0]) > 0 || tool_has_heatmaps(o)) {
-        return tool_fail("--state and --segment do not go with psnr's enable_apsnr and cambi's heatmaps_path, which need the whole clip");
+        return tool_fail("--state and --segment do not go with psnr's enable_apsnr and cambi's heatmaps_path, which "
+                         "need the whole clip");
     }
     int64_t first = all->first, total = tool_pairs_behind(all, first), step = o->subsample > 1 ? o->subsample : 1;
     total = all->limit > 0 ? least(total, all->limit) : total;
-    if (!tool_describe_rows(all, o)) {
+    if (!tool_describe_rows(all, o))
         return 0;
-    }
     all->rows.run = tool_hash_run(all, o);
     all->rows.files = o->state ? tool_hash_dates(all) : 0;
-    int64_t parts = all->rows.segments, begin = total / parts * (all->rows.segment - 1) + total % parts * (all->rows.segment - 1) / parts;
+    int64_t parts = all->rows.segments,
+            begin = total / parts * (all->rows.segment - 1) + total % parts * (all->rows.segment - 1) / parts;
     int64_t end = total / parts * all->rows.segment + total % parts * all->rows.segment / parts;
     begin = begin / step * step;
     end = end / step * step;
     all->rows.first = begin;
     all->rows.total = total;
-    if (o->state && !open_state(all, o)) {
+    if (o->state && !open_state(all, o))
         return 0;
-    }
     choose_pairs(all, o, begin, end);
     return 1;
 }
 
 static int64_t ready_rows(const session *all) {
     int64_t ready = INT64_MAX;
-    for (int i = 0; i < all->count; i++) {
+    for (int i = 0; i < all->count; i++)
         ready = least(ready, vmafgpu_score_count(all->contexts[i]));
-    }
     return ready;
 }
 
@@ -221,11 +209,9 @@ static int64_t sound_rows(const session *all, int64_t from, int64_t step) {
     int64_t ready = ready_rows(all);
     vmafgpu_score score;
     for (int64_t row = from; row < ready; row++) {
-        for (int i = 0; i < all->count; i++) {
-            if (vmafgpu_score_at(all->contexts[i], row * step, &score) != VMAFGPU_OK || score.result != VMAFGPU_OK) {
+        for (int i = 0; i < all->count; i++)
+            if (vmafgpu_score_at(all->contexts[i], row * step, &score) != VMAFGPU_OK || score.result != VMAFGPU_OK)
                 return row;
-            }
-        }
     }
     return ready;
 }
@@ -237,30 +223,27 @@ int tool_collect_rows(session *all) {
     for (; all->collected < ready; all->collected++) {
         for (int i = 0; i < all->count; i++) {
             (void)vmafgpu_score_at(all->contexts[i], all->collected * r->step, &score);
-            if (!scores_append(&r->tables[i], score.values, 1)) {
+            if (!scores_append(&r->tables[i], score.values, 1))
                 return tool_out_of_memory();
-            }
         }
-        if (all->state && !rows_put(all->state, r, r->tables[0].rows - 1)) {
+        if (all->state && !rows_put(all->state, r, r->tables[0].rows - 1))
             return tool_out_of_memory();
-        }
     }
-    return !all->state || fflush(all->state) == 0 || tool_fail("the state \"%s\" cannot be written (%s)", all->o->state, strerror(errno));
+    return !all->state || fflush(all->state) == 0 ||
+           tool_fail("the state \"%s\" cannot be written (%s)", all->o->state, strerror(errno));
 }
 
 void tool_end_rows(session *all) {
-    if (all->state) {
+    if (all->state)
         fclose(all->state);
-    }
     rows_free(&all->rows);
 }
 
 void tool_write_rows(FILE *out, void *user) {
     rows_file *r = (rows_file *)user;
     rows_put_header(out, r);
-    for (int64_t i = 0; i < r->tables[0].rows; i++) {
+    for (int64_t i = 0; i < r->tables[0].rows; i++)
         rows_put(out, r, i);
-    }
     rows_put_end(out, r);
 }
 
@@ -270,10 +253,10 @@ int tool_finish_rows(session *all, const scoring *s) {
         r->pairs = s->frames + (r->tables[0].rows - (s->frames + r->step - 1) / r->step) * r->step;
         r->seconds = s->seconds;
         r->is_intact = s->intact;
-        snprintf(r->backend, sizeof r->backend, "%s", vmafgpu_backend_name(all->contexts[0])); /* a GPU may have come, or gone */
-        if (all->state && s->intact) {
+        snprintf(r->backend, sizeof r->backend, "%s",
+                 vmafgpu_backend_name(all->contexts[0])); /* a GPU may have come, or gone */
+        if (all->state && s->intact)
             rows_put_end(all->state, r);
-        }
     }
     return !all->state || fflush(all->state) == 0 || state_failure(all->o, "cannot be written");
 }

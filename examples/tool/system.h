@@ -8,13 +8,13 @@
 #define SYSTEM_H
 
 #if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
-#  define _XOPEN_SOURCE 700 /* isatty, fileno, clock_gettime, mmap, realpath, sigaction */
+#define _XOPEN_SOURCE 700 /* isatty, fileno, clock_gettime, mmap, realpath, sigaction */
 #endif
 #ifndef _WIN32
-#  define VIDEO_MAP
-#  ifndef VMAFGPU_NO_THREADS
-#    define READ_AHEAD
-#  endif
+#define VIDEO_MAP
+#ifndef VMAFGPU_NO_THREADS
+#define READ_AHEAD
+#endif
 #endif
 
 #endif /* SYSTEM_H */

@@ -11,9 +11,8 @@ static int thumbnail_sample(const thumbnail_source *s, int plane, int x, int y) 
     int is_pair = plane > 0 && v->layout != VMAFGPU_PLANAR, stored = is_pair ? 1 : plane, bytes = v->bytes_per_sample;
     const unsigned char *p = (const unsigned char *)s->frame->data[stored] + y * s->frame->pitch[stored] +
                              (ptrdiff_t)((is_pair ? 2 * x + (plane == 2) : x) * bytes);
-    if (bytes == 1) {
+    if (bytes == 1)
         return p[0] << 8;
-    }
     int value = p[0] | p[1] << 8;
     return v->layout == VMAFGPU_SEMIPLANAR_HIGH ? value : value << (16 - v->bit_depth);
 }
@@ -27,11 +26,9 @@ static double thumbnail_mean(const thumbnail_source *s, int plane, int x, int y,
     int64_t sum = 0;
     right = right > left ? right : left + 1;
     bottom = bottom > top ? bottom : top + 1;
-    for (int v = top; v < bottom; v++) {
-        for (int u = left; u < right; u++) {
+    for (int v = top; v < bottom; v++)
+        for (int u = left; u < right; u++)
             sum += thumbnail_sample(s, plane, u, v);
-        }
-    }
     return (double)sum / 256 / (double)((int64_t)(right - left) * (bottom - top));
 }
 
@@ -46,7 +43,8 @@ static unsigned char thumbnail_byte(double value) {
 }
 
 void thumbnail_colour(png_bytes *out, const thumbnail_source *s, int width) {
-    int height = thumbnail_height(s, &width), has_chroma = s->v->chroma_bytes > 0, is_full = s->v->range == VIDEO_RANGE_FULL;
+    int height = thumbnail_height(s, &width), has_chroma = s->v->chroma_bytes > 0,
+        is_full = s->v->range == VIDEO_RANGE_FULL;
     double kr = s->v->height >= 720 ? 0.2126 : 0.299, kb = s->v->height >= 720 ? 0.0722 : 0.114;
     unsigned char *pixels = (unsigned char *)malloc((size_t)width * (size_t)height * 3), *to = pixels;
     for (int y = 0; y < height && pixels; y++) {
@@ -62,9 +60,8 @@ void thumbnail_colour(png_bytes *out, const thumbnail_source *s, int width) {
             to[2] = thumbnail_byte(luma + u);
         }
     }
-    if (pixels) {
+    if (pixels)
         png_write(out, pixels, width, height, 3);
-    }
     free(pixels);
 }
 
@@ -76,16 +73,13 @@ void thumbnail_difference(png_bytes *out, const thumbnail_source *a, const thumb
         for (int x = 0; x < width; x++) {
             int left = (int)((int64_t)x * a->width / width), right = (int)((int64_t)(x + 1) * a->width / width);
             int64_t sum = 0;
-            for (int v = top; v < bottom; v++) {
-                for (int u = left; u < right; u++) {
+            for (int v = top; v < bottom; v++)
+                for (int u = left; u < right; u++)
                     sum += abs(thumbnail_sample(a, 0, u, v) - thumbnail_sample(b, 0, u, v));
-                }
-            }
             *to++ = thumbnail_byte(4 * (double)sum / 256 / (double)((int64_t)(right - left) * (bottom - top)));
         }
     }
-    if (pixels) {
+    if (pixels)
         png_write(out, pixels, width, height, 1);
-    }
     free(pixels);
 }

@@ -7,9 +7,9 @@
 
 /* A frame of a video, or of one with its format and another size. */
 typedef struct thumbnail_source {
-    const video         *v;
+    const video *v;
     const vmafgpu_frame *frame;
-    int                  width, height;
+    int width, height;
 } thumbnail_source;
 
 /* Red, green and blue by BT.709 from 720 lines on, else by BT.601. */

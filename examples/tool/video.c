@@ -12,29 +12,28 @@
 #include <string.h>
 
 #ifdef _WIN32
-#  include <fcntl.h>
-#  include <io.h>
+#include <fcntl.h>
+#include <io.h>
 #elif defined(VIDEO_MAP)
-#  include <sys/mman.h>
-#  include <sys/stat.h>
-#  include <unistd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
-static const video_sampling video_420 = {"4:2:0", VMAFGPU_420, 2, 2};
-static const video_sampling video_422 = {"4:2:2", VMAFGPU_422, 2, 1};
-static const video_sampling video_444 = {"4:4:4", VMAFGPU_444, 1, 1};
-static const video_sampling video_400 = {"4:0:0", VMAFGPU_400, 0, 0};
+static const video_sampling video_420 = { "4:2:0", VMAFGPU_420, 2, 2 };
+static const video_sampling video_422 = { "4:2:2", VMAFGPU_422, 2, 1 };
+static const video_sampling video_444 = { "4:4:4", VMAFGPU_444, 1, 1 };
+static const video_sampling video_400 = { "4:0:0", VMAFGPU_400, 0, 0 };
 /* The library knows no 4:1:1: its chroma is read over and the luma is passed on as 4:0:0. */
-static const video_sampling video_411 = {"4:1:1", VMAFGPU_400, 4, 1};
+static const video_sampling video_411 = { "4:1:1", VMAFGPU_400, 4, 1 };
 
 /* Writes `title sentence` and returns `result`. */
 static video_result video_fail(video *v, video_result result, const char *format, ...) {
     int used = snprintf(v->error, sizeof v->error, "%s ", v->title);
     va_list arguments;
     va_start(arguments, format);
-    if (used > 0 && (size_t)used < sizeof v->error) {
+    if (used > 0 && (size_t)used < sizeof v->error)
         vsnprintf(v->error + used, sizeof v->error - (size_t)used, format, arguments);
-    }
     va_end(arguments);
     return result;
 }
@@ -75,21 +74,18 @@ static size_t video_discard(video *v, size_t size) {
         size_t want = size - done < sizeof waste ? size - done : sizeof waste;
         size_t count = video_fill(v, waste, want);
         done += count;
-        if (count < want) {
+        if (count < want)
             break;
-        }
     }
     return done;
 }
 
 /* The bytes ran out before a frame or a header was whole: was it the end or a failure? */
 static video_result video_ran_out(video *v, const char *where) {
-    if (v->failed) {
+    if (v->failed)
         return video_fail(v, VIDEO_ERROR, "cannot be read (%s)", errno ? strerror(errno) : "input error");
-    }
-    if (v->is_y4m && v->width == 0) {
+    if (v->is_y4m && v->width == 0)
         return video_fail(v, VIDEO_ERROR, "%s", v->bytes_read ? "ends inside its header" : "is empty");
-    }
     return video_fail(v, VIDEO_TRUNCATED, "is truncated: it ends inside %s %lld", where, v->frames_read);
 }
 
@@ -121,23 +117,21 @@ static int video_is_y4m_magic(const void *bytes) {
 /* A whole word of decimal digits, or -1; huge numbers come back as something just as useless but in range. */
 static int video_number(const char *text) {
     int value = 0;
-    if (*text == '\0') {
+    if (*text == '\0')
         return -1;
-    }
     for (; *text; text++) {
-        if (*text < '0' || *text > '9') {
+        if (*text < '0' || *text > '9')
             return -1;
-        }
         value = value > 1000000 ? value : value * 10 + (*text - '0');
     }
     return value;
 }
 
 typedef struct video_y4m_format {
-    const char           *tag;
+    const char *tag;
     const video_sampling *sampling;
-    int                   deep;  /* the tag goes on with a bit depth of 9 to 16 */
-    int                   alpha; /* a fourth plane, as large as luma */
+    int deep;  /* the tag goes on with a bit depth of 9 to 16 */
+    int alpha; /* a fourth plane, as large as luma */
 } video_y4m_format;
 
 static video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
@@ -154,14 +148,12 @@ static video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
         const video_y4m_format *f = &formats[i];
         size_t length = strlen(f->tag);
         int depth = 8;
-        if (strncmp(tag, f->tag, length) != 0) {
+        if (strncmp(tag, f->tag, length) != 0)
             continue;
-        }
-        if (f->deep) {
+        if (f->deep)
             depth = video_number(tag + length);
-        } else if (tag[length] != '\0') {
+        else if (tag[length] != '\0')
             continue;
-        }
         if (!f->deep || (depth >= 9 && depth <= 16)) {
             v->sampling = *f->sampling;
             v->bit_depth = depth;
@@ -173,19 +165,17 @@ static video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
 }
 
 static video_result video_y4m_interlacing(video *v, const char *value) {
-    if (*value == 'p' || *value == '?' || *value == '\0') {
+    if (*value == 'p' || *value == '?' || *value == '\0')
         return VIDEO_OK;
-    }
     return video_fail(v, VIDEO_ERROR, "is interlaced (y4m tag I%.1s); only progressive video can be scored", value);
 }
 
 /* X tags are comments, but for what some programs agreed on. */
 static void video_y4m_comment(video *v, const char *value) {
-    if (strcmp(value, "COLORRANGE=FULL") == 0) {
+    if (strcmp(value, "COLORRANGE=FULL") == 0)
         v->range = VIDEO_RANGE_FULL;
-    } else if (strcmp(value, "COLORRANGE=LIMITED") == 0) {
+    else if (strcmp(value, "COLORRANGE=LIMITED") == 0)
         v->range = VIDEO_RANGE_LIMITED;
-    }
 }
 
 /* NUMBER:NUMBER, or nothing that is known. */
@@ -196,9 +186,8 @@ static void video_y4m_rate(video *v, char *value) {
         v->rate_num = video_number(value);
         v->rate_den = video_number(colon + 1);
     }
-    if (v->rate_num <= 0 || v->rate_den <= 0) {
+    if (v->rate_num <= 0 || v->rate_den <= 0)
         v->rate_num = v->rate_den = 0;
-    }
 }
 
 /* The tags that matter here are W, H, I, C, F and X; A says nothing about the samples. */
@@ -225,41 +214,35 @@ static video_result video_y4m_tags(video *v, char *tags, int *width, int *height
 static video_result video_y4m_header(video *v, int *width, int *height, int *alpha) {
     char line[VIDEO_LINE];
     size_t count = video_fill(v, line, VIDEO_MAGIC_LENGTH);
-    if (v->failed || count == 0) {
+    if (v->failed || count == 0)
         return video_ran_out(v, "frame");
-    }
     if (count < VIDEO_MAGIC_LENGTH || !video_is_y4m_magic(line)) {
         return video_fail(v, VIDEO_ERROR,
                           "is not a y4m file; raw video needs its width, height, pixel format and bit depth");
     }
     video_result result = video_line(v, line);
-    if (result == VIDEO_END) {
+    if (result == VIDEO_END)
         return video_ran_out(v, "frame");
-    }
     return result == VIDEO_OK ? video_y4m_tags(v, line, width, height, alpha) : VIDEO_ERROR;
 }
 
 /* ---- opening ---- */
 
 static video_result video_raw_format(video *v, const video_raw *raw) {
-    static const video_sampling *const samplings[] = {&video_420, &video_422, &video_444, &video_400};
-    for (size_t i = 0; i < sizeof samplings / sizeof samplings[0]; i++) {
-        if (samplings[i]->chroma == raw->chroma) {
+    static const video_sampling *const samplings[] = { &video_420, &video_422, &video_444, &video_400 };
+    for (size_t i = 0; i < sizeof samplings / sizeof samplings[0]; i++)
+        if (samplings[i]->chroma == raw->chroma)
             v->sampling = *samplings[i];
-        }
-    }
     v->layout = raw->layout;
     v->bit_depth = raw->bit_depth;
-    if (raw->bit_depth < 8 || raw->bit_depth > 16) {
+    if (raw->bit_depth < 8 || raw->bit_depth > 16)
         return video_fail(v, VIDEO_ERROR, "cannot have a bit depth of %d: it must be from 8 to 16", raw->bit_depth);
-    }
     return VIDEO_OK;
 }
 
 size_t video_chroma_side(const video *v, int side, int divisor) {
-    if (divisor == 0) {
+    if (divisor == 0)
         return 0;
-    }
     return (size_t)((v->is_y4m ? side + divisor - 1 : side) / divisor);
 }
 
@@ -277,17 +260,16 @@ static video_result video_set_size(video *v, int width, int height, int alpha, i
     v->bytes_per_sample = v->bit_depth > 8 ? 2 : 1;
     size_t word = (size_t)v->bytes_per_sample;
     v->luma_bytes = (size_t)width * (size_t)height * word;
-    v->chroma_bytes = video_chroma_side(v, width, v->sampling.chroma_x) *
-                      video_chroma_side(v, height, v->sampling.chroma_y) * word;
+    v->chroma_bytes =
+        video_chroma_side(v, width, v->sampling.chroma_x) * video_chroma_side(v, height, v->sampling.chroma_y) * word;
     v->skipped_bytes = alpha ? v->luma_bytes : 0;
     if (luma_only || v->sampling.chroma == VMAFGPU_400) {
         v->skipped_bytes += 2 * v->chroma_bytes;
         v->chroma_bytes = 0;
     }
     v->buffer = (unsigned char *)malloc(video_frame_bytes(v));
-    if (!v->buffer) {
+    if (!v->buffer)
         return video_fail(v, VIDEO_ERROR, "has frames of %dx%d, for which there is not enough memory", width, height);
-    }
     return VIDEO_OK;
 }
 
@@ -298,7 +280,8 @@ void video_start(video *v, const char *name) {
     if (strcmp(name, "-") == 0) {
         snprintf(v->title, sizeof v->title, "standard input");
     } else {
-        snprintf(v->title, sizeof v->title, "\"%s\"", length > VIDEO_NAME_SHOWN ? name + (length - VIDEO_NAME_SHOWN) : name);
+        snprintf(v->title, sizeof v->title, "\"%s\"",
+                 length > VIDEO_NAME_SHOWN ? name + (length - VIDEO_NAME_SHOWN) : name);
     }
 }
 
@@ -306,9 +289,8 @@ video_result video_begin(video *v, const video_raw *raw, int luma_only) {
     int width = raw ? raw->width : 0, height = raw ? raw->height : 0, alpha = 0;
     v->is_y4m = !raw;
     video_result result = raw ? video_raw_format(v, raw) : video_y4m_header(v, &width, &height, &alpha);
-    if (result == VIDEO_OK) {
+    if (result == VIDEO_OK)
         result = video_set_size(v, width, height, alpha, luma_only);
-    }
     if (result == VIDEO_OK && v->file_bytes > 0) {
         size_t frame_line = v->is_y4m ? strlen("FRAME\n") : 0;
         size_t frame_bytes = frame_line + video_frame_bytes(v) + v->skipped_bytes;
@@ -318,8 +300,8 @@ video_result video_begin(video *v, const video_raw *raw, int luma_only) {
     return result;
 }
 
-video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user,
-                               const video_raw *raw, int luma_only) {
+video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user, const video_raw *raw,
+                               int luma_only) {
     video_start(v, name);
     v->read = read;
     v->user = user;
@@ -345,13 +327,11 @@ video_result video_open_file(video *v, const char *path) {
     int is_stdin = strcmp(path, "-") == 0;
     video_start(v, path);
     v->file = is_stdin ? stdin : fopen(path, "rb");
-    if (!v->file) {
+    if (!v->file)
         return video_fail(v, VIDEO_ERROR, "cannot be opened (%s)", strerror(errno));
-    }
 #ifdef _WIN32
-    if (is_stdin) {
+    if (is_stdin)
         _setmode(_fileno(stdin), _O_BINARY);
-    }
 #endif
     v->file_bytes = video_file_size(v->file, &v->start);
     v->read = video_read_file;
@@ -367,9 +347,8 @@ video_result video_open(video *v, const char *path, const video_raw *raw, int lu
 
 static void video_unmap(video *v) {
 #ifdef VIDEO_MAP
-    if (v->map) {
+    if (v->map)
         munmap(v->map, v->map_bytes);
-    }
 #endif
     v->map = NULL;
 }
@@ -378,9 +357,8 @@ void video_close(video *v) {
     video_unmap(v);
     free(v->buffer);
     v->buffer = NULL;
-    if (v->file && v->file != stdin) {
+    if (v->file && v->file != stdin)
         fclose(v->file);
-    }
     v->file = NULL;
 }
 
@@ -389,12 +367,13 @@ void video_close(video *v) {
 static video_result video_frame_line(video *v) {
     char line[VIDEO_LINE];
     video_result result = video_line(v, line);
-    if (result == VIDEO_OK && (strncmp(line, "FRAME", 5) != 0 || (line[5] != '\0' && line[5] != ' '))) {
+    if (result == VIDEO_OK && (strncmp(line, "FRAME", 5) != 0 || (line[5] != '\0' && line[5] != ' ')))
         result = VIDEO_ERROR;
-    }
     if (result == VIDEO_ERROR && !v->failed) {
-        return video_fail(v, VIDEO_ERROR, "is damaged, or its frames are not as large as its header says: "
-                          "frame %lld does not begin with FRAME", v->frames_read);
+        return video_fail(v, VIDEO_ERROR,
+                          "is damaged, or its frames are not as large as its header says: "
+                          "frame %lld does not begin with FRAME",
+                          v->frames_read);
     }
     return result;
 }
@@ -426,9 +405,8 @@ static int video_map(video *v, size_t size) {
 video_result video_read(video *v) {
     video_unmap(v);
     video_result result = v->is_y4m ? video_frame_line(v) : VIDEO_OK;
-    if (result != VIDEO_OK) {
+    if (result != VIDEO_OK)
         return result;
-    }
     size_t kept = video_frame_bytes(v), passed = v->skipped_bytes, count = kept;
     if (video_map(v, kept)) {
         passed += kept;
@@ -436,18 +414,14 @@ video_result video_read(video *v) {
         v->planes = v->buffer;
         count = video_fill(v, v->buffer, kept);
     }
-    if (!v->is_y4m && v->frames_read == 0 && count >= VIDEO_MAGIC_LENGTH && video_is_y4m_magic(v->planes)) {
+    if (!v->is_y4m && v->frames_read == 0 && count >= VIDEO_MAGIC_LENGTH && video_is_y4m_magic(v->planes))
         return video_fail(v, VIDEO_ERROR, VIDEO_NOT_RAW);
-    }
-    if (count == 0 && !v->failed && !v->is_y4m) {
+    if (count == 0 && !v->failed && !v->is_y4m)
         return VIDEO_END;
-    }
-    if (count < kept) {
+    if (count < kept)
         return video_ran_out(v, "frame");
-    }
-    if (video_discard(v, passed) < passed) {
+    if (video_discard(v, passed) < passed)
         return video_ran_out(v, "frame");
-    }
     v->frames_read++;
     return VIDEO_OK;
 }
@@ -462,12 +436,10 @@ ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size) {
     size_t done = 0;
     while (done < size) {
         ssize_t count = pread(fileno(v->file), (char *)to + done, size - done, (off_t)(at + (long long)done));
-        if (count < 0 && errno == EINTR) {
+        if (count < 0 && errno == EINTR)
             continue;
-        }
-        if (count <= 0) {
+        if (count <= 0)
             return count < 0 ? -1 : (ptrdiff_t)done;
-        }
         done += (size_t)count;
     }
     return (ptrdiff_t)done;
@@ -489,9 +461,8 @@ static video_result video_locate_line(video *v) {
 int video_has_grown(video *v) {
     struct stat now;
     long long known = v->file_bytes;
-    if (fstat(fileno(v->file), &now) == 0) {
+    if (fstat(fileno(v->file), &now) == 0)
         v->file_bytes = (long long)now.st_size - v->start;
-    }
     return v->file_bytes > known;
 }
 
@@ -499,20 +470,17 @@ static video_result video_locate_planes(video *v, long long *at) {
     char magic[VIDEO_MAGIC_LENGTH];
     long long bytes = (long long)(video_frame_bytes(v) + v->skipped_bytes);
     video_result result = v->is_y4m ? video_locate_line(v) : VIDEO_OK;
-    if (result != VIDEO_OK) {
+    if (result != VIDEO_OK)
         return result;
-    }
     *at = v->start + v->bytes_read;
     if (!v->is_y4m && v->frames_read == 0 && video_fetch(v, *at, magic, sizeof magic) == (ptrdiff_t)sizeof magic &&
         video_is_y4m_magic(magic)) {
         return video_fail(v, VIDEO_ERROR, VIDEO_NOT_RAW);
     }
-    if (v->bytes_read + bytes > v->file_bytes && !video_has_grown(v) && v->bytes_read >= v->file_bytes && !v->is_y4m) {
+    if (v->bytes_read + bytes > v->file_bytes && !video_has_grown(v) && v->bytes_read >= v->file_bytes && !v->is_y4m)
         return VIDEO_END;
-    }
-    if (v->bytes_read + bytes > v->file_bytes) {
+    if (v->bytes_read + bytes > v->file_bytes)
         return video_ran_out(v, "frame");
-    }
     v->bytes_read += bytes;
     v->frames_read++;
     return VIDEO_OK;
@@ -521,16 +489,14 @@ static video_result video_locate_planes(video *v, long long *at) {
 video_result video_locate(video *v, long long *at) {
     long long begin = v->bytes_read;
     video_result result = video_locate_planes(v, at);
-    if (result != VIDEO_OK) {
+    if (result != VIDEO_OK)
         v->bytes_read = begin;
-    }
     return result;
 }
 
 video_result video_lose(video *v, long long frame, int error) {
-    if (error > 0) {
+    if (error > 0)
         return video_fail(v, VIDEO_ERROR, "cannot be read (%s)", strerror(error));
-    }
     return video_fail(v, VIDEO_TRUNCATED, "became shorter while it was read: it ends inside frame %lld", frame);
 }
 #endif
@@ -547,7 +513,7 @@ vmafgpu_config video_config(const video *v) {
 }
 
 vmafgpu_frame video_frame_at(const video *v, unsigned char *planes) {
-    vmafgpu_frame frame = {{planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
+    vmafgpu_frame frame = { { planes, NULL, NULL }, { 0, 0, 0 }, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV };
     frame.pitch[0] = (ptrdiff_t)v->width * v->bytes_per_sample;
     if (v->chroma_bytes > 0) {
         ptrdiff_t row = (ptrdiff_t)video_chroma_side(v, v->width, v->sampling.chroma_x) * v->bytes_per_sample;

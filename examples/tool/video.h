@@ -25,10 +25,10 @@
 #include <stdio.h>
 
 enum {
-    VIDEO_MIN_SIDE = 16,    /* the library's own limits */
+    VIDEO_MIN_SIDE = 16, /* the library's own limits */
     VIDEO_MAX_SIDE = 16384,
-    VIDEO_LINE = 1024,      /* longest y4m header or FRAME line, with its end */
-    VIDEO_NAME_SHOWN = 300  /* of a long path, error sentences show the end */
+    VIDEO_LINE = 1024,     /* longest y4m header or FRAME line, with its end */
+    VIDEO_NAME_SHOWN = 300 /* of a long path, error sentences show the end */
 };
 
 typedef enum video_result {
@@ -47,45 +47,46 @@ typedef ptrdiff_t video_read_fn(void *user, void *buffer, size_t size);
 /* How a pixel format divides the picture: chroma planes are width / chroma_x wide and height / chroma_y high
  * (0: there are none), rounded up in y4m and down in raw video. */
 typedef struct video_sampling {
-    const char    *name; /* for messages, and equal for equal samplings */
+    const char *name; /* for messages, and equal for equal samplings */
     vmafgpu_chroma chroma;
-    int            chroma_x, chroma_y;
+    int chroma_x, chroma_y;
 } video_sampling;
 
 /* What raw video doesn't say about itself. */
 typedef struct video_raw {
-    int            width, height, bit_depth;
+    int width, height, bit_depth;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
 } video_raw;
 
 typedef struct video {
-    char           title[VIDEO_NAME_SHOWN + 3]; /* for messages: the path in quotes, or standard input */
-    int            width, height, bit_depth, bytes_per_sample;
+    char title[VIDEO_NAME_SHOWN + 3]; /* for messages: the path in quotes, or standard input */
+    int width, height, bit_depth, bytes_per_sample;
     video_sampling sampling;
     vmafgpu_layout layout;
-    video_range    range;
-    int            rate_num, rate_den; /* frames per second, as y4m says; 0: it doesn't */
-    unsigned char *buffer; /* where video_read() puts what it copies; between two calls it may be exchanged for another */
-    long long      frames_read;
-    long long      frames_total; /* an estimate from the file's size; -1 when that isn't known */
-    int            is_whole;     /* the file has room for just so many frames */
-    char           error[VIDEO_NAME_SHOWN + 300];
+    video_range range;
+    int rate_num, rate_den; /* frames per second, as y4m says; 0: it doesn't */
+    unsigned char
+        *buffer; /* where video_read() puts what it copies; between two calls it may be exchanged for another */
+    long long frames_read;
+    long long frames_total; /* an estimate from the file's size; -1 when that isn't known */
+    int is_whole;           /* the file has room for just so many frames */
+    char error[VIDEO_NAME_SHOWN + 300];
 
     /* Private. */
     video_read_fn *read;
-    void          *user;
-    FILE          *file;
-    int            is_y4m;
-    int            failed; /* the source reported an error, kept apart from its end */
-    long long      bytes_read;
-    long long      file_bytes;               /* of a file that can seek; else 0 */
-    size_t         luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
-    size_t         skipped_bytes;            /* of every frame, after what is kept */
-    long long      start;                    /* where in the file byte 0 is */
-    void          *map;                      /* what is mapped of the file; NULL: nothing */
-    size_t         map_bytes;
-    unsigned char *planes;                   /* of the frame that was read last */
+    void *user;
+    FILE *file;
+    int is_y4m;
+    int failed; /* the source reported an error, kept apart from its end */
+    long long bytes_read;
+    long long file_bytes;            /* of a file that can seek; else 0 */
+    size_t luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
+    size_t skipped_bytes;            /* of every frame, after what is kept */
+    long long start;                 /* where in the file byte 0 is */
+    void *map;                       /* what is mapped of the file; NULL: nothing */
+    size_t map_bytes;
+    unsigned char *planes; /* of the frame that was read last */
 } video;
 
 /* One side of a chroma plane. libvmaf reads raw video of odd size with the halves rounded down, and its users'
@@ -103,8 +104,8 @@ void video_start(video *v, const char *name);
 video_result video_begin(video *v, const video_raw *raw, int luma_only);
 
 /* Opens a source of bytes; otherwise as video_open(). */
-video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user,
-                               const video_raw *raw, int luma_only);
+video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user, const video_raw *raw,
+                               int luma_only);
 
 /* Opens a file, a FIFO or, as "-", standard input, and reads nothing: whoever writes several FIFOs may wait until all of
  * them are open before it writes to the first. video_close() is due whatever the result. */

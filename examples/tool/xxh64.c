@@ -16,9 +16,8 @@ static uint64_t xxh64_turn(uint64_t x, int bits) {
 
 static uint64_t xxh64_load(const unsigned char *p, int bytes) {
     uint64_t value = 0;
-    for (int i = bytes - 1; i >= 0; i--) {
+    for (int i = bytes - 1; i >= 0; i--)
         value = value << 8 | p[i];
-    }
     return value;
 }
 
@@ -34,9 +33,8 @@ void xxh64_start(xxh64 *h) {
 }
 
 static void xxh64_stripe(xxh64 *h, const unsigned char *p) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         h->lanes[i] = xxh64_round(h->lanes[i], xxh64_load(p + 8 * i, 8));
-    }
 }
 
 void xxh64_add(xxh64 *h, const void *data, size_t size) {
@@ -46,16 +44,14 @@ void xxh64_add(xxh64 *h, const void *data, size_t size) {
     if (kept > 0) {
         size_t more = 32 - kept < size ? 32 - kept : size;
         memcpy(h->rest + kept, p, more);
-        if (kept + more < 32) {
+        if (kept + more < 32)
             return;
-        }
         xxh64_stripe(h, h->rest);
         p += more;
         size -= more;
     }
-    for (; size >= 32; p += 32, size -= 32) {
+    for (; size >= 32; p += 32, size -= 32)
         xxh64_stripe(h, p);
-    }
     memcpy(h->rest, p, size);
 }
 
@@ -64,25 +60,20 @@ uint64_t xxh64_end(const xxh64 *h) {
     size_t left = (size_t)(h->size % 32);
     uint64_t sum = h->lanes[2] + XXH64_P5;
     if (h->size >= 32) {
-        static const int turns[4] = {1, 7, 12, 18};
+        static const int turns[4] = { 1, 7, 12, 18 };
         sum = 0;
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             sum += xxh64_turn(h->lanes[i], turns[i]);
-        }
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             sum = (sum ^ xxh64_round(0, h->lanes[i])) * XXH64_P1 + XXH64_P4;
-        }
     }
     sum += h->size;
-    for (; left >= 8; left -= 8, p += 8) {
+    for (; left >= 8; left -= 8, p += 8)
         sum = xxh64_turn(sum ^ xxh64_round(0, xxh64_load(p, 8)), 27) * XXH64_P1 + XXH64_P4;
-    }
-    for (; left >= 4; left -= 4, p += 4) {
+    for (; left >= 4; left -= 4, p += 4)
         sum = xxh64_turn(sum ^ xxh64_load(p, 4) * XXH64_P1, 23) * XXH64_P2 + XXH64_P3;
-    }
-    for (; left > 0; left--, p++) {
+    for (; left > 0; left--, p++)
         sum = xxh64_turn(sum ^ *p * XXH64_P5, 11) * XXH64_P1;
-    }
     sum = (sum ^ sum >> 33) * XXH64_P2;
     sum = (sum ^ sum >> 29) * XXH64_P3;
     return sum ^ sum >> 32;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 typedef struct xxh64 {
-    uint64_t      lanes[4], size;
+    uint64_t lanes[4], size;
     unsigned char rest[32]; /* what does not make up 32 bytes yet */
 } xxh64;
 

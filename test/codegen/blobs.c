@@ -11,9 +11,9 @@
 #include "../../vmafgpu.h"
 
 #ifdef VMAFGPU_AMD_HEADER
-#  define TABLE vmafgpu__amd_blobs
+#define TABLE vmafgpu__amd_blobs
 #else
-#  define TABLE vmafgpu__nvidia_blobs
+#define TABLE vmafgpu__nvidia_blobs
 #endif
 
 static vmafgpu__image read_file(const char *path) {
@@ -31,14 +31,14 @@ static vmafgpu__image read_file(const char *path) {
 }
 
 /* Whether one of the blobs is that file; says so if not. */
-static int holds(vmafgpu *v, const vmafgpu__blob *blobs, const char *where, const char *target, const vmafgpu__image *file) {
+static int holds(vmafgpu *v, const vmafgpu__blob *blobs, const char *where, const char *target,
+                 const vmafgpu__image *file) {
     char reason[512] = "is not there";
     int is_same = 0;
     for (int i = 0; blobs[i].target[0]; i++) {
         vmafgpu__image made;
-        if (strcmp(blobs[i].target, target)) {
+        if (strcmp(blobs[i].target, target))
             continue;
-        }
         memset(&made, 0, sizeof made);
         if (vmafgpu__unpack(v, blobs, i, where, &made, reason, sizeof reason)) {
             is_same = made.size == file->size && !memcmp(made.data, file->data, made.size);
@@ -46,9 +46,8 @@ static int holds(vmafgpu *v, const vmafgpu__blob *blobs, const char *where, cons
         }
         vmafgpu__give(v, made.data);
     }
-    if (!is_same) {
+    if (!is_same)
         printf("%s, %s: %s\n", where, target, reason);
-    }
     return is_same;
 }
 
@@ -64,9 +63,8 @@ int main(int count, char **words) {
     const vmafgpu__image container = read_file(words[1]);
     const size_t most = (size_t)strtoul(words[3], NULL, 10);
     const int read = vmafgpu__is_container(&container) ? vmafgpu__read_container(&container, blobs) : -1;
-    while (TABLE[in_table].target[0]) {
+    while (TABLE[in_table].target[0])
         in_table++;
-    }
     if (read != files || in_table != files) {
         printf("%d blobs in the container and %d in the header, should be %d\n", read, in_table, files);
         wrong = 1;

@@ -12,8 +12,8 @@
 
 enum { THREADS = 256, BLOCKS = 1 << 14, COUNT = THREADS * BLOCKS, LARGEST_IMAGE = 1 << 20 };
 
-typedef int status;        /* CUresult, CUdevice */
-typedef uint64_t address;  /* CUdeviceptr */
+typedef int status;       /* CUresult, CUdevice */
+typedef uint64_t address; /* CUdeviceptr */
 
 static struct {
     status (*init)(unsigned flags);
@@ -35,18 +35,18 @@ static const struct {
     const char *name;
     size_t offset;
 } symbols[] = {
-    {"cuInit", offsetof(__typeof__(cuda), init)},
-    {"cuDeviceGet", offsetof(__typeof__(cuda), device)},
-    {"cuDevicePrimaryCtxRetain", offsetof(__typeof__(cuda), retain)},
-    {"cuCtxSetCurrent", offsetof(__typeof__(cuda), make_current)},
-    {"cuModuleLoadData", offsetof(__typeof__(cuda), load)},
-    {"cuModuleGetFunction", offsetof(__typeof__(cuda), function)},
-    {"cuMemAlloc_v2", offsetof(__typeof__(cuda), allocate)},
-    {"cuMemcpyHtoD_v2", offsetof(__typeof__(cuda), to_device)},
-    {"cuMemcpyDtoH_v2", offsetof(__typeof__(cuda), from_device)},
-    {"cuMemsetD8_v2", offsetof(__typeof__(cuda), clear)},
-    {"cuLaunchKernel", offsetof(__typeof__(cuda), launch)},
-    {"cuCtxSynchronize", offsetof(__typeof__(cuda), synchronize)},
+    { "cuInit", offsetof(__typeof__(cuda), init) },
+    { "cuDeviceGet", offsetof(__typeof__(cuda), device) },
+    { "cuDevicePrimaryCtxRetain", offsetof(__typeof__(cuda), retain) },
+    { "cuCtxSetCurrent", offsetof(__typeof__(cuda), make_current) },
+    { "cuModuleLoadData", offsetof(__typeof__(cuda), load) },
+    { "cuModuleGetFunction", offsetof(__typeof__(cuda), function) },
+    { "cuMemAlloc_v2", offsetof(__typeof__(cuda), allocate) },
+    { "cuMemcpyHtoD_v2", offsetof(__typeof__(cuda), to_device) },
+    { "cuMemcpyDtoH_v2", offsetof(__typeof__(cuda), from_device) },
+    { "cuMemsetD8_v2", offsetof(__typeof__(cuda), clear) },
+    { "cuLaunchKernel", offsetof(__typeof__(cuda), launch) },
+    { "cuCtxSynchronize", offsetof(__typeof__(cuda), synchronize) },
 };
 
 static void check(status result, const char *what) {
@@ -79,9 +79,11 @@ static char *read_text(const char *path) {
 
 int main(int count, char **words) {
     static float a[COUNT], b[COUNT], sum[COUNT];
-    struct { address dst, a, b; } planes; /* the arguments of every kernel, one by one or as a struct: the same bytes */
+    struct {
+        address dst, a, b;
+    } planes; /* the arguments of every kernel, one by one or as a struct: the same bytes */
     size_t size = sizeof planes;
-    void *extra[] = {(void *)1, &planes, (void *)2, &size, NULL}; /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END */
+    void *extra[] = { (void *)1, &planes, (void *)2, &size, NULL }; /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END */
     void *context, *module, *function;
     int device;
     if (count < 3) {
@@ -99,7 +101,8 @@ int main(int count, char **words) {
     check(cuda.make_current(context), "cuCtxSetCurrent");
     check(cuda.load(&module, read_text(words[1])), words[1]);
     check(cuda.allocate(&planes.dst, sizeof sum) || cuda.allocate(&planes.a, sizeof a) ||
-              cuda.allocate(&planes.b, sizeof b), "cuMemAlloc");
+              cuda.allocate(&planes.b, sizeof b),
+          "cuMemAlloc");
     check(cuda.to_device(planes.a, a, sizeof a) || cuda.to_device(planes.b, b, sizeof b), "cuMemcpyHtoD");
     for (int k = 2; k < count; k++) {
         check(cuda.function(&function, module, words[k]), words[k]);
@@ -107,9 +110,8 @@ int main(int count, char **words) {
         check(cuda.launch(function, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, NULL, extra), words[k]);
         check(cuda.synchronize(), words[k]);
         check(cuda.from_device(sum, planes.dst, sizeof sum), "cuMemcpyDtoH");
-        for (int i = 0; i < COUNT; i++) {
+        for (int i = 0; i < COUNT; i++)
             check(sum[i] != 2 * (a[i] + b[i]), words[k]);
-        }
     }
     return 0;
 }

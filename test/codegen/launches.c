@@ -36,7 +36,8 @@ static void vif(int scale, int bit_depth, int lanes) {
     static const vmafgpu__kernel_form forms[] = { VMAFGPU__FORM_PLAIN, VMAFGPU__FORM_MATRIX_16 };
     for (int i = 0; i < 2 * VMAFGPU__VIF_STATISTICS; i++) {
         const vmafgpu__block block = vmafgpu__vif_block(forms[i % 2], scale, bit_depth, lanes, MOST_SHARED, 0);
-        print(vmafgpu__vif_kernels[forms[i % 2]][i / 2][vmafgpu__vif_input(scale, bit_depth)], lanes, block.threads, block.shared);
+        print(vmafgpu__vif_kernels[forms[i % 2]][i / 2][vmafgpu__vif_input(scale, bit_depth)], lanes, block.threads,
+              block.shared);
     }
 }
 
@@ -104,7 +105,8 @@ static void measured(int lanes) {
     print("vmafgpu_float_sums", lanes, (unsigned)lanes, VMAFGPU__CHAIN_ROWS * 4);
     for (int i = 0; i < 3; i++)
         print(smoothing[i], lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FLOAT_VIF_SHARED);
-    print("vmafgpu_float_shrink", lanes, VMAFGPU__SHRINK_THREADS, (unsigned)vmafgpu__shrink_shared(VMAFGPU__BLUR_REACH));
+    print("vmafgpu_float_shrink", lanes, VMAFGPU__SHRINK_THREADS,
+          (unsigned)vmafgpu__shrink_shared(VMAFGPU__BLUR_REACH));
     print("vmafgpu_float_motion", lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FLOAT_MOTION_SHARED);
     print("vmafgpu_float_planes", lanes, VMAFGPU__PLANES_THREADS, 0);
     print("vmafgpu_float_motion_small", lanes, VMAFGPU__FLOAT_MOTION_SMALL_THREADS, 0);
@@ -141,7 +143,7 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
             vmafgpu__edit_adm_launch adm;
             vmafgpu__shape shape;
             for (int use = 0; use < 3; use++) {
-                static const int of_vif[] = {VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF};
+                static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF };
                 vmafgpu__edit_vif_tile(&shape, &vif, use > 0, s, WIDTH, HEIGHT, lanes);
                 print(vmafgpu__edit_kernels[of_vif[use] + vif_input], lanes, shape.threads, shape.shared);
             }

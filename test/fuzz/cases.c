@@ -11,142 +11,148 @@ typedef enum option_kind { OPTION_NUMBER, OPTION_INTEGER, OPTION_WORD } option_k
 typedef struct option {
     const char *name;
     option_kind kind;
-    double      low, high; /* of numbers */
-    const char *likely;    /* words, or numbers that half of the cases take */
+    double low, high;   /* of numbers */
+    const char *likely; /* words, or numbers that half of the cases take */
 } option;
 
 typedef struct feature {
-    const char   *name;
+    const char *name;
     const option *options;
-    int           option_count;
+    int option_count;
 } feature;
 
-#define FLAG "true false"
+#define FLAG    "true false"
 #define METHODS "nearest bilinear bicubic lanczos4"
 #define KERNELS \
-    "1 0.5 1.5 2 0.6667 2.4 3.711 1.3333 1.16667 1.25 1.41667 1.66667 3 0.4444 1.4746 1.54 1.6 1.06667 0.711111 0.74074 " \
+    "1 0.5 1.5 2 0.6667 2.4 3.711 1.3333 1.16667 1.25 1.41667 1.66667 3 0.4444 1.4746 1.54 1.6 1.06667 0.711111 " \
+    "0.74074 " \
     "1.111111"
 
 #define ADM_OPTIONS \
-    {"debug", OPTION_WORD, 0, 0, FLAG}, {"adm_enhn_gain_limit", OPTION_NUMBER, 1, 100, "1 1.2 100"}, \
-    {"adm_norm_view_dist", OPTION_NUMBER, 0.75, 24, "3 5"}, \
-    {"adm_ref_display_height", OPTION_INTEGER, 1, 4320, "1080 2160"}, \
-    {"adm_noise_weight", OPTION_NUMBER, 0, 1500, "0 0.03125 0.02"}, {"adm_csf_scale", OPTION_NUMBER, 0, 50, "1 1.5"}, \
-    {"adm_csf_diag_scale", OPTION_NUMBER, 0, 50, "1 0.7"}, {"adm_dlm_weight", OPTION_NUMBER, 0, 1, ""}, \
-    {"adm_min_val", OPTION_NUMBER, 0, 1, ""}, {"adm_skip_scale0", OPTION_WORD, 0, 0, FLAG}
+    { "debug", OPTION_WORD, 0, 0, FLAG }, { "adm_enhn_gain_limit", OPTION_NUMBER, 1, 100, "1 1.2 100" }, \
+        { "adm_norm_view_dist", OPTION_NUMBER, 0.75, 24, "3 5" }, \
+        { "adm_ref_display_height", OPTION_INTEGER, 1, 4320, "1080 2160" }, \
+        { "adm_noise_weight", OPTION_NUMBER, 0, 1500, "0 0.03125 0.02" }, \
+        { "adm_csf_scale", OPTION_NUMBER, 0, 50, "1 1.5" }, { "adm_csf_diag_scale", OPTION_NUMBER, 0, 50, "1 0.7" }, \
+        { "adm_dlm_weight", OPTION_NUMBER, 0, 1, "" }, { "adm_min_val", OPTION_NUMBER, 0, 1, "" }, { \
+        "adm_skip_scale0", OPTION_WORD, 0, 0, FLAG \
+    }
 #define MOTION_OPTIONS \
-    {"debug", OPTION_WORD, 0, 0, FLAG}, {"motion_force_zero", OPTION_WORD, 0, 0, FLAG}, \
-    {"motion_blend_factor", OPTION_NUMBER, 0, 1, ""}, {"motion_blend_offset", OPTION_NUMBER, 0, 1000, "0 2 40"}, \
-    {"motion_fps_weight", OPTION_NUMBER, 0, 5, ""}, {"motion_max_val", OPTION_NUMBER, 0, 10000, "0 3 20"}
+    { "debug", OPTION_WORD, 0, 0, FLAG }, { "motion_force_zero", OPTION_WORD, 0, 0, FLAG }, \
+        { "motion_blend_factor", OPTION_NUMBER, 0, 1, "" }, \
+        { "motion_blend_offset", OPTION_NUMBER, 0, 1000, "0 2 40" }, { "motion_fps_weight", OPTION_NUMBER, 0, 5, "" }, \
+        { "motion_max_val", OPTION_NUMBER, 0, 10000, "0 3 20" }
 #define SPEED_OPTIONS \
-    {"speed_kernelscale", OPTION_WORD, 0, 0, KERNELS}, {"speed_prescale", OPTION_NUMBER, 0.5, 1, "0.75 1 1"}, \
-    {"speed_prescale_method", OPTION_WORD, 0, 0, METHODS}, {"speed_sigma_nn", OPTION_NUMBER, 0.1, 2, ""}, \
-    {"speed_nn_floor", OPTION_NUMBER, 0, 1, ""}, {"speed_max_val", OPTION_NUMBER, 0, 1000, "0 5"}
+    { "speed_kernelscale", OPTION_WORD, 0, 0, KERNELS }, { "speed_prescale", OPTION_NUMBER, 0.5, 1, "0.75 1 1" }, \
+        { "speed_prescale_method", OPTION_WORD, 0, 0, METHODS }, { "speed_sigma_nn", OPTION_NUMBER, 0.1, 2, "" }, \
+        { "speed_nn_floor", OPTION_NUMBER, 0, 1, "" }, { "speed_max_val", OPTION_NUMBER, 0, 1000, "0 5" }
 #define DECIBEL_OPTIONS \
-    {"enable_lcs", OPTION_WORD, 0, 0, FLAG}, {"enable_db", OPTION_WORD, 0, 0, FLAG}, {"clip_db", OPTION_WORD, 0, 0, FLAG}
+    { "enable_lcs", OPTION_WORD, 0, 0, FLAG }, { "enable_db", OPTION_WORD, 0, 0, FLAG }, { \
+        "clip_db", OPTION_WORD, 0, 0, FLAG \
+    }
 
 static const option vif_options[] = {
-    {"debug", OPTION_WORD, 0, 0, FLAG},
-    {"vif_enhn_gain_limit", OPTION_NUMBER, 1, 100, "1 1.2 100"},
-    {"vif_skip_scale0", OPTION_WORD, 0, 0, FLAG},
+    { "debug", OPTION_WORD, 0, 0, FLAG },
+    { "vif_enhn_gain_limit", OPTION_NUMBER, 1, 100, "1 1.2 100" },
+    { "vif_skip_scale0", OPTION_WORD, 0, 0, FLAG },
 };
 static const option adm_options[] = {
     ADM_OPTIONS,
-    {"adm_csf_mode", OPTION_INTEGER, 0, 3, ""},
-    {"adm_skip_aim", OPTION_WORD, 0, 0, FLAG},
+    { "adm_csf_mode", OPTION_INTEGER, 0, 3, "" },
+    { "adm_skip_aim", OPTION_WORD, 0, 0, FLAG },
 };
 static const option motion_options[] = {
     MOTION_OPTIONS,
-    {"motion_five_frame_window", OPTION_WORD, 0, 0, FLAG},
-    {"motion_moving_average", OPTION_WORD, 0, 0, FLAG},
+    { "motion_five_frame_window", OPTION_WORD, 0, 0, FLAG },
+    { "motion_moving_average", OPTION_WORD, 0, 0, FLAG },
 };
 static const option psnr_options[] = {
-    {"enable_chroma", OPTION_WORD, 0, 0, FLAG}, {"enable_mse", OPTION_WORD, 0, 0, FLAG},
-    {"enable_apsnr", OPTION_WORD, 0, 0, FLAG},  {"reduced_hbd_peak", OPTION_WORD, 0, 0, FLAG},
-    {"min_sse", OPTION_NUMBER, 0, 100, "0.5"},
+    { "enable_chroma", OPTION_WORD, 0, 0, FLAG }, { "enable_mse", OPTION_WORD, 0, 0, FLAG },
+    { "enable_apsnr", OPTION_WORD, 0, 0, FLAG },  { "reduced_hbd_peak", OPTION_WORD, 0, 0, FLAG },
+    { "min_sse", OPTION_NUMBER, 0, 100, "0.5" },
 };
 static const option float_ssim_options[] = {
     DECIBEL_OPTIONS,
-    {"scale", OPTION_INTEGER, 0, 10, "0 1 2"},
+    { "scale", OPTION_INTEGER, 0, 10, "0 1 2" },
 };
-static const option float_ms_ssim_options[] = {DECIBEL_OPTIONS};
+static const option float_ms_ssim_options[] = { DECIBEL_OPTIONS };
 static const option float_adm_options[] = {
     ADM_OPTIONS,
-    {"adm_csf_mode", OPTION_INTEGER, 0, 9, ""},
-    {"adm_bypass_cm", OPTION_INTEGER, 0, 1, ""},
-    {"adm_adm3_apply_hm", OPTION_WORD, 0, 0, FLAG},
-    {"adm_p_norm", OPTION_NUMBER, 1, 20, "3 2"},
-    {"adm_skip_aim_scale", OPTION_INTEGER, 0, 3, ""},
-    {"adm_f1s0", OPTION_NUMBER, -1, 10, "-1 0.05"},
-    {"adm_f1s1", OPTION_NUMBER, -1, 10, "-1 0.05"},
-    {"adm_f1s2", OPTION_NUMBER, -1, 10, "-1 0.05"},
-    {"adm_f1s3", OPTION_NUMBER, -1, 10, "-1 0.05"},
-    {"adm_f2s0", OPTION_NUMBER, -1, 10, "-1 0.05"},
-    {"adm_f2s1", OPTION_NUMBER, -1, 10, "-1 0.05"},
-    {"adm_f2s2", OPTION_NUMBER, -1, 10, "-1 0.05"},
-    {"adm_f2s3", OPTION_NUMBER, -1, 10, "-1 0.05"},
+    { "adm_csf_mode", OPTION_INTEGER, 0, 9, "" },
+    { "adm_bypass_cm", OPTION_INTEGER, 0, 1, "" },
+    { "adm_adm3_apply_hm", OPTION_WORD, 0, 0, FLAG },
+    { "adm_p_norm", OPTION_NUMBER, 1, 20, "3 2" },
+    { "adm_skip_aim_scale", OPTION_INTEGER, 0, 3, "" },
+    { "adm_f1s0", OPTION_NUMBER, -1, 10, "-1 0.05" },
+    { "adm_f1s1", OPTION_NUMBER, -1, 10, "-1 0.05" },
+    { "adm_f1s2", OPTION_NUMBER, -1, 10, "-1 0.05" },
+    { "adm_f1s3", OPTION_NUMBER, -1, 10, "-1 0.05" },
+    { "adm_f2s0", OPTION_NUMBER, -1, 10, "-1 0.05" },
+    { "adm_f2s1", OPTION_NUMBER, -1, 10, "-1 0.05" },
+    { "adm_f2s2", OPTION_NUMBER, -1, 10, "-1 0.05" },
+    { "adm_f2s3", OPTION_NUMBER, -1, 10, "-1 0.05" },
 };
 static const option float_vif_options[] = {
-    {"debug", OPTION_WORD, 0, 0, FLAG},
-    {"vif_enhn_gain_limit", OPTION_NUMBER, 1, 100, "1 1.2 100"},
-    {"vif_kernelscale", OPTION_WORD, 0, 0, KERNELS},
-    {"vif_prescale", OPTION_NUMBER, 0.1, 4, "0.5 1 2"},
-    {"vif_prescale_method", OPTION_WORD, 0, 0, METHODS},
-    {"vif_scale1_min_val", OPTION_NUMBER, 0, 1, ""},
-    {"vif_scale2_min_val", OPTION_NUMBER, 0, 1, ""},
-    {"vif_scale3_min_val", OPTION_NUMBER, 0, 1, ""},
-    {"vif_sigma_nsq", OPTION_NUMBER, 0, 5, "2"},
-    {"vif_skip_scale0", OPTION_WORD, 0, 0, FLAG},
+    { "debug", OPTION_WORD, 0, 0, FLAG },
+    { "vif_enhn_gain_limit", OPTION_NUMBER, 1, 100, "1 1.2 100" },
+    { "vif_kernelscale", OPTION_WORD, 0, 0, KERNELS },
+    { "vif_prescale", OPTION_NUMBER, 0.1, 4, "0.5 1 2" },
+    { "vif_prescale_method", OPTION_WORD, 0, 0, METHODS },
+    { "vif_scale1_min_val", OPTION_NUMBER, 0, 1, "" },
+    { "vif_scale2_min_val", OPTION_NUMBER, 0, 1, "" },
+    { "vif_scale3_min_val", OPTION_NUMBER, 0, 1, "" },
+    { "vif_sigma_nsq", OPTION_NUMBER, 0, 5, "2" },
+    { "vif_skip_scale0", OPTION_WORD, 0, 0, FLAG },
 };
 static const option float_motion_options[] = {
     MOTION_OPTIONS,
-    {"motion_add_scale1", OPTION_WORD, 0, 0, FLAG},
-    {"motion_filter_size", OPTION_INTEGER, 0, 9, "1 3 5"},
-    {"motion_add_uv", OPTION_WORD, 0, 0, FLAG},
+    { "motion_add_scale1", OPTION_WORD, 0, 0, FLAG },
+    { "motion_filter_size", OPTION_INTEGER, 0, 9, "1 3 5" },
+    { "motion_add_uv", OPTION_WORD, 0, 0, FLAG },
 };
 /* enc_width and the like depend on the clip: see draw_cambi_sizes(). */
 static const option cambi_options[] = {
-    {"cambi_max_val", OPTION_NUMBER, 0, 1000, "5"},
-    {"enc_bitdepth", OPTION_INTEGER, 6, 16, "8 10"},
-    {"window_size", OPTION_INTEGER, 15, 127, "65"},
-    {"topk", OPTION_NUMBER, 0.0001, 1, ""},
-    {"cambi_topk", OPTION_NUMBER, 0.0001, 1, ""},
-    {"tvi_threshold", OPTION_NUMBER, 0.0001, 1, "0.019"},
-    {"cambi_vis_lum_threshold", OPTION_NUMBER, 0, 300, "0 1"},
-    {"max_log_contrast", OPTION_INTEGER, 0, 5, ""},
-    {"full_ref", OPTION_WORD, 0, 0, FLAG},
-    {"eotf", OPTION_WORD, 0, 0, "bt1886 pq"},
-    {"cambi_eotf", OPTION_WORD, 0, 0, "bt1886 pq"},
-    {"cambi_high_res_speedup", OPTION_INTEGER, 0, 2160, "0 1080"},
+    { "cambi_max_val", OPTION_NUMBER, 0, 1000, "5" },
+    { "enc_bitdepth", OPTION_INTEGER, 6, 16, "8 10" },
+    { "window_size", OPTION_INTEGER, 15, 127, "65" },
+    { "topk", OPTION_NUMBER, 0.0001, 1, "" },
+    { "cambi_topk", OPTION_NUMBER, 0.0001, 1, "" },
+    { "tvi_threshold", OPTION_NUMBER, 0.0001, 1, "0.019" },
+    { "cambi_vis_lum_threshold", OPTION_NUMBER, 0, 300, "0 1" },
+    { "max_log_contrast", OPTION_INTEGER, 0, 5, "" },
+    { "full_ref", OPTION_WORD, 0, 0, FLAG },
+    { "eotf", OPTION_WORD, 0, 0, "bt1886 pq" },
+    { "cambi_eotf", OPTION_WORD, 0, 0, "bt1886 pq" },
+    { "cambi_high_res_speedup", OPTION_INTEGER, 0, 2160, "0 1080" },
 };
 static const option speed_chroma_options[] = {
     SPEED_OPTIONS,
-    {"speed_weight_var_mode", OPTION_INTEGER, 0, 6, ""},
+    { "speed_weight_var_mode", OPTION_INTEGER, 0, 6, "" },
 };
 static const option speed_temporal_options[] = {
     SPEED_OPTIONS,
-    {"speed_use_ref_diff", OPTION_WORD, 0, 0, FLAG},
+    { "speed_use_ref_diff", OPTION_WORD, 0, 0, FLAG },
 };
 
 #define WITH(list) list, (int)(sizeof list / sizeof list[0])
 static const feature features[] = {
-    {"vif", WITH(vif_options)},
-    {"adm", WITH(adm_options)},
-    {"motion", WITH(motion_options)},
-    {"cambi", WITH(cambi_options)},
-    {"speed_chroma", WITH(speed_chroma_options)},
-    {"float_adm", WITH(float_adm_options)},
-    {"float_vif", WITH(float_vif_options)},
-    {"float_motion", WITH(float_motion_options)},
-    {"speed_temporal", WITH(speed_temporal_options)},
-    {"psnr", WITH(psnr_options)},
-    {"float_ssim", WITH(float_ssim_options)},
-    {"float_ms_ssim", WITH(float_ms_ssim_options)},
-    {"psnr_hvs", NULL, 0},
-    {"ciede", NULL, 0},
-    {"float_psnr", NULL, 0},
-    {"float_ansnr", NULL, 0},
-    {"float_moment", NULL, 0},
+    { "vif", WITH(vif_options) },
+    { "adm", WITH(adm_options) },
+    { "motion", WITH(motion_options) },
+    { "cambi", WITH(cambi_options) },
+    { "speed_chroma", WITH(speed_chroma_options) },
+    { "float_adm", WITH(float_adm_options) },
+    { "float_vif", WITH(float_vif_options) },
+    { "float_motion", WITH(float_motion_options) },
+    { "speed_temporal", WITH(speed_temporal_options) },
+    { "psnr", WITH(psnr_options) },
+    { "float_ssim", WITH(float_ssim_options) },
+    { "float_ms_ssim", WITH(float_ms_ssim_options) },
+    { "psnr_hvs", NULL, 0 },
+    { "ciede", NULL, 0 },
+    { "float_psnr", NULL, 0 },
+    { "float_ansnr", NULL, 0 },
+    { "float_moment", NULL, 0 },
 };
 enum {
     FEATURE_COUNT = sizeof features / sizeof features[0],
@@ -185,12 +191,10 @@ enum { VERSION_COUNT = sizeof versions / sizeof versions[0] };
 static void draw_word(chance *r, const char *words, char *out, size_t size) {
     int count = 1;
     size_t length;
-    for (const char *at = words; *at; at++) {
+    for (const char *at = words; *at; at++)
         count += *at == ' ';
-    }
-    for (int skip = chance_range(r, 0, count - 1); skip > 0; skip--) {
+    for (int skip = chance_range(r, 0, count - 1); skip > 0; skip--)
         words = strchr(words, ' ') + 1;
-    }
     length = strcspn(words, " ");
     test_need(length < size, "a word of an option is too long");
     memcpy(out, words, length);
@@ -200,7 +204,7 @@ static void draw_word(chance *r, const char *words, char *out, size_t size) {
 static int draw_int(chance *r, const int *list, int count) {
     return list[chance_below(r, (uint32_t)count)];
 }
-#define DRAW(r, ...) draw_int(r, (const int[]){__VA_ARGS__}, (int)(sizeof(const int[]){__VA_ARGS__} / sizeof(int)))
+#define DRAW(r, ...) draw_int(r, (const int[]){ __VA_ARGS__ }, (int)(sizeof(const int[]){ __VA_ARGS__ } / sizeof(int)))
 
 /* Prints a value of an option. Half of the numbers lie in the lowest eighth of the range, where most options have an
  * effect. */
@@ -270,9 +274,8 @@ static void draw_feature_names(chance *r, fuzz_case *c, int count) {
 
 static void draw_model(chance *r, fuzz_model *m, int index, int count) {
     m->version = versions[chance_below(r, VERSION_COUNT)];
-    if (count > 1 || chance_is(r, 10)) {
+    if (count > 1 || chance_is(r, 10))
         snprintf(m->name, sizeof m->name, "m%d", index);
-    }
     m->disable_clip = chance_is(r, 10);
     m->enable_transform = chance_is(r, 10);
     if (chance_is(r, 15)) {
@@ -286,17 +289,18 @@ static void draw_model(chance *r, fuzz_model *m, int index, int count) {
 }
 
 static int has_feature(const fuzz_case *c, const char *name) {
-    for (int i = 0; i < c->feature_count; i++) {
-        if (strstr(c->features[i].name, name)) {
+    for (int i = 0; i < c->feature_count; i++)
+        if (strstr(c->features[i].name, name))
             return 1;
-        }
-    }
     return 0;
 }
 
 /* Returns roughly the least width and height that all models and features of the case accept. */
 static int least_size(const fuzz_case *c) {
-    int least = has_feature(c, "cambi") ? 216 : has_feature(c, "float_ms_ssim") ? 176 : has_feature(c, "speed") ? 170 : 33;
+    int least = has_feature(c, "cambi")           ? 216
+                : has_feature(c, "float_ms_ssim") ? 176
+                : has_feature(c, "speed")         ? 170
+                                                  : 33;
     for (int i = 0; i < c->model_count; i++) {
         const char *version = c->models[i].version;
         const int own = !strstr(version, "_v1.")       ? 33
@@ -319,9 +323,8 @@ static void draw_clip(chance *r, fuzz_case *c) {
     c->height = draw_side(r, least);
     c->chroma = chance_is(r, 2) ? 400 : DRAW(r, 420, 420, 420, 420, 422, 444);
     c->depth = DRAW(r, 8, 8, 8, 8, 10, 10, 10, 12, 12, 16);
-    if (c->depth == 16 && has_feature(c, "psnr_hvs") && chance_is(r, 90)) {
+    if (c->depth == 16 && has_feature(c, "psnr_hvs") && chance_is(r, 90))
         c->depth = 12;
-    }
     c->is_y4m = chance_is(r, 50) && c->depth < 16;
     if (c->chroma == 400) { /* libvmaf's tool takes it as y4m of 8 bits alone */
         c->depth = 8;
@@ -331,13 +334,12 @@ static void draw_clip(chance *r, fuzz_case *c) {
         c->width += c->width & 1;
         c->height += c->height & 1;
     }
-    if (c->is_y4m && c->chroma == 422 && c->depth == 8) {
+    if (c->is_y4m && c->chroma == 422 && c->depth == 8)
         c->depth = 10;
-    }
     c->frames = c->width * c->height < 50000 ? DRAW(r, 1, 2, 2, 3, 3, 4, 5, 8) : DRAW(r, 1, 2, 3, 4);
     c->content = (fuzz_content)chance_below(r, CONTENT_COUNT + 3);
     if (c->content >= CONTENT_COUNT) { /* contents that find more than others */
-        static const fuzz_content more[3] = {CONTENT_chequers, CONTENT_dark, CONTENT_natural};
+        static const fuzz_content more[3] = { CONTENT_chequers, CONTENT_dark, CONTENT_natural };
         c->content = more[c->content - CONTENT_COUNT];
     }
     c->distortion = (fuzz_distortion)chance_below(r, DISTORTION_COUNT);
@@ -345,7 +347,7 @@ static void draw_clip(chance *r, fuzz_case *c) {
 }
 
 static void draw_flags(chance *r, fuzz_case *c) {
-    static const char *const formats[] = {"json", "json", "json", "xml", "csv", "sub"};
+    static const char *const formats[] = { "json", "json", "json", "xml", "csv", "sub" };
     c->subsample = chance_is(r, 12) ? chance_range(r, 1, 4) : 1;
     c->frame_count = chance_is(r, 12) ? chance_range(r, 1, c->frames + 1) : 0;
     c->skip_reference = chance_is(r, 6) ? chance_range(r, 0, c->frames - 1) : 0;
@@ -366,7 +368,7 @@ static void draw_flags(chance *r, fuzz_case *c) {
 }
 
 fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number) {
-    chance r = {seed};
+    chance r = { seed };
     fuzz_case c;
     int feature_count, model_count;
     r.state = (uint64_t)chance_below(&r, UINT32_MAX) << 32 ^ number;
@@ -376,19 +378,15 @@ fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number) {
     feature_count = DRAW(&r, 0, 1, 1, 1, 2, 2, 3, 4);
     model_count = feature_count ? DRAW(&r, 0, 1, 1, 2, 3) : DRAW(&r, 1, 1, 1, 2, 3, 5);
     draw_feature_names(&r, &c, feature_count);
-    for (; c.model_count < model_count; c.model_count++) {
+    for (; c.model_count < model_count; c.model_count++)
         draw_model(&r, &c.models[c.model_count], c.model_count, model_count);
-    }
     draw_clip(&r, &c);
     for (int i = 0; i < c.feature_count; i++) {
-        for (int k = 0; k < FEATURE_COUNT; k++) {
-            if (features[k].name == c.features[i].name) {
+        for (int k = 0; k < FEATURE_COUNT; k++)
+            if (features[k].name == c.features[i].name)
                 draw_options(&r, &features[k], c.features[i].options);
-            }
-        }
-        if (strcmp(c.features[i].name, "cambi") == 0) {
+        if (strcmp(c.features[i].name, "cambi") == 0)
             draw_cambi_sizes(&r, &c, c.features[i].options);
-        }
     }
     draw_flags(&r, &c);
     return c;
@@ -397,11 +395,11 @@ fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number) {
 /* ---- describing a case ---- */
 
 #define FUZZ_NAME(name) #name,
-static const char *const distortion_names[] = {FUZZ_DISTORTIONS(FUZZ_NAME)};
+static const char *const distortion_names[] = { FUZZ_DISTORTIONS(FUZZ_NAME) };
 
 void fuzz_case_describe(const fuzz_case *c, char *text, size_t size) {
-    snprintf(text, size, "%s+%s %dx%d %d bits %d, %d frames", fuzz_content_name(c->content), distortion_names[c->distortion],
-             c->width, c->height, c->depth, c->chroma, c->frames);
+    snprintf(text, size, "%s+%s %dx%d %d bits %d, %d frames", fuzz_content_name(c->content),
+             distortion_names[c->distortion], c->width, c->height, c->depth, c->chroma, c->frames);
 }
 
 static void append(char *text, size_t size, const char *format, ...) {
@@ -413,16 +411,14 @@ static void append(char *text, size_t size, const char *format, ...) {
 }
 
 static void append_flag(char *text, size_t size, const char *flag, int value, int is_wanted) {
-    if (is_wanted) {
+    if (is_wanted)
         append(text, size, "%s %d ", flag, value);
-    }
 }
 
 void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size) {
     text[0] = 0;
-    if (!c->is_y4m) {
+    if (!c->is_y4m)
         append(text, size, "-w %d -h %d -p %d -b %d ", c->width, c->height, c->chroma, c->depth);
-    }
     for (int i = 0; i < c->model_count; i++) {
         const fuzz_model *m = &c->models[i];
         append(text, size, "-m version=%s%s%s%s%s%s%s ", m->version, m->name[0] ? ":name=" : "", m->name,
@@ -433,9 +429,8 @@ void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size) {
         const fuzz_feature *f = &c->features[i];
         append(text, size, "--feature %s%s%s ", f->name, f->options[0] ? "=" : "", f->options);
     }
-    if (c->model_count == 0) {
+    if (c->model_count == 0)
         append(text, size, "--no_prediction ");
-    }
     append_flag(text, size, "--subsample", c->subsample, c->subsample > 1);
     append_flag(text, size, "--frame_cnt", c->frame_count, c->frame_count > 0);
     append_flag(text, size, "--frame_skip_ref", c->skip_reference, c->skip_reference > 0);

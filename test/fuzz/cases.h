@@ -8,7 +8,7 @@
 
 /* The program's main file defines TEST_STATE as nothing, see test.h. */
 #ifndef TEST_STATE
-#  define TEST_STATE extern
+#define TEST_STATE extern
 #endif
 #include "../scoring.h"
 
@@ -35,7 +35,7 @@
     X(coded)     /* natural: the distorted frames of that clip; other contents: coarse */
 /* clang-format on */
 
-#define FUZZ_ENUM_CONTENT(name) CONTENT_##name,
+#define FUZZ_ENUM_CONTENT(name)    CONTENT_##name,
 #define FUZZ_ENUM_DISTORTION(name) DISTORTION_##name,
 typedef enum fuzz_content { FUZZ_CONTENTS(FUZZ_ENUM_CONTENT) CONTENT_COUNT } fuzz_content;
 typedef enum fuzz_distortion { FUZZ_DISTORTIONS(FUZZ_ENUM_DISTORTION) DISTORTION_COUNT } fuzz_distortion;
@@ -44,34 +44,34 @@ enum { FUZZ_MODELS = 5, FUZZ_FEATURES = 4, FUZZ_TEXT = 512, FUZZ_ARGUMENTS = 819
 
 typedef struct fuzz_model {
     const char *version;
-    char        name[16];           /* "": the default */
-    char        options[FUZZ_TEXT]; /* "adm.adm_min_val=0.5", or "" */
-    int         disable_clip, enable_transform;
+    char name[16];           /* "": the default */
+    char options[FUZZ_TEXT]; /* "adm.adm_min_val=0.5", or "" */
+    int disable_clip, enable_transform;
 } fuzz_model;
 
 typedef struct fuzz_feature {
     const char *name;
-    char        options[FUZZ_TEXT];
+    char options[FUZZ_TEXT];
 } fuzz_feature;
 
 typedef struct fuzz_case {
-    uint64_t        seed, number;
-    fuzz_content    content;
+    uint64_t seed, number;
+    fuzz_content content;
     fuzz_distortion distortion;
-    uint32_t        picture_seed;
-    int             width, height, depth, chroma, frames;
-    fuzz_model      models[FUZZ_MODELS];
-    fuzz_feature    features[FUZZ_FEATURES];
-    int             model_count, feature_count;
-    int             subsample;                      /* 1: every frame */
-    int             frame_count;                    /* 0: all */
-    int             skip_reference, skip_distorted;
-    int             threads;
+    uint32_t picture_seed;
+    int width, height, depth, chroma, frames;
+    fuzz_model models[FUZZ_MODELS];
+    fuzz_feature features[FUZZ_FEATURES];
+    int model_count, feature_count;
+    int subsample;   /* 1: every frame */
+    int frame_count; /* 0: all */
+    int skip_reference, skip_distorted;
+    int threads;
     /* for the tools alone */
-    int             is_y4m, tool_threads;
-    char            preset[24];                     /* "--aom_ctc v1.0", or "" */
-    const char     *format, *default_format;        /* of the report with all digits; of the one with six, or "" */
-    unsigned        cpumask;                        /* of ours */
+    int is_y4m, tool_threads;
+    char preset[24];                     /* "--aom_ctc v1.0", or "" */
+    const char *format, *default_format; /* of the report with all digits; of the one with six, or "" */
+    unsigned cpumask;                    /* of ours */
 } fuzz_case;
 
 /* cases.c */

@@ -17,7 +17,7 @@ enum { MAX_SEEDS = 256, MAX_SIZE = 1 << 16 };
 
 typedef struct input {
     uint8_t *data;
-    size_t   size;
+    size_t size;
 } input;
 
 static uint64_t state = 1;
@@ -31,9 +31,8 @@ static int load(input *in, const char *path) {
     FILE *file = fopen(path, "rb");
     in->data = (uint8_t *)malloc(MAX_SIZE);
     in->size = file && in->data ? fread(in->data, 1, MAX_SIZE, file) : 0;
-    if (file) {
+    if (file)
         fclose(file);
-    }
     return file && in->data;
 }
 
@@ -44,23 +43,18 @@ static size_t mutate(uint8_t *data, size_t size, const input *other) {
     count = count > size - at ? size - at : count;
     switch (draw(6)) {
     case 0:
-        if (size) {
+        if (size)
             data[at] = (uint8_t)draw(256);
-        }
         return size;
     case 1:
-        if (size) {
+        if (size)
             data[at] = (uint8_t)likely[draw(sizeof likely - 1)];
-        }
         return size;
     case 2:
-        if (size) {
+        if (size)
             data[at] ^= (uint8_t)(1u << draw(8));
-        }
         return size;
-    case 3:
-        memmove(data + at, data + at + count, size - at - count);
-        return size - count;
+    case 3: memmove(data + at, data + at + count, size - at - count); return size - count;
     case 4:
         if (size + count <= MAX_SIZE) {
             memmove(data + at + count, data + at, size - at);
@@ -125,15 +119,13 @@ int main(int argc, char **argv) {
             const input *seed = &seeds[draw((uint32_t)count)], *other = &seeds[draw((uint32_t)count)];
             size_t size = seed->size;
             memcpy(data, seed->data, size);
-            for (uint32_t changes = 1 + draw(6); changes > 0; changes--) {
+            for (uint32_t changes = 1 + draw(6); changes > 0; changes--)
                 size = mutate(data, size, other);
-            }
             run(data, size);
         }
     }
     printf("%ld inputs\n", runs);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         free(seeds[i].data);
-    }
     return 0;
 }

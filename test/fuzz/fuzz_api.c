@@ -20,18 +20,19 @@ enum { MOST_CANDIDATES = 4, MOST_EDITS = 10, MOST_CLIPS = 3, CAMBI_SCALES = 5, R
 /* ---- counts and options ---- */
 
 static struct {
-    long runs, calls, opens, refused_opens, on_gpu, pushes, pairs, singles, tried, edits, maps, lends, refused, faults, lost;
+    long runs, calls, opens, refused_opens, on_gpu, pushes, pairs, singles, tried, edits, maps, lends, refused, faults,
+        lost;
 } total;
 
 static struct {
-    uint64_t    seed;
-    long        first, runs, seconds, only;
+    uint64_t seed;
+    long first, runs, seconds, only;
     const char *driver, *kernels, *backend;
-    int         no_faults;
+    int no_faults;
 } options;
 
-static gpu  the_gpu;
-static int  has_gpu;
+static gpu the_gpu;
+static int has_gpu;
 
 /* ---- random numbers ---- */
 
@@ -56,27 +57,31 @@ static int draw(int count) {
     return count > 0 ? (int)((random_state >> 33) % (uint64_t)count) : 0;
 }
 
-static int between(int low, int high) { return low + draw(high - low + 1); }
+static int between(int low, int high) {
+    return low + draw(high - low + 1);
+}
 
-static int one_in(int count) { return draw(count) == 0; }
+static int one_in(int count) {
+    return draw(count) == 0;
+}
 
 #define PICK(list) ((list)[draw((int)(sizeof(list) / sizeof *(list)))])
 
 /* ---- pictures: what is in the frames ---- */
 
 static struct {
-    int            width, height, depth;
+    int width, height, depth;
     vmafgpu_chroma chroma;
-    uint32_t       seed;
-    uint16_t      *samples[PICTURES][2][PLANES];
+    uint32_t seed;
+    uint16_t *samples[PICTURES][2][PLANES];
 } content;
 
 /* What one frame shows: a picture in the config's format, or in RGB. */
 typedef struct image {
-    int             picture, side;
-    vmafgpu_pixels  pixels;
+    int picture, side;
+    vmafgpu_pixels pixels;
     const uint16_t *luma; /* instead of the picture's; NULL: the picture's */
-    int             is_marred; /* one sample is above the depth */
+    int is_marred;        /* one sample is above the depth */
 } image;
 
 static int plane_width(int plane) {
@@ -87,11 +92,13 @@ static int plane_width(int plane) {
 
 static int plane_height(int plane) {
     return plane == 0 || content.chroma == VMAFGPU_444 || content.chroma == VMAFGPU_422 ? content.height
-           : content.chroma == VMAFGPU_400                                             ? 0
+           : content.chroma == VMAFGPU_400                                              ? 0
                                                                                         : (content.height + 1) / 2;
 }
 
-static size_t plane_samples(int plane) { return (size_t)plane_width(plane) * (size_t)plane_height(plane); }
+static size_t plane_samples(int plane) {
+    return (size_t)plane_width(plane) * (size_t)plane_height(plane);
+}
 
 static int content_sample(int kind, int x, int y, int shift, int top) {
     switch (kind) {
@@ -135,9 +142,8 @@ static void content_make(const vmafgpu_config *config) {
 }
 
 static void content_free(void) {
-    for (int i = 0; i < PICTURES * 2 * PLANES; i++) {
+    for (int i = 0; i < PICTURES * 2 * PLANES; i++)
         free(content.samples[i / (2 * PLANES)][i / PLANES % 2][i % PLANES]);
-    }
 }
 
 static const uint16_t *image_plane(const image *what, int plane) {
@@ -146,19 +152,19 @@ static const uint16_t *image_plane(const image *what, int plane) {
 
 /* ---- frames: pictures in memory of each kind ---- */
 
-static const int pixel_bytes[] = {0, 4, 4, 3, 4, 8};
+static const int pixel_bytes[] = { 0, 4, 4, 3, 4, 8 };
 
 typedef struct stored_plane {
     unsigned char *host;
-    void          *pinned, *array;
-    uint64_t       device, surface;
-    size_t         size;
+    void *pinned, *array;
+    uint64_t device, surface;
+    size_t size;
 } stored_plane;
 
 typedef struct stored {
     vmafgpu_frame frame;
-    stored_plane  planes[PLANES];
-    int64_t       pair; /* that it is borrowed for; -1: a seed or tail */
+    stored_plane planes[PLANES];
+    int64_t pair; /* that it is borrowed for; -1: a seed or tail */
 } stored;
 
 /* How samples lie in rows. */
@@ -180,9 +186,8 @@ static int format_planes(const format *f) {
 
 static void put_sample(unsigned char *to, unsigned value, int bytes) {
     to[0] = (unsigned char)value;
-    if (bytes == 2) {
+    if (bytes == 2)
         to[1] = (unsigned char)(value >> 8);
-    }
 }
 
 /* Writes one row of a plane, of two planes in turn, or of pixels. Returns its bytes; `to` may be NULL. */
@@ -205,9 +210,8 @@ static size_t put_row(const image *what, const format *f, int plane, int y, unsi
 
 /* Whether a call of ours to the driver succeeded. A failure is taken back, so that none but the library's is left in HIP. */
 static int succeeds(int error) {
-    if (error && the_gpu.take_error) {
+    if (error && the_gpu.take_error)
         (void)the_gpu.take_error();
-    }
     return error == 0;
 }
 
@@ -233,16 +237,17 @@ static int store_plane(stored *s, int plane, vmafgpu_memory_kind memory, size_t 
     return 1;
 }
 
-static int store_image(stored *s, const image *what, const format *f, int plane, vmafgpu_memory_kind memory, size_t pitch) {
+static int store_image(stored *s, const image *what, const format *f, int plane, vmafgpu_memory_kind memory,
+                       size_t pitch) {
     stored_plane *p = &s->planes[plane];
     const int is_pair = f->is_interleaved && plane == 1;
     const int channels = !what->pixels ? 1 + is_pair : what->pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4;
-    const int kind = what->pixels == VMAFGPU_PIXELS_RGBA16F    ? HALVES
-                     : what->pixels == VMAFGPU_PIXELS_RGB10A2  ? LONG
-                     : what->pixels || f->bytes == 1           ? BYTES
-                                                               : WORDS;
-    const int is_made = make_array(&the_gpu, p->host, pitch, plane_width(plane), plane_height(plane), kind, (unsigned)channels,
-                                   &p->array, &p->surface);
+    const int kind = what->pixels == VMAFGPU_PIXELS_RGBA16F   ? HALVES
+                     : what->pixels == VMAFGPU_PIXELS_RGB10A2 ? LONG
+                     : what->pixels || f->bytes == 1          ? BYTES
+                                                              : WORDS;
+    const int is_made = make_array(&the_gpu, p->host, pitch, plane_width(plane), plane_height(plane), kind,
+                                   (unsigned)channels, &p->array, &p->surface);
     s->frame.data[plane] = memory == VMAFGPU_MEMORY_ARRAY ? p->array : (const void *)(uintptr_t)p->surface;
     s->frame.pitch[plane] = 0;
     return is_made;
@@ -252,18 +257,14 @@ static void stored_free(stored *s) {
     for (int i = 0; i < PLANES; i++) {
         stored_plane *p = &s->planes[i];
         free(p->host);
-        if (p->pinned) {
+        if (p->pinned)
             (void)succeeds(the_gpu.give_pinned(p->pinned));
-        }
-        if (p->device) {
+        if (p->device)
             (void)succeeds(the_gpu.give(p->device));
-        }
-        if (p->surface) {
+        if (p->surface)
             the_gpu.surface_destroy(p->surface);
-        }
-        if (p->array) {
+        if (p->array)
             the_gpu.array_destroy(p->array);
-        }
     }
     memset(s, 0, sizeof *s);
 }
@@ -272,15 +273,12 @@ static void stored_free(stored *s) {
 static void stored_spoil(stored *s) {
     for (int i = 0; i < PLANES; i++) {
         stored_plane *p = &s->planes[i];
-        if (p->host) {
+        if (p->host)
             memset(p->host, 0xA7, p->size);
-        }
-        if (p->pinned) {
+        if (p->pinned)
             memset(p->pinned, 0xA7, p->size);
-        }
-        if (p->device) {
+        if (p->device)
             (void)succeeds(the_gpu.write(p->device, p->host, p->size));
-        }
     }
 }
 
@@ -291,15 +289,16 @@ static void fence_plane(const stored *s, const image *what, const format *f, int
     const size_t row = put_row(what, f, plane, 0, NULL);
     const ptrdiff_t pitch = s->frame.pitch[plane] ? s->frame.pitch[plane] : (ptrdiff_t)row;
     the_gpu.sim.forbid(start, p->size, 1);
-    for (int y = 0; y < plane_height(plane); y++) {
+    for (int y = 0; y < plane_height(plane); y++)
         the_gpu.sim.forbid((uint64_t)(uintptr_t)s->frame.data[plane] + (uint64_t)((ptrdiff_t)y * pitch), row, 0);
-    }
 }
 
 /* Makes one plane with a random pitch, start and direction. */
-static int stored_add(stored *s, const image *what, const format *f, int plane, vmafgpu_memory_kind memory, int may_turn) {
+static int stored_add(stored *s, const image *what, const format *f, int plane, vmafgpu_memory_kind memory,
+                      int may_turn) {
     stored_plane *p = &s->planes[plane];
-    const int is_image = memory >= VMAFGPU_MEMORY_SURFACE, h = plane_height(plane), turns = may_turn && !is_image && one_in(4);
+    const int is_image = memory >= VMAFGPU_MEMORY_SURFACE, h = plane_height(plane),
+              turns = may_turn && !is_image && one_in(4);
     const size_t row = put_row(what, f, plane, 0, NULL), margin = is_image || one_in(2) ? 0 : (size_t)draw(40),
                  offset = is_image || !one_in(4) ? 0 : (size_t)draw(20), pitch = row + margin;
     const size_t at = offset + (turns ? pitch * (size_t)(h - 1) : 0);
@@ -307,21 +306,18 @@ static int stored_add(stored *s, const image *what, const format *f, int plane, 
     p->host = (unsigned char *)malloc(p->size);
     test_need(p->host != NULL, "memory");
     memset(p->host, 0xEE, p->size);
-    for (int y = 0; y < h; y++) {
+    for (int y = 0; y < h; y++)
         put_row(what, f, plane, y, p->host + offset + (size_t)(turns ? h - 1 - y : y) * pitch);
-    }
     if (what->is_marred && plane == 0) {
         const size_t sample = (size_t)draw(h) * pitch + (size_t)draw(content.width) * 2;
         p->host[offset + sample + (f->shift ? 0 : 1)] |= f->shift ? 1 : 0x80;
     }
     s->frame.data[plane] = p->host + at;
     s->frame.pitch[plane] = turns ? -(ptrdiff_t)pitch : margin || one_in(2) ? (ptrdiff_t)pitch : 0;
-    if (is_image) {
+    if (is_image)
         return store_image(s, what, f, plane, memory, pitch);
-    }
-    if (memory == VMAFGPU_MEMORY_HOST || !store_plane(s, plane, memory, at)) {
+    if (memory == VMAFGPU_MEMORY_HOST || !store_plane(s, plane, memory, at))
         return memory == VMAFGPU_MEMORY_HOST;
-    }
     fence_plane(s, what, f, plane);
     return 1;
 }
@@ -346,44 +342,48 @@ static int stored_make(stored *s, const image *what, const vmafgpu_config *confi
 
 typedef struct pair {
     image reference, distorted;
-    int   is_on_device; /* one of its frames */
+    int is_on_device; /* one of its frames */
 } pair;
 
 typedef enum question_kind { ASKED_SCORE, ASKED_VALUE, ASKED_POOL } question_kind;
 
 /* An answer that a plain context must give, too. */
 typedef struct question {
-    question_kind   kind;
-    int             row, column, first;
+    question_kind kind;
+    int row, column, first;
     vmafgpu_pooling method;
-    double          value;
+    double value;
 } question;
 
 /* Hashes of heat maps by row and scale. */
 typedef struct heat {
     uint64_t hash[MOST_PAIRS][CAMBI_SCALES];
-    int      subsample;
+    int subsample;
 } heat;
 
 typedef struct track {
-    vmafgpu       *context;
-    int            step;     /* config.subsample */
-    int            columns;
-    pair           pairs[MOST_PAIRS]; /* seeds, pairs, tails */
-    int            count, seeds, tails;
-    int            is_flushed, has_marred, is_unsure; /* is_unsure: nobody knows what was taken */
-    double         values[MOST_PAIRS][MOST_COLUMNS];
+    vmafgpu *context;
+    int step; /* config.subsample */
+    int columns;
+    pair pairs[MOST_PAIRS]; /* seeds, pairs, tails */
+    int count, seeds, tails;
+    int is_flushed, has_marred, is_unsure; /* is_unsure: nobody knows what was taken */
+    double values[MOST_PAIRS][MOST_COLUMNS];
     vmafgpu_result results[MOST_PAIRS];
-    int            delivered;
-    int64_t        reusable;
-    question       questions[MOST_ASKED];
-    int            asked;
-    heat           maps;
+    int delivered;
+    int64_t reusable;
+    question questions[MOST_ASKED];
+    int asked;
+    heat maps;
 } track;
 
-static int clip_pushed(const track *c) { return c->count - c->seeds - c->tails; }
+static int clip_pushed(const track *c) {
+    return c->count - c->seeds - c->tails;
+}
 
-static int clip_rows(const track *c) { return (clip_pushed(c) + c->step - 1) / c->step; }
+static int clip_rows(const track *c) {
+    return (clip_pushed(c) + c->step - 1) / c->step;
+}
 
 static void clip_clear(track *c) {
     c->count = c->seeds = c->tails = c->is_flushed = c->delivered = c->asked = c->has_marred = c->is_unsure = 0;
@@ -411,52 +411,53 @@ static void clip_deliver(track *c, const vmafgpu_score *score) {
 typedef enum base_state { NO_BASE, BASE, MAYBE_BASE } base_state;
 
 typedef struct sequence {
-    long                   run;
-    int                    call;
-    vmafgpu_config         config, plain, single; /* single: as plain, for one pair, and every pair */
-    vmafgpu_model_config   models[3];
+    long run;
+    int call;
+    vmafgpu_config config, plain, single; /* single: as plain, for one pair, and every pair */
+    vmafgpu_model_config models[3];
     vmafgpu_feature_config features[3];
-    char                   names[3][16];
-    int                    devices[2];
-    int                    looks_far; /* a model's motion depends on more than two frames */
-    tally                  memory;
-    int                    uses_gpu, is_lost, is_armed; /* a device is lost, some fault was planted */
-    int                    avoids_device; /* no frame is in device memory, so that no pair may be lost */
-    void                  *stream;
-    track                  clips[MOST_CLIPS]; /* the first one is that of most calls */
-    int                    clip_count;
-    vmafgpu               *judge, *editor; /* plain contexts for single pairs and edits */
-    int                    in_callback;
-    stored                 kept[MOST_KEPT];
-    int                    kept_count;
+    char names[3][16];
+    int devices[2];
+    int looks_far; /* a model's motion depends on more than two frames */
+    tally memory;
+    int uses_gpu, is_lost, is_armed; /* a device is lost, some fault was planted */
+    int avoids_device;               /* no frame is in device memory, so that no pair may be lost */
+    void *stream;
+    track clips[MOST_CLIPS]; /* the first one is that of most calls */
+    int clip_count;
+    vmafgpu *judge, *editor; /* plain contexts for single pairs and edits */
+    int in_callback;
+    stored kept[MOST_KEPT];
+    int kept_count;
     struct {
         vmafgpu_frame frame[2];
-        image         shown[2];
+        image shown[2];
     } lent[MOST_LENT];
-    int        lent_count;
+    int lent_count;
     base_state base;
     struct {
-        int       has_previous, has_following;
-        image     previous, reference, following, distorted;
+        int has_previous, has_following;
+        image previous, reference, following, distorted;
         uint16_t *luma;
     } edited;
     struct {
-        int                 state; /* 0: none, 1: asked for, 2: the pair was pushed */
-        float              *host;
-        stored_plane        memory;
+        int state; /* 0: none, 1: asked for, 2: the pair was pushed */
+        float *host;
+        stored_plane memory;
         vmafgpu_memory_kind kind;
-        int                 has_previous;
-        image               previous, reference, distorted;
+        int has_previous;
+        image previous, reference, distorted;
     } map;
 } sequence;
 
 static sequence *current;
-static int       is_verbose;
+static int is_verbose;
 
 /* Says which call comes; the text stands before each difference. */
 static void note(sequence *s, const char *format, ...) {
     va_list arguments;
-    int at = snprintf(test_where, sizeof test_where, "seed %llu run %ld call %d: ", (unsigned long long)options.seed, s->run, s->call);
+    int at = snprintf(test_where, sizeof test_where, "seed %llu run %ld call %d: ", (unsigned long long)options.seed,
+                      s->run, s->call);
     va_start(arguments, format);
     vsnprintf(test_where + at, sizeof test_where - (size_t)at, format, arguments);
     va_end(arguments);
@@ -467,16 +468,26 @@ static void note(sequence *s, const char *format, ...) {
     }
 }
 
-static track *main_clip(sequence *s) { return &s->clips[0]; }
+static track *main_clip(sequence *s) {
+    return &s->clips[0];
+}
 
-static vmafgpu *context_of(sequence *s) { return s->clips[0].context; }
+static vmafgpu *context_of(sequence *s) {
+    return s->clips[0].context;
+}
 
 /* Whether a planted fault of the driver was met, so that a GPU may be given up. */
-static int has_failed(const sequence *s) { return s->uses_gpu && s->is_armed && the_gpu.sim.hit()[0] != 0; }
+static int has_failed(const sequence *s) {
+    return s->uses_gpu && s->is_armed && the_gpu.sim.hit()[0] != 0;
+}
 
-static int is_out_of_memory(const sequence *s) { return s->memory.failed; }
+static int is_out_of_memory(const sequence *s) {
+    return s->memory.failed;
+}
 
-static int is_on_gpu(sequence *s) { return strcmp(vmafgpu_backend_name(context_of(s)), "cpu") != 0; }
+static int is_on_gpu(sequence *s) {
+    return strcmp(vmafgpu_backend_name(context_of(s)), "cpu") != 0;
+}
 
 /* Whether a failure can come of the faults that were planted. */
 static int is_excused(const sequence *s, vmafgpu_result result) {
@@ -502,16 +513,14 @@ static int is_refusal(vmafgpu *context, vmafgpu_result got) {
 /* Checks a call that must succeed but for planted faults. Returns whether it did. A failed GPU is an excuse only if something
  * was in its memory. */
 static int check_done(sequence *s, vmafgpu_result got, int may_be_lost, const char *file, int line) {
-    if (got != VMAFGPU_OK && is_excused(s, got) && (got != VMAFGPU_ERROR_DEVICE || may_be_lost)) {
+    if (got != VMAFGPU_OK && is_excused(s, got) && (got != VMAFGPU_ERROR_DEVICE || may_be_lost))
         return 0;
-    }
-    if (!test_int(got, VMAFGPU_OK, file, line, "a call")) {
+    if (!test_int(got, VMAFGPU_OK, file, line, "a call"))
         printf("  %s\n", vmafgpu_last_error(context_of(s)));
-    }
     return got == VMAFGPU_OK;
 }
 
-#define DONE(s, call) check_done((s), (call), 0, __FILE__, __LINE__)
+#define DONE(s, call)         check_done((s), (call), 0, __FILE__, __LINE__)
 #define DONE_OR_LOST(s, call) check_done((s), (call), 1, __FILE__, __LINE__)
 
 /* Compares rows and names the column. */
@@ -528,15 +537,14 @@ static void check_columns(vmafgpu *context, const double *got, const double *exp
 
 static void run_backwards(void *user, int count, void (*task)(void *, int), void *arg) {
     (void)user;
-    for (int i = count - 1; i >= 0; i--) {
+    for (int i = count - 1; i >= 0; i--)
         task(arg, i);
-    }
 }
 
 typedef struct thread_task {
     void (*task)(void *, int);
-    void     *arg;
-    int       index, is_started;
+    void *arg;
+    int index, is_started;
     pthread_t thread;
 } thread_task;
 
@@ -555,27 +563,25 @@ static void run_on_threads(void *user, int count, void (*task)(void *, int), voi
         tasks[i].index = i;
         tasks[i].is_started = i > 0 && pthread_create(&tasks[i].thread, NULL, run_task, &tasks[i]) == 0;
     }
-    for (int i = 0; i < count; i++) {
-        if (tasks[i].is_started) {
+    for (int i = 0; i < count; i++)
+        if (tasks[i].is_started)
             pthread_join(tasks[i].thread, NULL);
-        } else {
+        else
             task(arg, i);
-        }
-    }
 }
 
 static void on_heatmap(void *user, const vmafgpu_heatmap *map) {
     heat *h = (heat *)user;
     uint64_t hash = mix((uint64_t)map->width * 65536 + (uint64_t)map->height + 1);
-    for (int i = 0; i < map->width * map->height; i++) {
+    for (int i = 0; i < map->width * map->height; i++)
         hash = mix(hash + map->samples[i]);
-    }
-    if (CHECK(map->index >= 0 && map->index < MOST_PAIRS && map->scale >= 0 && map->scale < CAMBI_SCALES)) {
+    if (CHECK(map->index >= 0 && map->index < MOST_PAIRS && map->scale >= 0 && map->scale < CAMBI_SCALES))
         h->hash[map->index][map->scale] = hash;
-    }
 }
 
-static int is_one_of(const char *text, const char *part) { return text && strstr(text, part) != NULL; }
+static int is_one_of(const char *text, const char *part) {
+    return text && strstr(text, part) != NULL;
+}
 
 enum { ORDINARY, EDITS, MAPS, SEQUENCE_KINDS };
 
@@ -589,12 +595,19 @@ static void choose_v1(sequence *s) {
 }
 
 static void choose_models(sequence *s, int kind) {
-    static const char *const versions[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_b_v0.6.3", "vmaf_float_v0.6.1",
-                                           "vmaf_4k_v0.6.1neg"};
-    static const char *const overlays[] = {NULL, NULL, NULL, NULL, "adm.adm_enhn_gain_limit=1.2", "motion.motion_moving_average=true",
-                                           "motion.motion_five_frame_window=true", "vif.vif_skip_scale0=true",
-                                           "adm.adm_csf_mode=2", "motion.motion_force_zero=true",
-                                           "vif.vif_enhn_gain_limit=1:adm.adm_noise_weight=0"};
+    static const char *const versions[] = { "vmaf_v0.6.1",   "vmaf_v0.6.1neg",    "vmaf_4k_v0.6.1",
+                                            "vmaf_b_v0.6.3", "vmaf_float_v0.6.1", "vmaf_4k_v0.6.1neg" };
+    static const char *const overlays[] = { NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            "adm.adm_enhn_gain_limit=1.2",
+                                            "motion.motion_moving_average=true",
+                                            "motion.motion_five_frame_window=true",
+                                            "vif.vif_skip_scale0=true",
+                                            "adm.adm_csf_mode=2",
+                                            "motion.motion_force_zero=true",
+                                            "vif.vif_enhn_gain_limit=1:adm.adm_noise_weight=0" };
     vmafgpu_config *c = &s->config;
     c->no_model = one_in(14) && kind != MAPS;
     c->model_count = c->no_model ? 0 : 1 + one_in(4) + one_in(6);
@@ -608,24 +621,35 @@ static void choose_models(sequence *s, int kind) {
         m->enable_transform = one_in(5);
         s->looks_far |= is_one_of(m->options, "moving") || is_one_of(m->options, "five");
     }
-    if (kind == ORDINARY && c->model_count && one_in(16)) {
+    if (kind == ORDINARY && c->model_count && one_in(16))
         choose_v1(s);
-    }
     c->models = c->model_count ? s->models : NULL;
 }
 
 static void choose_features(sequence *s, int kind) {
-    static const char *const any[][2] = {{"psnr", "enable_apsnr=true"}, {"psnr", "enable_mse=true"}, {"motion", NULL},
-                                         {"float_motion", NULL}, {"float_motion", "motion_add_uv=true"},
-                                         {"float_ssim", NULL}, {"ciede", NULL},
-                                         {"psnr_hvs", NULL}, {"float_psnr", NULL}, {"float_moment", NULL}, {"float_vif", NULL},
-                                         {"float_adm", NULL}, {"float_ansnr", NULL}, {"speed_temporal", NULL},
-                                         {"speed_chroma", NULL}, {"cambi", NULL}, {"cambi", "heatmaps_path=x"}};
-    static const char *const for_edits[][2] = {{"vif", "debug=true"}, {"adm", "debug=true"}, {"motion", "debug=true"}};
+    static const char *const any[][2] = { { "psnr", "enable_apsnr=true" },
+                                          { "psnr", "enable_mse=true" },
+                                          { "motion", NULL },
+                                          { "float_motion", NULL },
+                                          { "float_motion", "motion_add_uv=true" },
+                                          { "float_ssim", NULL },
+                                          { "ciede", NULL },
+                                          { "psnr_hvs", NULL },
+                                          { "float_psnr", NULL },
+                                          { "float_moment", NULL },
+                                          { "float_vif", NULL },
+                                          { "float_adm", NULL },
+                                          { "float_ansnr", NULL },
+                                          { "speed_temporal", NULL },
+                                          { "speed_chroma", NULL },
+                                          { "cambi", NULL },
+                                          { "cambi", "heatmaps_path=x" } };
+    static const char *const for_edits[][2] = { { "vif", "debug=true" },
+                                                { "adm", "debug=true" },
+                                                { "motion", "debug=true" } };
     vmafgpu_config *c = &s->config;
-    if (!c->no_model && !one_in(3)) {
+    if (!c->no_model && !one_in(3))
         return;
-    }
     c->features = s->features;
     c->feature_count = 1 + draw(2);
     for (int i = 0; i < c->feature_count; i++) {
@@ -647,16 +671,15 @@ static void choose_features(sequence *s, int kind) {
 }
 
 static void choose_format(vmafgpu_config *c) {
-    static const int depths[] = {8, 8, 8, 8, 10, 10, 12, 16, 9, 14};
+    static const int depths[] = { 8, 8, 8, 8, 10, 10, 12, 16, 9, 14 };
     c->bit_depth = PICK(depths);
     c->chroma = one_in(3) ? (vmafgpu_chroma)draw(4) : VMAFGPU_420;
     c->width = one_in(3) ? between(16, 36) : between(16, 110);
     c->height = one_in(3) ? between(16, 36) : between(16, 90);
     c->bytes_per_sample = c->bit_depth == 8 && one_in(5) ? 2 : 0;
     c->layout = (vmafgpu_layout)draw(3);
-    if (c->layout == VMAFGPU_SEMIPLANAR_HIGH && c->bit_depth == 8 && !c->bytes_per_sample) {
+    if (c->layout == VMAFGPU_SEMIPLANAR_HIGH && c->bit_depth == 8 && !c->bytes_per_sample)
         c->layout = VMAFGPU_SEMIPLANAR;
-    }
     if (one_in(4)) {
         c->colour.matrix = (vmafgpu_matrix)between(VMAFGPU_MATRIX_BT601, VMAFGPU_MATRIX_BT2020);
         c->colour.range = (vmafgpu_range)between(VMAFGPU_RANGE_LIMITED, VMAFGPU_RANGE_FULL);
@@ -695,9 +718,8 @@ static void choose_gpu(sequence *s, int kind) {
     g->arithmetic = draw(3);
     g->threads = one_in(3) ? between(1, 3) : 0;
     g->frames = (vmafgpu_memory_kind)draw(3);
-    if (!the_gpu.is_hip && one_in(8) && format_of(c).bytes == (c->bit_depth > 8 ? 2 : 1)) {
+    if (!the_gpu.is_hip && one_in(8) && format_of(c).bytes == (c->bit_depth > 8 ? 2 : 1))
         g->frames = VMAFGPU_MEMORY_SURFACE;
-    }
     s->avoids_device = one_in(2);
     if (one_in(4) && kind == ORDINARY && g->frames <= VMAFGPU_MEMORY_DEVICE) {
         s->devices[0] = draw(2);
@@ -787,9 +809,8 @@ static void on_log(void *user, vmafgpu_log_level level, const char *message) {
 static void on_score(void *user, const vmafgpu_score *score) {
     sequence *s = (sequence *)user;
     clip_deliver(main_clip(s), score);
-    if (context_of(s) && one_in(3)) {
+    if (context_of(s) && one_in(3))
         misbehave(s, context_of(s), 1);
-    }
 }
 
 static void on_reusable(void *user, int64_t pairs) {
@@ -797,9 +818,8 @@ static void on_reusable(void *user, int64_t pairs) {
     track *c = main_clip(s);
     CHECK(pairs > c->reusable && pairs <= clip_pushed(c) + 1);
     c->reusable = pairs;
-    if (context_of(s) && one_in(3)) {
+    if (context_of(s) && one_in(3))
         misbehave(s, context_of(s), 0);
-    }
 }
 
 /* ---- the plain context's answers ---- */
@@ -808,11 +828,9 @@ static void on_reusable(void *user, int64_t pairs) {
 static int is_near_device(const track *c, int row) {
     enum { LOOKS_BACK = 5, LOOKS_AHEAD = 2 };
     const int at = c->seeds + row * c->step;
-    for (int i = at - LOOKS_BACK; i <= at + LOOKS_AHEAD; i++) {
-        if (i >= 0 && i < c->count && c->pairs[i].is_on_device) {
+    for (int i = at - LOOKS_BACK; i <= at + LOOKS_AHEAD; i++)
+        if (i >= 0 && i < c->count && c->pairs[i].is_on_device)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -837,9 +855,8 @@ static vmafgpu *replay(sequence *s, const track *c, heat *maps) {
         shown[0].is_marred = shown[1].is_marred = 0;
         stored_make(&reference, &shown[0], &config, VMAFGPU_MEMORY_HOST);
         stored_make(&distorted, &shown[1], &config, VMAFGPU_MEMORY_HOST);
-        if (!CHECK_INT(vmafgpu_push(plain, &reference.frame, &distorted.frame), VMAFGPU_OK)) {
+        if (!CHECK_INT(vmafgpu_push(plain, &reference.frame, &distorted.frame), VMAFGPU_OK))
             printf("  %s\n", vmafgpu_last_error(plain));
-        }
         stored_free(&reference);
         stored_free(&distorted);
     }
@@ -862,9 +879,8 @@ static void check_rows_of(sequence *s, const track *c, vmafgpu *plain) {
 
 static int has_lost_rows(const track *c) {
     int lost = 0;
-    for (int i = 0; i < c->delivered; i++) {
+    for (int i = 0; i < c->delivered; i++)
         lost |= c->results[i] != VMAFGPU_OK;
-    }
     return lost;
 }
 
@@ -872,13 +888,13 @@ static int has_lost_rows(const track *c) {
 static void check_questions(const track *c, vmafgpu *plain, int may_lack_rows) {
     for (int i = 0; i < c->asked && !has_lost_rows(c); i++) {
         const question *q = &c->questions[i];
-        if (q->kind == ASKED_POOL && may_lack_rows) {
+        if (q->kind == ASKED_POOL && may_lack_rows)
             continue;
-        }
         const int64_t row = c->seeds + (int64_t)q->row * c->step, first = c->seeds + (int64_t)q->first * c->step;
         double value = 0;
-        const vmafgpu_result result = q->kind == ASKED_POOL ? vmafgpu_pool_range(plain, q->column, q->method, first, row, &value)
-                                                            : vmafgpu_value_at(plain, row, q->column, &value);
+        const vmafgpu_result result = q->kind == ASKED_POOL
+                                          ? vmafgpu_pool_range(plain, q->column, q->method, first, row, &value)
+                                          : vmafgpu_value_at(plain, row, q->column, &value);
         if (CHECK_INT(result, VMAFGPU_OK) && !CHECK_BITS(q->value, value)) {
             printf("  question %d of kind %d, rows %d to %d, column %s, method %d\n", i, (int)q->kind, q->first, q->row,
                    vmafgpu_column_name(plain, q->column), (int)q->method);
@@ -890,9 +906,8 @@ static void check_questions(const track *c, vmafgpu *plain, int may_lack_rows) {
 static void check_whole(sequence *s, const track *c, vmafgpu *plain) {
     const int last = c->delivered - 1;
     double got = 0, expected = 0;
-    if (last < 0 || has_lost_rows(c) || c->seeds || c->tails) {
+    if (last < 0 || has_lost_rows(c) || c->seeds || c->tails)
         return;
-    }
     CHECK_INT(vmafgpu_score_count(c->context), vmafgpu_score_count(plain));
     for (int column = 0; column < c->columns; column++) {
         const vmafgpu_pooling method = (vmafgpu_pooling)draw(4);
@@ -903,9 +918,8 @@ static void check_whole(sequence *s, const track *c, vmafgpu *plain) {
             const double p = draw(101);
             const vmafgpu_result result = vmafgpu_percentile(c->context, column, p, &got);
             CHECK_INT(vmafgpu_percentile(plain, column, p, &expected), VMAFGPU_OK);
-            if (!is_excused(s, result) && CHECK_INT(result, VMAFGPU_OK)) {
+            if (!is_excused(s, result) && CHECK_INT(result, VMAFGPU_OK))
                 CHECK_BITS(got, expected);
-            }
         }
     }
     CHECK_INT(vmafgpu_aggregate_count(c->context), vmafgpu_aggregate_count(plain));
@@ -918,20 +932,17 @@ static void check_whole(sequence *s, const track *c, vmafgpu *plain) {
 }
 
 static void check_heat(const sequence *s, const track *c, const heat *plain) {
-    for (int i = 0; s->config.on_heatmap && i < clip_pushed(c); i += c->step) {
-        for (int scale = 0; scale < CAMBI_SCALES; scale++) {
+    for (int i = 0; s->config.on_heatmap && i < clip_pushed(c); i += c->step)
+        for (int scale = 0; scale < CAMBI_SCALES; scale++)
             CHECK(c->maps.hash[i][scale] == plain->hash[c->seeds + i][scale]);
-        }
-    }
 }
 
 /* Compares all that a clip was given with a plain context. */
 static void check_clip(sequence *s, track *c) {
     static heat maps;
     vmafgpu *plain;
-    if (!c->count || c->is_unsure) {
+    if (!c->count || c->is_unsure)
         return;
-    }
     plain = replay(s, c, &maps);
     check_rows_of(s, c, plain);
     check_questions(c, plain, has_failed(s) || c->has_marred || is_out_of_memory(s));
@@ -949,16 +960,17 @@ static void check_clip(sequence *s, track *c) {
 static vmafgpu_memory_kind choose_memory(const sequence *s) {
     const vmafgpu_config *c = &s->config;
     const int has_device = s->uses_gpu && c->backend == the_gpu.vendor->backend && !c->gpu.devices && !s->avoids_device;
-    if (!s->uses_gpu) {
+    if (!s->uses_gpu)
         return VMAFGPU_MEMORY_HOST;
-    }
     switch (c->gpu.frames) {
     case VMAFGPU_MEMORY_HOST:
-        return has_device && c->colour.matrix && !the_gpu.is_hip && one_in(6) && format_of(c).bytes == (c->bit_depth > 8 ? 2 : 1)
+        return has_device && c->colour.matrix && !the_gpu.is_hip && one_in(6) &&
+                       format_of(c).bytes == (c->bit_depth > 8 ? 2 : 1)
                    ? (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_SURFACE, VMAFGPU_MEMORY_ARRAY)
                    : (vmafgpu_memory_kind)(one_in(2) ? 0 : draw(has_device ? 3 : 2));
     case VMAFGPU_MEMORY_PINNED:
-        return has_device ? (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_PINNED, VMAFGPU_MEMORY_DEVICE) : VMAFGPU_MEMORY_PINNED;
+        return has_device ? (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_PINNED, VMAFGPU_MEMORY_DEVICE)
+                          : VMAFGPU_MEMORY_PINNED;
     case VMAFGPU_MEMORY_DEVICE: return VMAFGPU_MEMORY_DEVICE;
     default: return (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_SURFACE, VMAFGPU_MEMORY_ARRAY);
     }
@@ -971,9 +983,8 @@ static image choose_image(const sequence *s, int side, vmafgpu_memory_kind memor
     i.side = side;
     if (s->config.colour.matrix && one_in(3) && !(s->config.gpu.devices && memory >= VMAFGPU_MEMORY_DEVICE)) {
         i.pixels = (vmafgpu_pixels)between(VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA16F);
-        if (i.pixels == VMAFGPU_PIXELS_RGB24 && memory >= VMAFGPU_MEMORY_SURFACE) {
+        if (i.pixels == VMAFGPU_PIXELS_RGB24 && memory >= VMAFGPU_MEMORY_SURFACE)
             i.pixels = VMAFGPU_PIXELS_BGRA8;
-        }
     }
     return i;
 }
@@ -1016,7 +1027,9 @@ static int has_place(sequence *s) {
 
 /* ---- calls: pairs ---- */
 
-static int is_row(const track *c) { return clip_pushed(c) % c->step == 0; }
+static int is_row(const track *c) {
+    return clip_pushed(c) % c->step == 0;
+}
 
 /* What a pair that was taken changes. */
 static void pair_taken(sequence *s, const image *reference, const image *distorted) {
@@ -1024,9 +1037,8 @@ static void pair_taken(sequence *s, const image *reference, const image *distort
     if (s->map.state == 1 && is_row(c)) {
         s->map.state = 2;
         s->map.has_previous = c->count > 0;
-        if (c->count) {
+        if (c->count)
             s->map.previous = c->pairs[c->count - 1].reference;
-        }
         s->map.reference = *reference;
         s->map.distorted = *distorted;
     }
@@ -1067,38 +1079,38 @@ static int pushed(sequence *s, vmafgpu_result result, int is_try, const image *r
 }
 
 static void push_one(sequence *s) {
-    const vmafgpu_memory_kind memory[2] = {choose_memory(s), choose_memory(s)};
+    const vmafgpu_memory_kind memory[2] = { choose_memory(s), choose_memory(s) };
     const image reference = choose_image(s, REFERENCE, memory[0]), distorted = choose_image(s, DISTORTED, memory[1]);
     const int is_try = one_in(3);
     stored frames[2];
     int is_taken;
-    if (!has_place(s) || !stored_make(&frames[0], &reference, &s->config, memory[0])) {
+    if (!has_place(s) || !stored_make(&frames[0], &reference, &s->config, memory[0]))
         return;
-    }
     if (!stored_make(&frames[1], &distorted, &s->config, memory[1])) {
         stored_free(&frames[0]);
         return;
     }
-    note(s, "%s picture %d memory %d pixels %d, picture %d memory %d pixels %d", is_try ? "try_push" : "push", reference.picture,
-         (int)memory[0], (int)reference.pixels, distorted.picture, (int)memory[1], (int)distorted.pixels);
-    is_taken = pushed(s, is_try ? vmafgpu_try_push(context_of(s), &frames[0].frame, &frames[1].frame)
-                                : vmafgpu_push(context_of(s), &frames[0].frame, &frames[1].frame),
+    note(s, "%s picture %d memory %d pixels %d, picture %d memory %d pixels %d", is_try ? "try_push" : "push",
+         reference.picture, (int)memory[0], (int)reference.pixels, distorted.picture, (int)memory[1],
+         (int)distorted.pixels);
+    is_taken = pushed(s,
+                      is_try ? vmafgpu_try_push(context_of(s), &frames[0].frame, &frames[1].frame)
+                             : vmafgpu_push(context_of(s), &frames[0].frame, &frames[1].frame),
                       is_try, &reference, &distorted);
-    for (int i = 0; i < 2; i++) {
-        if (is_taken) {
+    for (int i = 0; i < 2; i++)
+        if (is_taken)
             keep(s, &frames[i], clip_pushed(main_clip(s)) - 1);
-        } else {
+        else
             stored_free(&frames[i]);
-        }
-    }
 }
 
-static void call_push(sequence *s) { push_one(s); }
+static void call_push(sequence *s) {
+    push_one(s);
+}
 
 static void call_burst(sequence *s) {
-    for (int i = between(2, 6); i > 0; i--) {
+    for (int i = between(2, 6); i > 0; i--)
         push_one(s);
-    }
 }
 
 /* A sample above the depth: of a frame in host memory the push finds it, on a GPU the pair may fail. */
@@ -1116,9 +1128,8 @@ static void call_push_marred(sequence *s) {
     reference.pixels = distorted.pixels = VMAFGPU_PIXELS_YUV;
     reference.is_marred = one_in(2);
     distorted.is_marred = !reference.is_marred;
-    if (!stored_make(&frames[0], &reference, &s->config, memory)) {
+    if (!stored_make(&frames[0], &reference, &s->config, memory))
         return;
-    }
     if (!stored_make(&frames[1], &distorted, &s->config, memory)) {
         stored_free(&frames[0]);
         return;
@@ -1171,14 +1182,12 @@ static void call_push_wrong(sequence *s) {
     REFUSED(c->context, vmafgpu_push(c->context, &good.frame, &bad), expected);
     bad = good.frame;
     bad.pixels = VMAFGPU_PIXELS_RGBA8;
-    if (!s->config.colour.matrix) {
+    if (!s->config.colour.matrix)
         REFUSED(c->context, vmafgpu_push(c->context, &good.frame, &bad), expected);
-    }
     bad = good.frame;
     bad.memory = (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_ARRAY);
-    if (!s->uses_gpu) {
+    if (!s->uses_gpu)
         REFUSED(c->context, vmafgpu_push(c->context, &good.frame, &bad), expected);
-    }
     REFUSED(NULL, vmafgpu_push(NULL, &good.frame, &good.frame), VMAFGPU_ERROR_ARGUMENT);
     stored_free(&good);
 }
@@ -1190,9 +1199,8 @@ static void neighbour(sequence *s, int is_tail) {
     image other = shown;
     stored frame;
     vmafgpu_result result;
-    if (!has_place(s) || c->has_marred || !stored_make(&frame, &shown, &s->config, memory)) {
+    if (!has_place(s) || c->has_marred || !stored_make(&frame, &shown, &s->config, memory))
         return;
-    }
     note(s, "%s picture %d memory %d", is_tail ? "tail" : "seed", shown.picture, (int)memory);
     result = is_tail ? vmafgpu_tail(c->context, &frame.frame) : vmafgpu_seed(c->context, &frame.frame);
     other.side = DISTORTED;
@@ -1216,12 +1224,13 @@ static void neighbour(sequence *s, int is_tail) {
 
 /* A plain context has seeds as pairs, and subsample counts from the first pair. */
 static void call_seed(sequence *s) {
-    if (s->config.subsample == 1) {
+    if (s->config.subsample == 1)
         neighbour(s, 0);
-    }
 }
 
-static void call_tail(sequence *s) { neighbour(s, 1); }
+static void call_tail(sequence *s) {
+    neighbour(s, 1);
+}
 
 /* ---- calls: lent memory ---- */
 
@@ -1231,9 +1240,8 @@ static void fill_lent(const vmafgpu_config *config, const vmafgpu_frame *frame, 
         unsigned char *to = (unsigned char *)(uintptr_t)frame->data[plane];
         const ptrdiff_t row = (ptrdiff_t)put_row(shown, &f, plane, 0, NULL);
         const ptrdiff_t pitch = frame->pitch[plane] ? frame->pitch[plane] : row;
-        for (int y = 0; to && y < plane_height(plane); y++) {
+        for (int y = 0; to && y < plane_height(plane); y++)
             put_row(shown, &f, plane, y, to + y * pitch);
-        }
     }
 }
 
@@ -1241,9 +1249,8 @@ static void lend_one(sequence *s) {
     track *c = main_clip(s);
     vmafgpu_frame frames[2];
     vmafgpu_result result;
-    if (s->lent_count == MOST_LENT || c->count + s->lent_count > MOST_PAIRS - 9) {
+    if (s->lent_count == MOST_LENT || c->count + s->lent_count > MOST_PAIRS - 9)
         return;
-    }
     note(s, "lend, %d are lent", s->lent_count);
     result = vmafgpu_lend(c->context, &frames[0], &frames[1]);
     if (c->is_flushed || c->tails) {
@@ -1270,9 +1277,8 @@ static void lend_one(sequence *s) {
 }
 
 static void call_lend(sequence *s) {
-    for (int i = between(1, 3); i > 0; i--) {
+    for (int i = between(1, 3); i > 0; i--)
         lend_one(s);
-    }
 }
 
 /* Pushes the oldest lent pair, or one of its frames and another. */
@@ -1282,9 +1288,8 @@ static void call_push_lent(sequence *s) {
     vmafgpu_frame frames[2];
     image shown[2];
     stored other;
-    if (!s->lent_count || !has_place(s)) {
+    if (!s->lent_count || !has_place(s))
         return;
-    }
     memset(&other, 0, sizeof other);
     for (int i = 0; i < 2; i++) {
         frames[i] = s->lent[0].frame[i];
@@ -1295,8 +1300,11 @@ static void call_push_lent(sequence *s) {
             frames[i] = other.frame;
         }
     }
-    note(s, "%s lent pictures %d, %d, replaced %d", is_try ? "try_push" : "push", shown[0].picture, shown[1].picture, replaced);
-    (void)pushed(s, is_try ? vmafgpu_try_push(c->context, &frames[0], &frames[1]) : vmafgpu_push(c->context, &frames[0], &frames[1]),
+    note(s, "%s lent pictures %d, %d, replaced %d", is_try ? "try_push" : "push", shown[0].picture, shown[1].picture,
+         replaced);
+    (void)pushed(s,
+                 is_try ? vmafgpu_try_push(c->context, &frames[0], &frames[1])
+                        : vmafgpu_push(c->context, &frames[0], &frames[1]),
                  is_try, &shown[0], &shown[1]);
     stored_free(&other);
 }
@@ -1305,14 +1313,12 @@ static void call_push_lent(sequence *s) {
 static void call_push_lent_wrong(sequence *s) {
     track *c = main_clip(s);
     vmafgpu_result result;
-    if (s->lent_count < 2 || c->is_flushed || c->tails || is_excused(s, VMAFGPU_ERROR_DEVICE)) {
+    if (s->lent_count < 2 || c->is_flushed || c->tails || is_excused(s, VMAFGPU_ERROR_DEVICE))
         return;
-    }
     note(s, "push of lent frames out of turn");
     result = vmafgpu_push(c->context, &s->lent[1].frame[0], &s->lent[1].frame[1]);
-    if (result != VMAFGPU_ERROR_FULL) {
+    if (result != VMAFGPU_ERROR_FULL)
         REFUSED(c->context, result, VMAFGPU_ERROR_ARGUMENT);
-    }
 }
 
 /* ---- calls: what comes of pairs ---- */
@@ -1349,9 +1355,8 @@ static void flush_clip(sequence *s, track *c) {
     result = vmafgpu_flush(c->context);
     c->is_flushed = 1;
     collect_scores(s, c, MOST_PAIRS);
-    for (int i = 0; i < c->delivered && expected == VMAFGPU_OK; i++) {
+    for (int i = 0; i < c->delivered && expected == VMAFGPU_OK; i++)
         expected = c->results[i];
-    }
     if (!c->is_unsure) {
         CHECK_INT(result, expected);
         CHECK_INT(vmafgpu_reusable(c->context), clip_pushed(c));
@@ -1361,9 +1366,8 @@ static void flush_clip(sequence *s, track *c) {
         free_kept(s, INT64_MAX, 1);
         check_map(s);
     }
-    if (!was_flushed) {
+    if (!was_flushed)
         check_clip(s, c);
-    }
 }
 
 static void call_flush(sequence *s) {
@@ -1374,9 +1378,8 @@ static void call_flush(sequence *s) {
 }
 
 static void reset_clip(sequence *s, track *c) {
-    if (!c->is_flushed && !c->is_unsure) {
+    if (!c->is_flushed && !c->is_unsure)
         check_clip(s, c);
-    }
     CHECK_INT(vmafgpu_reset(c->context), VMAFGPU_OK);
     CHECK_STR(vmafgpu_last_error(c->context), "");
     CHECK_INT(vmafgpu_score_count(c->context), 0);
@@ -1384,9 +1387,8 @@ static void reset_clip(sequence *s, track *c) {
 }
 
 static void call_reset(sequence *s) {
-    if (!one_in(s->lent_count ? 2 : 4) && main_clip(s)->count < MOST_PAIRS - 8) {
+    if (!one_in(s->lent_count ? 2 : 4) && main_clip(s)->count < MOST_PAIRS - 8)
         return;
-    }
     note(s, "reset");
     reset_clip(s, main_clip(s));
     free_kept(s, INT64_MAX, 1);
@@ -1399,9 +1401,8 @@ static void check_reusable(sequence *s, int64_t least) {
     track *c = main_clip(s);
     const int64_t before = c->reusable, pairs = vmafgpu_reusable(c->context);
     CHECK(pairs >= least && pairs >= before && pairs <= clip_pushed(c));
-    if (!s->uses_gpu) {
+    if (!s->uses_gpu)
         CHECK_INT(pairs, clip_pushed(c));
-    }
     c->reusable = pairs;
     free_kept(s, pairs, 0);
 }
@@ -1434,11 +1435,10 @@ static void call_wait_on_stream(sequence *s) {
     vmafgpu_result result;
     note(s, "wait_on_stream");
     result = vmafgpu_wait_on_stream(c->context, s->stream, one_in(2) ? -1 : draw(clip_pushed(c) + 1));
-    if (config->gpu.devices || config->gpu.in_background) {
+    if (config->gpu.devices || config->gpu.in_background)
         CHECK(result == VMAFGPU_OK || is_refusal(c->context, result));
-    } else {
+    else
         DONE_OR_LOST(s, result);
-    }
 }
 
 /* ---- calls: questions ---- */
@@ -1470,9 +1470,8 @@ static void call_score_at(sequence *s) {
         REFUSED(c->context, result, VMAFGPU_ERROR_NOT_FOUND);
     } else if (CHECK_INT(result, VMAFGPU_OK)) {
         CHECK_INT(score.index, index);
-        if (score.result == VMAFGPU_OK) {
+        if (score.result == VMAFGPU_OK)
             ask(c, ASKED_SCORE, 0, (int)(index / c->step), column, VMAFGPU_MEAN, score.values[column]);
-        }
     }
     REFUSED(c->context, vmafgpu_score_at(c->context, 0, NULL), VMAFGPU_ERROR_ARGUMENT);
 }
@@ -1485,15 +1484,14 @@ static void call_value_at(sequence *s) {
     vmafgpu_result result;
     note(s, "value_at %lld, column %d", (long long)index, column);
     result = vmafgpu_value_at(c->context, index, column, &value);
-    if (s->config.discard_scores) {
+    if (s->config.discard_scores)
         REFUSED(c->context, result, VMAFGPU_ERROR_STATE);
-    } else if (column < 0 || column >= c->columns || index < 0 || index >= clip_pushed(c) || index % c->step) {
+    else if (column < 0 || column >= c->columns || index < 0 || index >= clip_pushed(c) || index % c->step)
         REFUSED(c->context, result, VMAFGPU_ERROR_NOT_FOUND);
-    } else if (result < 0) {
+    else if (result < 0)
         CHECK(may_fail(s, c, (int)(index / c->step), result));
-    } else if (result != VMAFGPU_AGAIN && CHECK_INT(result, VMAFGPU_OK)) {
+    else if (result != VMAFGPU_AGAIN && CHECK_INT(result, VMAFGPU_OK))
         ask(c, ASKED_VALUE, 0, (int)(index / c->step), column, VMAFGPU_MEAN, value);
-    }
 }
 
 static void call_pool(sequence *s) {
@@ -1504,7 +1502,8 @@ static void call_pool(sequence *s) {
     double value = 0;
     vmafgpu_result result;
     note(s, "pool%s, column %d, method %d, rows %d to %d", is_range ? "_range" : "", column, (int)method, first, last);
-    result = is_range ? vmafgpu_pool_range(c->context, column, method, (int64_t)first * c->step, (int64_t)last * c->step, &value)
+    result = is_range ? vmafgpu_pool_range(c->context, column, method, (int64_t)first * c->step,
+                                           (int64_t)last * c->step, &value)
                       : vmafgpu_pool(c->context, column, method, &value);
     if (column < 0 || column >= c->columns) {
         REFUSED(c->context, result, VMAFGPU_ERROR_NOT_FOUND);
@@ -1513,8 +1512,8 @@ static void call_pool(sequence *s) {
         ask(c, ASKED_POOL, is_range ? first : 0, is_range ? last : ready - 1, column, method, value);
     } else {
         CHECK(is_refusal(c->context, result));
-        CHECK(ready == 0 || (int)method == 4 || (is_range && (s->config.discard_scores || last >= ready)) || c->has_marred ||
-              has_failed(s) || is_out_of_memory(s));
+        CHECK(ready == 0 || (int)method == 4 || (is_range && (s->config.discard_scores || last >= ready)) ||
+              c->has_marred || has_failed(s) || is_out_of_memory(s));
     }
 }
 
@@ -1525,11 +1524,10 @@ static void call_percentile(sequence *s) {
     vmafgpu_result result;
     note(s, "percentile %g", p);
     result = vmafgpu_percentile(c->context, draw(c->columns), p, &value);
-    if (result < 0) {
+    if (result < 0)
         CHECK(is_refusal(c->context, result) || is_excused(s, result));
-    } else {
+    else
         CHECK(p >= 0 && p <= 100 && !s->config.discard_scores && vmafgpu_score_count(c->context) > 0);
-    }
 }
 
 static void call_names(sequence *s) {
@@ -1541,9 +1539,8 @@ static void call_names(sequence *s) {
         CHECK_STR(vmafgpu_column_name(v, i), vmafgpu_column_name(s->judge, i));
         CHECK_INT(vmafgpu_column_index(v, vmafgpu_column_name(v, i)), i);
     }
-    for (int i = -1; i < 4; i++) {
+    for (int i = -1; i < 4; i++)
         CHECK_INT(vmafgpu_score_column(v, i), vmafgpu_score_column(s->judge, i));
-    }
     CHECK(vmafgpu_column_name(v, INT32_MAX) == NULL && vmafgpu_column_name(v, -1) == NULL);
     CHECK_INT(vmafgpu_column_index(v, "none"), -1);
     CHECK_INT(vmafgpu_seed_count(v), vmafgpu_seed_count(s->judge));
@@ -1561,15 +1558,13 @@ static void call_predict(sequence *s) {
     vmafgpu *v = context_of(s);
     const int columns = main_clip(s)->columns;
     vmafgpu_score score;
-    for (int i = 0; i < columns; i++) {
+    for (int i = 0; i < columns; i++)
         features[i] = one_in(20) ? 1e308 : one_in(20) ? -1 : draw(1000) / 500.0;
-    }
     note(s, "predict");
     if (CHECK_INT(vmafgpu_predict(v, features, &score), VMAFGPU_OK)) {
         memcpy(got, score.values, sizeof(double) * (size_t)columns);
-        if (CHECK_INT(vmafgpu_predict(s->judge, features, &score), VMAFGPU_OK)) {
+        if (CHECK_INT(vmafgpu_predict(s->judge, features, &score), VMAFGPU_OK))
             check_columns(v, got, score.values, "prediction", 0);
-        }
     }
     REFUSED(v, vmafgpu_predict(v, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
 }
@@ -1577,18 +1572,17 @@ static void call_predict(sequence *s) {
 /* ---- calls: single pairs ---- */
 
 typedef struct candidates {
-    int    has_previous, count;
-    image  previous, reference, distorted[MOST_CANDIDATES];
+    int has_previous, count;
+    image previous, reference, distorted[MOST_CANDIDATES];
     stored frames[2 + MOST_CANDIDATES];
-    int    made;
+    int made;
 } candidates;
 
 static int add_frame(sequence *s, candidates *c, image *shown, int side) {
     const vmafgpu_memory_kind memory = choose_memory(s);
     *shown = choose_image(s, side, memory);
-    if (!stored_make(&c->frames[c->made], shown, &s->config, memory)) {
+    if (!stored_make(&c->frames[c->made], shown, &s->config, memory))
         return 0;
-    }
     c->made++;
     return 1;
 }
@@ -1599,49 +1593,44 @@ static int candidates_make(sequence *s, candidates *c) {
     c->has_previous = one_in(2);
     c->count = between(1, s->config.candidates);
     fine = add_frame(s, c, &c->previous, REFERENCE) && add_frame(s, c, &c->reference, REFERENCE);
-    for (int i = 0; i < c->count && fine; i++) {
+    for (int i = 0; i < c->count && fine; i++)
         fine = add_frame(s, c, &c->distorted[i], DISTORTED);
-    }
     return fine;
 }
 
 static int has_device_frame(const candidates *c) {
     int found = 0;
-    for (int i = 0; i < c->made; i++) {
+    for (int i = 0; i < c->made; i++)
         found |= c->frames[i].frame.memory >= VMAFGPU_MEMORY_DEVICE;
-    }
     return found;
 }
 
 static void candidates_free(candidates *c) {
-    for (int i = 0; i < c->made; i++) {
+    for (int i = 0; i < c->made; i++)
         stored_free(&c->frames[i]);
-    }
 }
 
 /* One pair in a plain context. */
-static int judge_pair(sequence *s, const image *previous, const image *reference, const image *distorted, vmafgpu_score *score) {
-    const image *const shown[3] = {previous, reference, distorted};
+static int judge_pair(sequence *s, const image *previous, const image *reference, const image *distorted,
+                      vmafgpu_score *score) {
+    const image *const shown[3] = { previous, reference, distorted };
     stored frames[3];
     vmafgpu_result result;
     memset(frames, 0, sizeof frames);
-    for (int i = 0; i < 3; i++) {
-        if (shown[i]) {
+    for (int i = 0; i < 3; i++)
+        if (shown[i])
             stored_make(&frames[i], shown[i], &s->single, VMAFGPU_MEMORY_HOST);
-        }
-    }
-    result = vmafgpu_score_pair(s->judge, previous ? &frames[0].frame : NULL, &frames[1].frame, &frames[2].frame, score);
-    for (int i = 0; i < 3; i++) {
+    result =
+        vmafgpu_score_pair(s->judge, previous ? &frames[0].frame : NULL, &frames[1].frame, &frames[2].frame, score);
+    for (int i = 0; i < 3; i++)
         stored_free(&frames[i]);
-    }
     return CHECK_INT(result, VMAFGPU_OK);
 }
 
 static void check_candidates(sequence *s, const candidates *c, const vmafgpu_score *scores) {
     static double got[MOST_CANDIDATES][MOST_COLUMNS];
-    for (int i = 0; i < c->count; i++) {
+    for (int i = 0; i < c->count; i++)
         memcpy(got[i], scores[i].values, sizeof(double) * (size_t)main_clip(s)->columns);
-    }
     for (int i = 0; i < c->count; i++) {
         vmafgpu_score expected;
         if (judge_pair(s, c->has_previous ? &c->previous : NULL, &c->reference, &c->distorted[i], &expected)) {
@@ -1659,12 +1648,13 @@ static void call_score_pair(sequence *s) {
     if (candidates_make(s, &c)) {
         const vmafgpu_frame *previous = c.has_previous ? &c.frames[0].frame : NULL;
         vmafgpu_result result;
-        for (int i = 0; i < c.count; i++) {
+        for (int i = 0; i < c.count; i++)
             distorted[i] = c.frames[2 + i].frame;
-        }
-        note(s, "score_pair, %d candidates, memory %d, previous %d", c.count, (int)c.frames[1].frame.memory, c.has_previous);
-        result = c.count == 1 && one_in(2) ? vmafgpu_score_pair(v, previous, &c.frames[1].frame, &distorted[0], &scores[0])
-                                           : vmafgpu_score_pair_many(v, previous, &c.frames[1].frame, distorted, c.count, scores);
+        note(s, "score_pair, %d candidates, memory %d, previous %d", c.count, (int)c.frames[1].frame.memory,
+             c.has_previous);
+        result = c.count == 1 && one_in(2)
+                     ? vmafgpu_score_pair(v, previous, &c.frames[1].frame, &distorted[0], &scores[0])
+                     : vmafgpu_score_pair_many(v, previous, &c.frames[1].frame, distorted, c.count, scores);
         if (result == VMAFGPU_ERROR_STATE && s->lent_count && s->uses_gpu) {
             CHECK(is_refusal(v, result));
         } else if (check_done(s, result, has_device_frame(&c), __FILE__, __LINE__)) {
@@ -1683,17 +1673,18 @@ static void call_score_wrong(sequence *s) {
     vmafgpu_frame many[MOST_CANDIDATES + 1];
     stored good;
     stored_make(&good, &shown, &s->config, VMAFGPU_MEMORY_HOST);
-    for (int i = 0; i <= MOST_CANDIDATES; i++) {
+    for (int i = 0; i <= MOST_CANDIDATES; i++)
         many[i] = good.frame;
-    }
     note(s, "single pairs that are wrong");
     REFUSED(v, vmafgpu_score_pair(v, NULL, NULL, &many[0], scores), VMAFGPU_ERROR_ARGUMENT);
     REFUSED(v, vmafgpu_score_pair(v, NULL, &many[0], NULL, scores), VMAFGPU_ERROR_ARGUMENT);
     REFUSED(v, vmafgpu_score_pair(v, NULL, &many[0], &many[0], NULL), VMAFGPU_ERROR_ARGUMENT);
     REFUSED(v, vmafgpu_score_pair_many(v, NULL, &many[0], many, 0, scores), VMAFGPU_ERROR_ARGUMENT);
-    REFUSED(v, vmafgpu_score_pair_many(v, NULL, &many[0], many, s->config.candidates + 1, scores), VMAFGPU_ERROR_ARGUMENT);
+    REFUSED(v, vmafgpu_score_pair_many(v, NULL, &many[0], many, s->config.candidates + 1, scores),
+            VMAFGPU_ERROR_ARGUMENT);
     many[s->config.candidates - 1].data[0] = NULL;
-    REFUSED(v, vmafgpu_score_pair_many(v, NULL, &good.frame, many, s->config.candidates, scores), VMAFGPU_ERROR_ARGUMENT);
+    REFUSED(v, vmafgpu_score_pair_many(v, NULL, &good.frame, many, s->config.candidates, scores),
+            VMAFGPU_ERROR_ARGUMENT);
     stored_free(&good);
 }
 
@@ -1727,17 +1718,15 @@ static void call_push_many(sequence *s) {
     image shown[MOST_CLIPS + 1];
     vmafgpu_result result;
     int count;
-    if ((s->uses_gpu && s->config.gpu.frames != VMAFGPU_MEMORY_HOST) || main_clip(s)->is_flushed || main_clip(s)->tails ||
-        s->lent_count || s->config.gpu.in_background || s->map.state || !has_place(s)) {
+    if ((s->uses_gpu && s->config.gpu.frames != VMAFGPU_MEMORY_HOST) || main_clip(s)->is_flushed ||
+        main_clip(s)->tails || s->lent_count || s->config.gpu.in_background || s->map.state || !has_place(s)) {
         return;
     }
     open_peers(s);
     count = s->clip_count;
-    for (int i = 1; i < count; i++) {
-        if (s->clips[i].count >= MOST_PAIRS - 8 || s->clips[i].is_flushed) {
+    for (int i = 1; i < count; i++)
+        if (s->clips[i].count >= MOST_PAIRS - 8 || s->clips[i].is_flushed)
             return;
-        }
-    }
     for (int i = 0; i <= count; i++) {
         shown[i] = choose_image(s, i > 0, VMAFGPU_MEMORY_HOST);
         stored_make(&frames[i], &shown[i], &s->config, VMAFGPU_MEMORY_HOST);
@@ -1748,13 +1737,11 @@ static void call_push_many(sequence *s) {
     }
     note(s, "push_many, %d contexts", count);
     result = vmafgpu_push_many(contexts, count, &frames[0].frame, distorted);
-    if (result == VMAFGPU_ERROR_FULL) {
+    if (result == VMAFGPU_ERROR_FULL)
         CHECK(s->config.discard_scores);
-    }
     if (result == VMAFGPU_ERROR_FULL || !DONE(s, result)) {
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             s->clips[i].is_unsure = 1;
-        }
         s->base = s->base == BASE ? MAYBE_BASE : s->base;
     } else {
         pair_taken(s, &shown[0], &shown[1]);
@@ -1765,18 +1752,17 @@ static void call_push_many(sequence *s) {
     }
     contexts[draw(count)] = NULL;
     REFUSED(NULL, vmafgpu_push_many(contexts, count, &frames[0].frame, distorted), VMAFGPU_ERROR_ARGUMENT);
-    for (int i = 0; i <= count; i++) {
+    for (int i = 0; i <= count; i++)
         stored_free(&frames[i]);
-    }
 }
 
 /* ---- calls: edits ---- */
 
 /* A base in a context; config says how the frames lie. */
-static vmafgpu_result begin_edits(vmafgpu *context, const image *const shown[4], const vmafgpu_config *config, int is_plain,
-                                  const vmafgpu_memory_kind *memory, vmafgpu_score *score) {
+static vmafgpu_result begin_edits(vmafgpu *context, const image *const shown[4], const vmafgpu_config *config,
+                                  int is_plain, const vmafgpu_memory_kind *memory, vmafgpu_score *score) {
     stored frames[4];
-    const vmafgpu_frame *given[4] = {NULL, NULL, NULL, NULL};
+    const vmafgpu_frame *given[4] = { NULL, NULL, NULL, NULL };
     vmafgpu_result result;
     int fine = 1;
     memset(frames, 0, sizeof frames);
@@ -1787,9 +1773,8 @@ static vmafgpu_result begin_edits(vmafgpu *context, const image *const shown[4],
         }
     }
     result = fine ? vmafgpu_edit_begin(context, given[0], given[1], given[2], given[3], score) : VMAFGPU_AGAIN;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         stored_free(&frames[i]);
-    }
     return result;
 }
 
@@ -1814,21 +1799,17 @@ static void call_edit_begin(sequence *s) {
     note(s, "edit_begin, previous %d, following %d, memory %d", shown[0] != NULL, shown[2] != NULL, (int)memory[1]);
     result = begin_edits(v, shown, &s->config, 0, memory, &score);
     if (!s->config.edit_size) {
-        if (result != VMAFGPU_AGAIN) {
+        if (result != VMAFGPU_AGAIN)
             REFUSED(v, result, VMAFGPU_ERROR_STATE);
-        }
         return;
     }
-    if (result == VMAFGPU_AGAIN) {
+    if (result == VMAFGPU_AGAIN)
         return; /* no frames */
-    }
     s->base = NO_BASE;
-    if (result == VMAFGPU_ERROR_STATE && s->lent_count && s->uses_gpu) {
+    if (result == VMAFGPU_ERROR_STATE && s->lent_count && s->uses_gpu)
         return;
-    }
-    if (!DONE_OR_LOST(s, result)) {
+    if (!DONE_OR_LOST(s, result))
         return;
-    }
     memcpy(got, score.values, sizeof(double) * (size_t)main_clip(s)->columns);
     s->base = BASE;
     s->edited.has_previous = shown[0] != NULL;
@@ -1840,23 +1821,24 @@ static void call_edit_begin(sequence *s) {
     memcpy(s->edited.luma, image_plane(&s->edited.distorted, 0), 2 * plane_samples(0));
     s->edited.distorted.luma = s->edited.luma;
     shown[3] = &s->edited.distorted;
-    if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK)) {
+    if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK))
         check_columns(v, got, score.values, "base", 0);
-    }
 }
 
 /* Edits for the context and, in a plain format, for the editor. */
 typedef struct edits {
-    int            count, bad;
-    vmafgpu_edit   ours[MOST_EDITS], plain[MOST_EDITS];
-    uint16_t      *samples[MOST_EDITS];
+    int count, bad;
+    vmafgpu_edit ours[MOST_EDITS], plain[MOST_EDITS];
+    uint16_t *samples[MOST_EDITS];
     unsigned char *bytes[MOST_EDITS], *plain_bytes[MOST_EDITS];
-    uint64_t       device[MOST_EDITS];
+    uint64_t device[MOST_EDITS];
 } edits;
 
 static int edit_sample(const sequence *s, int kind, int x, int y) {
     const int at = y * content.width + x, top = (1 << content.depth) - 1;
-    return kind == 0 ? draw(top + 1) : kind == 1 ? image_plane(&s->edited.reference, 0)[at] : s->edited.luma[at] ^ draw(2);
+    return kind == 0   ? draw(top + 1)
+           : kind == 1 ? image_plane(&s->edited.reference, 0)[at]
+                       : s->edited.luma[at] ^ draw(2);
 }
 
 static void place_edit(const sequence *s, vmafgpu_edit *e) {
@@ -1880,7 +1862,8 @@ static void fill_edit(sequence *s, edits *e, int i) {
     for (int k = 0; k < count; k++) {
         const int x = k % to->width, y = k / to->width, value = edit_sample(s, kind, to->x + x, to->y + y);
         e->samples[i][k] = (uint16_t)value;
-        put_sample(e->bytes[i] + (turns ? to->height - 1 - y : y) * row + x * f.bytes, (unsigned)value << f.shift, f.bytes);
+        put_sample(e->bytes[i] + (turns ? to->height - 1 - y : y) * row + x * f.bytes, (unsigned)value << f.shift,
+                   f.bytes);
         put_sample(e->plain_bytes[i] + k * plain.bytes, (unsigned)value, plain.bytes);
     }
     e->plain[i] = *to;
@@ -1941,15 +1924,15 @@ static void edits_free(edits *e) {
         free(e->samples[i]);
         free(e->bytes[i]);
         free(e->plain_bytes[i]);
-        if (e->device[i]) {
+        if (e->device[i])
             (void)succeeds(the_gpu.give(e->device[i]));
-        }
     }
 }
 
 static void apply_edit(uint16_t *luma, const edits *e, int i) {
     for (int k = 0; k < e->plain[i].width * e->plain[i].height; k++) {
-        luma[(e->plain[i].y + k / e->plain[i].width) * content.width + e->plain[i].x + k % e->plain[i].width] = e->samples[i][k];
+        luma[(e->plain[i].y + k / e->plain[i].width) * content.width + e->plain[i].x + k % e->plain[i].width] =
+            e->samples[i][k];
     }
 }
 
@@ -1960,9 +1943,8 @@ static void check_whole_frame(sequence *s, const uint16_t *luma, const double *g
     int count = 0;
     vmafgpu_score score;
     changed.luma = luma;
-    if (s->looks_far) {
+    if (s->looks_far)
         return;
-    }
     if (s->edited.has_previous) {
         clip_images[count][0] = clip_images[count][1] = &s->edited.previous;
         count++;
@@ -1983,9 +1965,8 @@ static void check_whole_frame(sequence *s, const uint16_t *luma, const double *g
         stored_free(&distorted);
     }
     CHECK_INT(vmafgpu_flush(s->judge), VMAFGPU_OK);
-    if (CHECK_INT(vmafgpu_score_at(s->judge, s->edited.has_previous, &score), VMAFGPU_OK)) {
+    if (CHECK_INT(vmafgpu_score_at(s->judge, s->edited.has_previous, &score), VMAFGPU_OK))
         check_columns(s->judge, got, score.values, "a whole frame", 0);
-    }
     total.edits++;
 }
 
@@ -1994,18 +1975,16 @@ static void check_edit_scores(const edits *e, const vmafgpu_edit_score *got, con
         CHECK_INT(got[i].result, expected[i].result);
         CHECK_BITS(got[i].score, expected[i].score);
         CHECK_BITS(got[i].change, expected[i].change);
-        if (got[i].result == VMAFGPU_OK) {
+        if (got[i].result == VMAFGPU_OK)
             CHECK(memcmp(&got[i].sums, &expected[i].sums, sizeof got[i].sums) == 0);
-        }
     }
 }
 
 /* What edits without a base, or a context without edits, return. Returns whether there is nothing more to do. */
 static int has_no_base(sequence *s, vmafgpu_result result) {
     if (s->base == NO_BASE) {
-        if (!is_excused(s, result)) {
+        if (!is_excused(s, result))
             REFUSED(context_of(s), result, VMAFGPU_ERROR_STATE);
-        }
         return 1;
     }
     if (s->base == MAYBE_BASE && result == VMAFGPU_ERROR_STATE) {
@@ -2021,9 +2000,8 @@ static int has_no_base(sequence *s, vmafgpu_result result) {
 
 /* Most edits have a base. */
 static void need_base(sequence *s) {
-    if (s->config.edit_size && s->base != BASE && !one_in(5)) {
+    if (s->config.edit_size && s->base != BASE && !one_in(5))
         call_edit_begin(s);
-    }
 }
 
 static void call_edit_try(sequence *s) {
@@ -2032,9 +2010,8 @@ static void call_edit_try(sequence *s) {
     const int columns = main_clip(s)->columns;
     edits e;
     vmafgpu_result result, plain;
-    if (!s->config.edit_size && !one_in(4)) {
+    if (!s->config.edit_size && !one_in(4))
         return;
-    }
     need_base(s);
     edits_make(s, &e, MOST_EDITS, 1);
     note(s, "edit_try, %d edits, wrong %d", e.count, e.bad);
@@ -2045,9 +2022,8 @@ static void call_edit_try(sequence *s) {
         CHECK(e.bad < 0 || result < 0 || e.ours[e.bad].height <= content.height);
         check_edit_scores(&e, got, expected);
         total.tried += e.count;
-        for (int i = 0; i < e.count; i++) {
+        for (int i = 0; i < e.count; i++)
             check_columns(s->judge, values + i * columns, expected_values + i * columns, "edit", i);
-        }
         {
             const int i = draw(e.count);
             if (i != e.bad && !e.ours[i].no_score && result == VMAFGPU_OK) {
@@ -2068,22 +2044,19 @@ static void call_edit_commit(sequence *s) {
     vmafgpu_score got, expected;
     edits e;
     vmafgpu_result result;
-    if (!s->config.edit_size && !one_in(4)) {
+    if (!s->config.edit_size && !one_in(4))
         return;
-    }
     need_base(s);
     edits_make(s, &e, 3, 1);
     note(s, "edit_commit, %d edits, wrong %d", e.count, e.bad);
     result = vmafgpu_edit_commit(context_of(s), e.ours, e.count, &got);
     if (!has_no_base(s, result)) {
-        if (result == VMAFGPU_OK) {
+        if (result == VMAFGPU_OK)
             memcpy(values, got.values, sizeof(double) * (size_t)main_clip(s)->columns);
-        }
         if (CHECK_INT(result, vmafgpu_edit_commit(s->editor, e.plain, e.count, &expected)) && result == VMAFGPU_OK) {
             check_columns(s->judge, values, expected.values, "commit", 0);
-            for (int i = 0; i < e.count; i++) {
+            for (int i = 0; i < e.count; i++)
                 apply_edit(s->edited.luma, &e, i);
-            }
             check_whole_frame(s, s->edited.luma, values);
         }
     }
@@ -2099,7 +2072,8 @@ static void call_edit_gradient(sequence *s) {
     note(s, "edit_gradient");
     result = vmafgpu_edit_gradient(context_of(s), &got);
     if (!has_no_base(s, result) && CHECK_INT(result, vmafgpu_edit_gradient(s->editor, &expected))) {
-        check_row((const double *)(const void *)&got, (const double *)(const void *)&expected, (int)(sizeof got / sizeof(double)));
+        check_row((const double *)(const void *)&got, (const double *)(const void *)&expected,
+                  (int)(sizeof got / sizeof(double)));
     }
 }
 
@@ -2118,7 +2092,8 @@ static void call_edit_map(sequence *s) {
     note(s, "edit_map in blocks of %d", size);
     result = vmafgpu_edit_map(context_of(s), size, NULL, &across, &down);
     if (!has_no_base(s, result) && CHECK_INT(result, VMAFGPU_OK)) {
-        vmafgpu_block *got = (vmafgpu_block *)malloc(2 * sizeof *got * (size_t)(across * down)), *expected = got + across * down;
+        vmafgpu_block *got = (vmafgpu_block *)malloc(2 * sizeof *got * (size_t)(across * down)),
+                      *expected = got + across * down;
         test_need(got != NULL, "memory");
         result = vmafgpu_edit_map(context_of(s), size, got, &across, &down);
         if (!has_no_base(s, result) && CHECK_INT(result, vmafgpu_edit_map(s->editor, size, expected, &across, &down)) &&
@@ -2134,15 +2109,15 @@ static void call_edit_map(sequence *s) {
 
 /* ---- calls: maps ---- */
 
-static int map_bytes(sequence *s) { return vmafgpu_map_blocks(context_of(s), NULL, NULL) * (int)sizeof(float); }
+static int map_bytes(sequence *s) {
+    return vmafgpu_map_blocks(context_of(s), NULL, NULL) * (int)sizeof(float);
+}
 
 static void map_drop(sequence *s) {
-    if (s->map.memory.pinned) {
+    if (s->map.memory.pinned)
         (void)succeeds(the_gpu.give_pinned(s->map.memory.pinned));
-    }
-    if (s->map.memory.device) {
+    if (s->map.memory.device)
         (void)succeeds(the_gpu.give(s->map.memory.device));
-    }
     free(s->map.host);
     memset(&s->map, 0, sizeof s->map);
 }
@@ -2154,9 +2129,8 @@ static int map_make(sequence *s) {
     s->map.kind = (vmafgpu_memory_kind)draw(most);
     s->map.host = (float *)malloc((size_t)bytes);
     test_need(s->map.host != NULL, "memory");
-    if (s->map.kind == VMAFGPU_MEMORY_PINNED) {
+    if (s->map.kind == VMAFGPU_MEMORY_PINNED)
         return succeeds(the_gpu.take_pinned(&s->map.memory.pinned, (size_t)bytes, 0));
-    }
     if (s->map.kind == VMAFGPU_MEMORY_DEVICE && !succeeds(the_gpu.take(&s->map.memory.device, (size_t)bytes))) {
         s->map.memory.device = 0;
         return 0;
@@ -2186,17 +2160,15 @@ static void call_map_next(sequence *s) {
         CHECK(vmafgpu_map_next(v, NULL, VMAFGPU_MEMORY_HOST) == VMAFGPU_OK || has_failed(s));
         s->map.state = 0;
     }
-    if (s->map.state == 1 || !map_make(s)) {
+    if (s->map.state == 1 || !map_make(s))
         return;
-    }
     note(s, "map_next, memory %d", (int)s->map.kind);
     where_to = s->map.memory.pinned   ? s->map.memory.pinned
                : s->map.memory.device ? (void *)(uintptr_t)s->map.memory.device
                                       : (void *)s->map.host;
     result = vmafgpu_map_next(v, (float *)where_to, s->map.kind);
-    if (DONE_OR_LOST(s, result)) {
+    if (DONE_OR_LOST(s, result))
         s->map.state = 1;
-    }
 }
 
 /* Brings a map to host memory. */
@@ -2205,31 +2177,30 @@ static int fetch_map(sequence *s) {
     if (s->map.memory.pinned) {
         memcpy(s->map.host, s->map.memory.pinned, bytes);
     } else if (s->map.memory.device) {
-        return succeeds(the_gpu.read_later(s->map.host, s->map.memory.device, bytes, NULL)) && succeeds(the_gpu.stream_wait(NULL));
+        return succeeds(the_gpu.read_later(s->map.host, s->map.memory.device, bytes, NULL)) &&
+               succeeds(the_gpu.stream_wait(NULL));
     }
     return 1;
 }
 
 /* Compares a map, whose pair is done, with the blocks of the same pair as a base. */
 static void check_map(sequence *s) {
-    const image *const shown[4] = {s->map.has_previous ? &s->map.previous : NULL, &s->map.reference, NULL, &s->map.distorted};
+    const image *const shown[4] = { s->map.has_previous ? &s->map.previous : NULL, &s->map.reference, NULL,
+                                    &s->map.distorted };
     int across = 0, down = 0, differ = 0;
     vmafgpu_block *blocks;
     vmafgpu_score score;
-    if (s->map.state != 2) {
+    if (s->map.state != 2)
         return;
-    }
     s->map.state = 0;
-    if (s->looks_far || !fetch_map(s) || has_failed(s) || main_clip(s)->has_marred) {
+    if (s->looks_far || !fetch_map(s) || has_failed(s) || main_clip(s)->has_marred)
         return;
-    }
     blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)vmafgpu_map_blocks(context_of(s), NULL, NULL));
     test_need(blocks != NULL, "memory");
     if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_edit_map(s->editor, s->config.map_size, blocks, &across, &down), VMAFGPU_OK)) {
-        for (int i = 0; i < across * down; i++) {
+        for (int i = 0; i < across * down; i++)
             differ += !test_same_bits((float)blocks[i].share, s->map.host[i]);
-        }
         CHECK_INT(differ, 0);
         total.maps++;
     }
@@ -2284,9 +2255,8 @@ static void call_open_wrong(sequence *s) {
     vmafgpu_config c = s->config;
     vmafgpu *other = NULL;
     vmafgpu_result result;
-    if (s->memory.fail_at) {
+    if (s->memory.fail_at)
         return; /* it may fail in one of both */
-    }
     spoil_config(&c, &model, &feature);
     note(s, "open of a wrong config");
     result = vmafgpu_check(&c);
@@ -2308,17 +2278,15 @@ static void call_no_frames(sequence *s) {
     vmafgpu *other = NULL;
     vmafgpu_score score;
     stored frame;
-    if (c.no_model || c.no_prediction || !one_in(3)) {
+    if (c.no_model || c.no_prediction || !one_in(3))
         return;
-    }
     note(s, "open without frames, predict");
     c.no_frames = 1;
     c.live = 0;
     if (CHECK_INT(vmafgpu_open(&other, &c), VMAFGPU_OK)) {
         CHECK_INT(vmafgpu_column_count(other), columns);
-        for (int i = 0; i < columns; i++) {
+        for (int i = 0; i < columns; i++)
             features[i] = draw(1000) / 500.0;
-        }
         stored_make(&frame, &shown, &s->plain, VMAFGPU_MEMORY_HOST);
         CHECK(is_refusal(other, vmafgpu_push(other, &frame.frame, &frame.frame)));
         stored_free(&frame);
@@ -2334,16 +2302,31 @@ static void call_no_frames(sequence *s) {
 /* ---- calls: faults ---- */
 
 static void call_fault(sequence *s) {
-    static const char *const cuda[] = {NULL, NULL, "cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuEventRecord", "cuEventQuery",
-                                       "cuStreamSynchronize", "cuEventSynchronize", "cuStreamWaitEvent", "cuMemcpyDtoHAsync_v2"};
-    static const char *const hip[] = {NULL, NULL, "hipModuleLaunchKernel", "hipMemcpyHtoDAsync", "hipEventRecord", "hipEventQuery",
-                                      "hipStreamSynchronize", "hipEventSynchronize", "hipStreamWaitEvent", "hipMemcpyDtoHAsync"};
-    static const int errors[] = {2, 700, 719, 999};
+    static const char *const cuda[] = { NULL,
+                                        NULL,
+                                        "cuLaunchKernel",
+                                        "cuMemcpyHtoDAsync_v2",
+                                        "cuEventRecord",
+                                        "cuEventQuery",
+                                        "cuStreamSynchronize",
+                                        "cuEventSynchronize",
+                                        "cuStreamWaitEvent",
+                                        "cuMemcpyDtoHAsync_v2" };
+    static const char *const hip[] = { NULL,
+                                       NULL,
+                                       "hipModuleLaunchKernel",
+                                       "hipMemcpyHtoDAsync",
+                                       "hipEventRecord",
+                                       "hipEventQuery",
+                                       "hipStreamSynchronize",
+                                       "hipEventSynchronize",
+                                       "hipStreamWaitEvent",
+                                       "hipMemcpyDtoHAsync" };
+    static const int errors[] = { 2, 700, 719, 999 };
     const char *entry = the_gpu.is_hip ? PICK(hip) : PICK(cuda);
     const int error = PICK(errors), n = between(1, one_in(4) ? 300 : 30), is_loss = one_in(3);
-    if (!s->uses_gpu || s->is_armed || options.no_faults) {
+    if (!s->uses_gpu || s->is_armed || options.no_faults)
         return;
-    }
     note(s, "%s fails, %d calls from now, error %d", is_loss ? "the device" : entry ? entry : "the driver", n, error);
     s->is_armed = 1;
     total.faults++;
@@ -2356,16 +2339,14 @@ static void call_fault(sequence *s) {
         s->is_lost = 1;
         the_gpu.sim.lose(n, errors[1 + draw(3)]);
     }
-    if (s->call && n <= 30) {
+    if (s->call && n <= 30)
         call_burst(s); /* so that pairs are in flight */
-    }
 }
 
 /* The next allocations fail; other threads than this one may allocate where GPUs are opened by threads. */
 static void call_no_memory(sequence *s) {
-    if (options.no_faults || s->config.gpu.in_background || s->config.gpu.devices || !one_in(4) || s->memory.failed) {
+    if (options.no_faults || s->config.gpu.in_background || s->config.gpu.devices || !one_in(4) || s->memory.failed)
         return;
-    }
     s->memory.fail_at = between(1, s->call ? 4 : 40);
     note(s, "the allocator fails, %ld allocations from now", s->memory.fail_at);
     total.faults++;
@@ -2390,9 +2371,8 @@ static const struct {
 
 static void one_call(sequence *s) {
     int sum = 0, at;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         sum += calls[i].weight;
-    }
     at = draw(sum);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         at -= calls[i].weight;
@@ -2412,13 +2392,11 @@ static void choose_config(sequence *s) {
     choose_models(s, kind);
     choose_features(s, kind);
     choose_rest(c, kind);
-    if (kind != ORDINARY) {
+    if (kind != ORDINARY)
         c->on_heatmap = NULL;
-    }
     c->backend = VMAFGPU_BACKEND_CPU;
-    if (has_gpu && !one_in(6)) {
+    if (has_gpu && !one_in(6))
         choose_gpu(s, kind);
-    }
     c->log = on_log;
     if (one_in(3)) {
         c->on_score = on_score;
@@ -2438,21 +2416,24 @@ static void choose_config(sequence *s) {
 
 static void print_config(const sequence *s) {
     const vmafgpu_config *c = &s->config;
-    printf("  %dx%d, %d bits, chroma %d, layout %d, bytes %d, colour %d, threads %d, subsample %d, live %d, discard %d, candidates %d, "
+    printf("  %dx%d, %d bits, chroma %d, layout %d, bytes %d, colour %d, threads %d, subsample %d, live %d, discard "
+           "%d, candidates %d, "
            "together %d, edits %d, maps %d, mask %u\n",
-           c->width, c->height, c->bit_depth, (int)c->chroma, (int)c->layout, c->bytes_per_sample, (int)c->colour.matrix, c->threads,
-           c->subsample, c->live, c->discard_scores, c->candidates, c->together, c->edit_size, c->map_size, c->cpumask);
-    printf("  backend %d, frames %d, batch %d, queue %d, devices %d, background %d, arithmetic %d, on_score %d, on_reusable %d, "
+           c->width, c->height, c->bit_depth, (int)c->chroma, (int)c->layout, c->bytes_per_sample,
+           (int)c->colour.matrix, c->threads, c->subsample, c->live, c->discard_scores, c->candidates, c->together,
+           c->edit_size, c->map_size, c->cpumask);
+    printf("  backend %d, frames %d, batch %d, queue %d, devices %d, background %d, arithmetic %d, on_score %d, "
+           "on_reusable %d, "
            "parallel_for %d\n",
            (int)c->backend, (int)c->gpu.frames, c->gpu.batch, c->gpu.queue, c->gpu.device_count, c->gpu.in_background,
            c->gpu.arithmetic, c->on_score != NULL, c->on_reusable != NULL, c->parallel_for != NULL);
     for (int i = 0; i < c->model_count; i++) {
-        printf("  model %s %s, no clip %d, transform %d\n", s->models[i].version, s->models[i].options ? s->models[i].options : "",
-               s->models[i].disable_clip, s->models[i].enable_transform);
+        printf("  model %s %s, no clip %d, transform %d\n", s->models[i].version,
+               s->models[i].options ? s->models[i].options : "", s->models[i].disable_clip,
+               s->models[i].enable_transform);
     }
-    for (int i = 0; i < c->feature_count; i++) {
+    for (int i = 0; i < c->feature_count; i++)
         printf("  feature %s %s\n", s->features[i].name, s->features[i].options ? s->features[i].options : "");
-    }
 }
 
 /* Opens the context and the plain ones. Returns 0 if both refuse the config, or a fault came in between. */
@@ -2477,18 +2458,15 @@ static int open_contexts(sequence *s) {
     result = vmafgpu_open(&c->context, &s->config);
     if (result != VMAFGPU_OK) {
         CHECK(is_excused(s, result) || (result == VMAFGPU_ERROR_BACKEND && has_failed(s)));
-        if (is_verbose || !(is_excused(s, result) || has_failed(s))) {
+        if (is_verbose || !(is_excused(s, result) || has_failed(s)))
             printf("  %s\n", vmafgpu_last_error(c->context));
-        }
         total.refused_opens++;
         return 0;
     }
-    if (!edits_too.edit_size && s->config.map_size) {
+    if (!edits_too.edit_size && s->config.map_size)
         edits_too.edit_size = 1;
-    }
-    if (edits_too.edit_size) {
+    if (edits_too.edit_size)
         s->editor = open_plain(&edits_too);
-    }
     total.on_gpu += is_on_gpu(s);
     c->step = s->config.subsample;
     c->columns = vmafgpu_column_count(c->context);
@@ -2513,28 +2491,26 @@ static void close_contexts(sequence *s) {
     }
 }
 
-static void begin_driver(void) { gpu_begin(&the_gpu, draw(3), draw(5), random_state); }
+static void begin_driver(void) {
+    gpu_begin(&the_gpu, draw(3), draw(5), random_state);
+}
 
 /* Nothing is left in the driver. While a device is lost, what it holds goes with its context. */
 static void end_driver(sequence *s) {
     gpu *g = &the_gpu;
-    if (s->stream) {
+    if (s->stream)
         g->stream_destroy(s->stream);
-    }
     /* HIP: a lost device cannot be made current again, and the simulation wants that where pinned memory is freed. */
-    if (!s->is_lost || !g->is_hip || strcmp(g->sim.report(), "hipHostFree: no such memory of the current context") != 0) {
+    if (!s->is_lost || !g->is_hip || strcmp(g->sim.report(), "hipHostFree: no such memory of the current context") != 0)
         CHECK_STR(g->sim.report(), "");
-    }
-    if (!s->is_lost) {
+    if (!s->is_lost)
         gpu_end(g);
-    }
 }
 
 /* Makes the first device current again, as before each call, in case that the driver refused to do so for the library. */
 static void restore_device(const sequence *s) {
-    if (the_gpu.is_hip && has_failed(s)) {
+    if (the_gpu.is_hip && has_failed(s))
         (void)succeeds(the_gpu.set_device(0));
-    }
 }
 
 static void run_sequence(long run) {
@@ -2546,22 +2522,18 @@ static void run_sequence(long run) {
     s->run = run;
     s->clip_count = 1;
     random_begin((uint64_t)run, 0);
-    if (has_gpu) {
+    if (has_gpu)
         begin_driver();
-    }
     choose_config(s);
     content_make(&s->config);
     s->edited.luma = (uint16_t *)malloc(2 * plane_samples(0));
     test_need(s->edited.luma != NULL, "memory");
-    if (is_verbose) {
+    if (is_verbose)
         print_config(s);
-    }
-    if (one_in(6)) {
+    if (one_in(6))
         call_fault(s);
-    }
-    if (one_in(4)) {
+    if (one_in(4))
         call_no_memory(s);
-    }
     if (open_contexts(s)) {
         steps = between(8, 60);
         for (s->call = 1; s->call <= steps; s->call++) {
@@ -2582,24 +2554,20 @@ static void run_sequence(long run) {
         the_gpu.sim.fail(NULL, 0, 0);
         the_gpu.sim.lose(0, 0);
         the_gpu.sim.lose_device(0, 0, 0);
-        if (the_gpu.is_hip && was_hit) {
+        if (the_gpu.is_hip && was_hit)
             (void)succeeds(the_gpu.set_device(0));
-        }
     }
     map_drop(s);
-    for (int i = 0; i < s->kept_count; i++) {
+    for (int i = 0; i < s->kept_count; i++)
         stored_free(&s->kept[i]);
-    }
-    if (has_gpu) {
+    if (has_gpu)
         end_driver(s);
-    }
     free(s->edited.luma);
     content_free();
     if (test_failed > failed) {
         printf("  again: fuzz_api --seed %llu --only %ld", (unsigned long long)options.seed, run);
-        if (has_gpu) {
+        if (has_gpu)
             printf(" --backend %s --driver %s --kernels %s", options.backend, options.driver, options.kernels);
-        }
         printf("\n");
         fflush(stdout);
     }
@@ -2613,8 +2581,8 @@ static void run_sequence(long run) {
 /* Says which sequence it was that a sanitizer or a signal ended. */
 static void say_where(void) {
     if (current) {
-        fprintf(stderr, "fuzz_api died at [%s]; again: --seed %llu --only %ld\n", test_where, (unsigned long long)options.seed,
-                current->run);
+        fprintf(stderr, "fuzz_api died at [%s]; again: --seed %llu --only %ld\n", test_where,
+                (unsigned long long)options.seed, current->run);
     }
 }
 
@@ -2650,29 +2618,27 @@ static int read_options(int argc, char **argv) {
             options.no_faults = 1;
             continue;
         }
-        if (!value) {
+        if (!value)
             return 0;
-        }
         i++;
-        if (!strcmp(name, "--seed")) {
+        if (!strcmp(name, "--seed"))
             options.seed = strtoull(value, NULL, 10);
-        } else if (!strcmp(name, "--first")) {
+        else if (!strcmp(name, "--first"))
             options.first = strtol(value, NULL, 10);
-        } else if (!strcmp(name, "--runs")) {
+        else if (!strcmp(name, "--runs"))
             options.runs = strtol(value, NULL, 10);
-        } else if (!strcmp(name, "--seconds")) {
+        else if (!strcmp(name, "--seconds"))
             options.seconds = strtol(value, NULL, 10);
-        } else if (!strcmp(name, "--only")) {
+        else if (!strcmp(name, "--only"))
             options.only = strtol(value, NULL, 10);
-        } else if (!strcmp(name, "--driver")) {
+        else if (!strcmp(name, "--driver"))
             options.driver = value;
-        } else if (!strcmp(name, "--kernels")) {
+        else if (!strcmp(name, "--kernels"))
             options.kernels = value;
-        } else if (!strcmp(name, "--backend")) {
+        else if (!strcmp(name, "--backend"))
             options.backend = value;
-        } else {
+        else
             return 0;
-        }
     }
     return !options.driver == !options.kernels && !options.driver == !options.backend;
 }
@@ -2688,16 +2654,17 @@ static void run_all(void) {
     }
     for (long i = 0; options.seconds ? time(NULL) - begin < options.seconds : i < count; i++) {
         run_sequence(first + i);
-        if (test_failed > TEST_SHOWN) {
+        if (test_failed > TEST_SHOWN)
             break;
-        }
     }
 }
 
 int main(int argc, char **argv) {
     if (!read_options(argc, argv)) {
-        fprintf(stderr, "usage: %s [--seed N] [--first N] [--runs N] [--seconds N] [--only N] [--no-faults]\n"
-                        "    [--driver PATH --kernels PATH --backend cuda|hip]\n", argv[0]);
+        fprintf(stderr,
+                "usage: %s [--seed N] [--first N] [--runs N] [--seconds N] [--only N] [--no-faults]\n"
+                "    [--driver PATH --kernels PATH --backend cuda|hip]\n",
+                argv[0]);
         return 2;
     }
     watch();
@@ -2707,11 +2674,14 @@ int main(int argc, char **argv) {
         has_gpu = 1;
     }
     run_all();
-    printf("fuzz_api: seed %llu, runs %ld to %ld, %s: %ld calls, %ld opens (%ld refused, %ld on a GPU), %ld pushes, %ld lent, "
+    printf("fuzz_api: seed %llu, runs %ld to %ld, %s: %ld calls, %ld opens (%ld refused, %ld on a GPU), %ld pushes, "
+           "%ld lent, "
            "%ld refused calls, %ld faults, %ld pairs lost\n",
-           (unsigned long long)options.seed, options.first, options.first + total.runs - 1, has_gpu ? options.driver : "CPU",
-           total.calls, total.opens, total.refused_opens, total.on_gpu, total.pushes, total.lends, total.refused, total.faults, total.lost);
-    printf("fuzz_api: compared %ld pairs of clips, %ld single pairs, %ld edits, %ld of them with whole frames, %ld maps; %ld differences\n",
+           (unsigned long long)options.seed, options.first, options.first + total.runs - 1,
+           has_gpu ? options.driver : "CPU", total.calls, total.opens, total.refused_opens, total.on_gpu, total.pushes,
+           total.lends, total.refused, total.faults, total.lost);
+    printf("fuzz_api: compared %ld pairs of clips, %ld single pairs, %ld edits, %ld of them with whole frames, %ld "
+           "maps; %ld differences\n",
            total.pairs, total.singles, total.tried, total.edits, total.maps, test_failed);
     return test_end();
 }

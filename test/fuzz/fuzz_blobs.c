@@ -26,9 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef VMAFGPU_NO_GPU
     static vmafgpu v;
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
-    if (size == 0) {
+    if (size == 0)
         return 0;
-    }
     memset(blobs, 0, sizeof *blobs);
     if (data[0] & 1) { /* a stream: its checksum is right */
         blobs[0].packed = data + 1;
@@ -37,14 +36,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         blobs[0].crc = vmafgpu__crc32(data + 1, size - 1);
         blobs[0].at = data[0] >> 1 & 1 ? 5 : 0;
         unpack(&v, blobs, 0);
-    } else {           /* a container: that of its entries, and of three blobs in four, is right */
+    } else { /* a container: that of its entries, and of three blobs in four, is right */
         vmafgpu__image image;
         uint8_t *copy = (uint8_t *)malloc(size);
         uint32_t count, crc;
         int read;
-        if (!copy) {
+        if (!copy)
             return 0;
-        }
         memset(&image, 0, sizeof image);
         memcpy(copy, data + 1, size - 1);
         image.data = (char *)copy;
@@ -57,9 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         (void)vmafgpu__is_container(&image);
         read = vmafgpu__read_container(&image, blobs);
         for (int i = 0; i < read; i++) {
-            if (i % 4 != 3) {
+            if (i % 4 != 3)
                 blobs[i].crc = vmafgpu__crc32(blobs[i].packed, blobs[i].packed_size);
-            }
             blobs[i].size %= 1 << 20;
             blobs[i].at %= 1 << 16;
             unpack(&v, blobs, i);

@@ -28,9 +28,8 @@ typedef struct state {
 } state;
 
 static void require(int is_right) {
-    if (!is_right) {
+    if (!is_right)
         abort();
-    }
 }
 
 /* ---- arguments ---- */
@@ -43,9 +42,20 @@ static unsigned byte(state *s) {
 #define COUNT(list)     (sizeof(list) / sizeof(list)[0])
 #define ONE_OF(s, list) (list)[byte(s) % COUNT(list)]
 
-static const char *const names[] = {
-    "vmaf", "a\"b\\c\n<&>,|", "", "\xff\xc3", "integer_adm2", "VMAF_integer_feature_adm2_score", "integer_motion2",
-    "VMAF_integer_feature_vif_scale0_score", "psnr_y", "ciede2000", "0", "vmaf_bagging", "vmaf_ci_p95_lo", "nothing"};
+static const char *const names[] = { "vmaf",
+                                     "a\"b\\c\n<&>,|",
+                                     "",
+                                     "\xff\xc3",
+                                     "integer_adm2",
+                                     "VMAF_integer_feature_adm2_score",
+                                     "integer_motion2",
+                                     "VMAF_integer_feature_vif_scale0_score",
+                                     "psnr_y",
+                                     "ciede2000",
+                                     "0",
+                                     "vmaf_bagging",
+                                     "vmaf_ci_p95_lo",
+                                     "nothing" };
 
 static const char *name(state *s) {
     return ONE_OF(s, names);
@@ -53,7 +63,7 @@ static const char *name(state *s) {
 
 /* Most often the pair to come, else one at the end of a range. */
 static unsigned index_of(state *s, unsigned next) {
-    static const unsigned numbers[] = {0, 1, 2, 5, 4095, 4096, 0x7fffffffu, 0x80000000u, 0xffffffffu};
+    static const unsigned numbers[] = { 0, 1, 2, 5, 4095, 4096, 0x7fffffffu, 0x80000000u, 0xffffffffu };
     unsigned choice = byte(s);
     return choice < 200 ? next : numbers[choice % COUNT(numbers)];
 }
@@ -84,13 +94,12 @@ static void unref(state *s, int i) {
 }
 
 static void call_init(state *s) {
-    static const unsigned subsamples[] = {0, 0, 0, 0, 1, 2, 3, 0x7fffffffu, 0x80000000u, 0xffffffffu};
-    static const unsigned threads[] = {0, 0, 1, 2, 3};
-    VmafConfiguration config = {VMAF_LOG_LEVEL_NONE, 0, 0, 0, 0};
+    static const unsigned subsamples[] = { 0, 0, 0, 0, 1, 2, 3, 0x7fffffffu, 0x80000000u, 0xffffffffu };
+    static const unsigned threads[] = { 0, 0, 1, 2, 3 };
+    VmafConfiguration config = { VMAF_LOG_LEVEL_NONE, 0, 0, 0, 0 };
     int i;
-    if (context(s, &i)) {
+    if (context(s, &i))
         close_context(s, i);
-    }
     config.n_threads = ONE_OF(s, threads);
     config.n_subsample = ONE_OF(s, subsamples);
     config.cpumask = byte(s) & 1 ? (uint64_t)-1 : 0;
@@ -102,10 +111,10 @@ static void call_close(state *s) {
 }
 
 static void call_load(state *s) {
-    static const char *const versions[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_b_v0.6.3", "vmaf_float_v0.6.1",
-                                           "nothing"};
+    static const char *const versions[] = { "vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_b_v0.6.3", "vmaf_float_v0.6.1",
+                                            "nothing" };
     int i = (int)(byte(s) % MODELS);
-    VmafModelConfig config = {name(s), 0};
+    VmafModelConfig config = { name(s), 0 };
     config.flags = byte(s) % 8;
     vmaf_model_destroy(s->models[i]);
     vmaf_model_collection_destroy(s->collections[i]);
@@ -126,15 +135,14 @@ static void call_use_model(state *s) {
 
 /* A dictionary is taken by the calls that it is given to, if they succeed. */
 static void call_use_feature(state *s) {
-    static const char *const features[] = {"vif",        "adm",      "motion", "psnr",   "ciede",
-                                           "float_ssim", "psnr_hvs", "cambi",  "nothing"};
+    static const char *const features[] = { "vif",        "adm",      "motion", "psnr",   "ciede",
+                                            "float_ssim", "psnr_hvs", "cambi",  "nothing" };
     int i, d = (int)(byte(s) % (DICTIONARIES + 1));
     VmafContext *c = context(s, &i);
     int err = vmaf_use_feature(c, ONE_OF(s, features), d < DICTIONARIES ? s->dictionaries[d] : NULL);
     check(err);
-    if (err == 0 && d < DICTIONARIES) {
+    if (err == 0 && d < DICTIONARIES)
         s->dictionaries[d] = NULL;
-    }
 }
 
 static void call_overload(state *s) {
@@ -150,8 +158,9 @@ static void call_overload(state *s) {
 
 static void call_set(state *s) {
     static const char *const keys[] = {
-        "enable_mse", "vif_enhn_gain_limit", "adm_enhn_gain_limit", "motion_force_zero", "debug", "", ":="};
-    static const char *const values[] = {"true", "1.0", "1e99", "", "true:debug=true", "-1", "\xff"};
+        "enable_mse", "vif_enhn_gain_limit", "adm_enhn_gain_limit", "motion_force_zero", "debug", "", ":="
+    };
+    static const char *const values[] = { "true", "1.0", "1e99", "", "true:debug=true", "-1", "\xff" };
     VmafFeatureDictionary **d = &s->dictionaries[byte(s) % DICTIONARIES];
     const char *key = ONE_OF(s, keys), *value = ONE_OF(s, values);
     check(vmaf_feature_dictionary_set(d, key, value));
@@ -181,13 +190,12 @@ static void fill(state *s, VmafPicture *p) {
 }
 
 static void call_allocate(state *s) {
-    static const unsigned depths[] = {8, 8, 8, 8, 10, 16, 7, 17},
-                          widths[] = {32, 32, 32, 32, 32, 33, 16, 1, 0, 0xffffffffu};
+    static const unsigned depths[] = { 8, 8, 8, 8, 10, 16, 7, 17 },
+                          widths[] = { 32, 32, 32, 32, 32, 33, 16, 1, 0, 0xffffffffu };
     int i = (int)(byte(s) % PICTURES);
     unsigned format = byte(s), bpc = ONE_OF(s, depths), w = ONE_OF(s, widths);
-    if (s->pictures[i].ref) {
+    if (s->pictures[i].ref)
         unref(s, i);
-    }
     check(vmaf_picture_alloc(&s->pictures[i], format < 200 ? VMAF_PIX_FMT_YUV420P : (enum VmafPixelFormat)(format % 6),
                              bpc, w, 32));
     fill(s, &s->pictures[i]);
@@ -198,29 +206,26 @@ static void call_unref(state *s) {
 }
 
 static void call_preallocate(state *s) {
-    VmafPictureConfiguration config = {{32, 32, 8, VMAF_PIX_FMT_YUV420P}, POOL};
+    VmafPictureConfiguration config = { { 32, 32, 8, VMAF_PIX_FMT_YUV420P }, POOL };
     int i;
     VmafContext *c = context(s, &i);
     config.pic_params.bpc = 8 + byte(s) % 16 / 14;
     config.pic_cnt = byte(s) < 8 ? 0 : POOL;
     int err = vmaf_preallocate_pictures(c, config);
     check(err);
-    if (err == 0) {
+    if (err == 0)
         s->pools[i] = ++s->pool_count;
-    }
 }
 
 /* The call waits for a picture where all are in use, so that the program must not have all of them. */
 static void call_fetch(state *s) {
     int i, k = (int)(byte(s) % PICTURES), used = 0;
     VmafContext *c = context(s, &i);
-    for (int j = 0; j < PICTURES; j++) {
+    for (int j = 0; j < PICTURES; j++)
         used += s->homes[j] && s->homes[j] == s->pools[i];
-    }
     if (!c || !s->pools[i] || used < POOL) {
-        if (s->pictures[k].ref) {
+        if (s->pictures[k].ref)
             unref(s, k);
-        }
         int err = vmaf_fetch_preallocated_picture(c, &s->pictures[k]);
         check(err);
         if (err == 0) {
@@ -245,7 +250,7 @@ static void call_read(state *s) {
         require(vmaf_read_pictures(c, reference, way < 254 ? &copy : NULL, index) == -EINVAL);
         return;
     }
-    void *before[2] = {reference->ref, distorted->ref};
+    void *before[2] = { reference->ref, distorted->ref };
     int err = vmaf_read_pictures(c, reference, distorted, index);
     check(err);
     require(a != b || err == -EINVAL);
@@ -271,11 +276,9 @@ static void call_read_new(state *s) {
     check(err);
     require(!p[0].ref == !p[1].ref && (err || !p[0].ref));
     s->next[i] += !p[0].ref;
-    for (int k = 0; k < 2; k++) {
-        if (p[k].ref) {
+    for (int k = 0; k < 2; k++)
+        if (p[k].ref)
             require(vmaf_picture_unref(&p[k]) == 0);
-        }
-    }
 }
 
 static void call_flush(state *s) {
@@ -299,9 +302,8 @@ static void call_figure(state *s) {
     unsigned index = index_of(s, byte(s) % 4);
     int err = vmaf_feature_score_at_index(c, of, &value, index);
     check(err);
-    if (err == 0) {
+    if (err == 0)
         require(vmaf_feature_score_at_index(c, of, &again, index) == 0 && memcmp(&value, &again, sizeof value) == 0);
-    }
     enum VmafPoolingMethod method = (enum VmafPoolingMethod)(byte(s) % 7);
     unsigned first = byte(s) % 3, last = index_of(s, 2);
     check(vmaf_feature_score_pooled(c, of, method, &value, first, last));
@@ -317,16 +319,15 @@ static void call_score(state *s) {
     unsigned first = byte(s) % 3, last = index_of(s, 2);
     int err = vmaf_score_at_index(c, s->models[m], &value, index);
     check(err);
-    if (err == 0) {
+    if (err == 0)
         require(vmaf_score_at_index(c, s->models[m], &again, index) == 0 && memcmp(&value, &again, sizeof value) == 0);
-    }
     check(vmaf_score_pooled(c, s->models[m], method, &value, first, last));
     check(vmaf_score_at_index_model_collection(c, s->collections[m], &all, index));
     check(vmaf_score_pooled_model_collection(c, s->collections[m], method, &all, first, last));
 }
 
 static void call_write(state *s) {
-    static const char *const paths[] = {"/dev/null", "/dev/full", "/nonexistent/report"};
+    static const char *const paths[] = { "/dev/null", "/dev/full", "/nonexistent/report" };
     int i;
     VmafContext *c = context(s, &i);
     unsigned choice = byte(s) % 16;
@@ -334,31 +335,27 @@ static void call_write(state *s) {
     check(vmaf_write_output(c, path, (enum VmafOutputFormat)(byte(s) % 6)));
 }
 
-static void (*const calls[])(state *) = {call_init,        call_close,  call_load,   call_use_model, call_use_feature,
-                                         call_overload,    call_set,    call_free,   call_allocate,  call_unref,
-                                         call_preallocate, call_fetch,  call_read,   call_read_new,  call_read_new,
-                                         call_flush,       call_import, call_figure, call_score,     call_write};
+static void (*const calls[])(state *) = { call_init,        call_close,  call_load,   call_use_model, call_use_feature,
+                                          call_overload,    call_set,    call_free,   call_allocate,  call_unref,
+                                          call_preallocate, call_fetch,  call_read,   call_read_new,  call_read_new,
+                                          call_flush,       call_import, call_figure, call_score,     call_write };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     state s;
     memset(&s, 0, sizeof s);
     s.at = data;
     s.left = size + 1;
-    for (int i = 0; s.left > 1 && i < MOST_CALLS; i++) {
+    for (int i = 0; s.left > 1 && i < MOST_CALLS; i++)
         ONE_OF(&s, calls)(&s);
-    }
-    for (int i = 0; i < CONTEXTS; i++) {
+    for (int i = 0; i < CONTEXTS; i++)
         close_context(&s, i);
-    }
-    for (int i = 0; i < PICTURES; i++) { /* some are from pools of contexts that are closed */
+    for (int i = 0; i < PICTURES; i++) /* some are from pools of contexts that are closed */
         unref(&s, i);
-    }
     for (int i = 0; i < MODELS; i++) {
         vmaf_model_destroy(s.models[i]);
         vmaf_model_collection_destroy(s.collections[i]);
     }
-    for (int i = 0; i < DICTIONARIES; i++) {
+    for (int i = 0; i < DICTIONARIES; i++)
         vmaf_feature_dictionary_free(&s.dictionaries[i]);
-    }
     return 0;
 }

@@ -23,9 +23,8 @@ static void score(const vmafgpu_model *model) {
     config.model_count = 1;
     frame.data[0] = plane;
     if (vmafgpu_open(&context, &config) == VMAFGPU_OK) {
-        if (vmafgpu_score_pair(context, NULL, &frame, &frame, &out) != VMAFGPU_OK) {
+        if (vmafgpu_score_pair(context, NULL, &frame, &frame, &out) != VMAFGPU_OK)
             abort();
-        }
     } else if (vmafgpu_last_error(context)[0] == 0) {
         abort();
     }

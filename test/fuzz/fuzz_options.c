@@ -43,11 +43,9 @@ static void score(vmafgpu *context) {
     vmafgpu_flush(context);
     while (vmafgpu_next(context, &out) == VMAFGPU_OK) {
     }
-    for (int i = 0; i < vmafgpu_column_count(context); i++) {
-        if (!vmafgpu_column_name(context, i) || vmafgpu_pool(context, i, VMAFGPU_MEAN, &value) != VMAFGPU_OK) {
+    for (int i = 0; i < vmafgpu_column_count(context); i++)
+        if (!vmafgpu_column_name(context, i) || vmafgpu_pool(context, i, VMAFGPU_MEAN, &value) != VMAFGPU_OK)
             abort();
-        }
-    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -55,11 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     vmafgpu_model_config models[MODELS];
     vmafgpu_feature_config features[FEATURES];
     vmafgpu *context = NULL;
-    int numbers[8] = {16, 16, 8, 0, 0, 0, 0, 0}, n[2] = {0, 0};
+    int numbers[8] = { 16, 16, 8, 0, 0, 0, 0, 0 }, n[2] = { 0, 0 };
     char *text = (char *)malloc(size + 1), *line = text;
-    if (!text) {
+    if (!text)
         return 0;
-    }
     memcpy(text, data, size);
     text[size] = 0;
     memset(&config, 0, sizeof config);
@@ -67,9 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memset(features, 0, sizeof features);
     for (int first = 1; line && *line; first = 0) {
         char *next = strchr(line, '\n');
-        if (next) {
+        if (next)
             *next++ = 0;
-        }
         if (first) {
             sscanf(line, "%7d %7d %7d %7d %7d %7d %7d %7d", numbers, numbers + 1, numbers + 2, numbers + 3, numbers + 4,
                    numbers + 5, numbers + 6, numbers + 7);
@@ -98,11 +94,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     config.models = models;
     config.model_count = n[1];
     config.no_model = n[1] == 0 && n[0] > 0;
-    if (vmafgpu_open(&context, &config) == VMAFGPU_OK) {
+    if (vmafgpu_open(&context, &config) == VMAFGPU_OK)
         score(context);
-    } else if (vmafgpu_last_error(context)[0] == 0) {
+    else if (vmafgpu_last_error(context)[0] == 0)
         abort();
-    }
     vmafgpu_close(context);
     free(text);
     return 0;

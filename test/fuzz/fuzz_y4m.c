@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct bytes {
     const uint8_t *at;
-    size_t         left;
+    size_t left;
 } bytes;
 
 /* Hands out pieces of uneven size, as a pipe does. */
@@ -29,9 +29,8 @@ static void score(const video *v) {
     vmafgpu *context = NULL;
     vmafgpu_frame frame = video_frame(v);
     if (vmafgpu_open(&context, &config) != VMAFGPU_OK || vmafgpu_push(context, &frame, &frame) != VMAFGPU_OK) {
-        if (vmafgpu_last_error(context)[0] == 0) {
+        if (vmafgpu_last_error(context)[0] == 0)
             abort();
-        }
     }
     vmafgpu_close(context);
 }
@@ -52,13 +51,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     result = video_open_source(&v, "fuzz", read_bytes, &source, kind % 4 == 3 ? &raw : NULL, kind & 1);
     for (int i = 0; result == VIDEO_OK && i < 8; i++) {
         result = video_read(&v);
-        if (result == VIDEO_OK && v.width <= 64 && v.height <= 64 && i == 0 && kind % 16 < 2) {
+        if (result == VIDEO_OK && v.width <= 64 && v.height <= 64 && i == 0 && kind % 16 < 2)
             score(&v);
-        }
     }
-    if ((result == VIDEO_ERROR || result == VIDEO_TRUNCATED) && v.error[0] == 0) {
+    if ((result == VIDEO_ERROR || result == VIDEO_TRUNCATED) && v.error[0] == 0)
         abort();
-    }
     video_close(&v);
     return 0;
 }

@@ -14,7 +14,7 @@
  *
  * The exit status is 1 if anything differs. */
 #if !defined(_XOPEN_SOURCE)
-#  define _XOPEN_SOURCE 700
+#define _XOPEN_SOURCE 700
 #endif
 #define TEST_STATE
 #include "cases.h"
@@ -27,13 +27,13 @@
 enum { GPUS = 4, ALL_OFF = 255, AGGREGATES = 16 };
 
 typedef struct gpu {
-    const char     *name;
+    const char *name;
     vmafgpu_backend backend;
-    char           *driver, *kernels;
-    long            pixels; /* 0: any */
-    int             is_simulated;
-    simulated_gpu   sim;
-    vmafgpu        *first; /* of a real GPU: while this context is open, others open quickly */
+    char *driver, *kernels;
+    long pixels; /* 0: any */
+    int is_simulated;
+    simulated_gpu sim;
+    vmafgpu *first; /* of a real GPU: while this context is open, others open quickly */
 } gpu;
 
 static gpu gpus[GPUS];
@@ -46,12 +46,12 @@ static long compared_values, passed, failed; /* comparisons */
 /* The outcome of a run: scores, or a result other than OK with its step and message. */
 typedef struct outcome {
     vmafgpu_result result;
-    const char    *step;
-    char           message[512], level[16];
-    scores         scores;
-    int            aggregate_count;
-    double         aggregates[AGGREGATES];
-    char         **names; /* of the columns */
+    const char *step;
+    char message[512], level[16];
+    scores scores;
+    int aggregate_count;
+    double aggregates[AGGREGATES];
+    char **names; /* of the columns */
 } outcome;
 
 static void keep_names(outcome *o, const vmafgpu *context) {
@@ -66,9 +66,8 @@ static void keep_names(outcome *o, const vmafgpu *context) {
 }
 
 static void outcome_free(outcome *o) {
-    for (int i = 0; o->names && i < o->scores.columns; i++) {
+    for (int i = 0; o->names && i < o->scores.columns; i++)
         free(o->names[i]);
-    }
     free(o->names);
     scores_free(&o->scores);
 }
@@ -85,9 +84,8 @@ static int failed_at(outcome *o, vmafgpu_result result, const char *step, const 
 
 /* Fails if the GPU gave up and left its work to the CPU. */
 static int gave_up(outcome *o, const vmafgpu_config *config, const vmafgpu *context) {
-    if (config->backend == VMAFGPU_BACKEND_CPU || vmafgpu_backend_note(context)[0] == 0) {
+    if (config->backend == VMAFGPU_BACKEND_CPU || vmafgpu_backend_note(context)[0] == 0)
         return 0;
-    }
     o->result = VMAFGPU_ERROR_DEVICE;
     o->step = "run";
     snprintf(o->message, sizeof o->message, "%s", vmafgpu_backend_note(context));
@@ -113,9 +111,8 @@ static outcome run_case(const fuzz_case *c, const film *f, const vmafgpu_config 
         keep_names(&o, context);
         o.aggregate_count = vmafgpu_aggregate_count(context);
         test_need(o.aggregate_count <= AGGREGATES, "more aggregates than there is room for");
-        for (int i = 0; i < o.aggregate_count; i++) {
+        for (int i = 0; i < o.aggregate_count; i++)
             vmafgpu_aggregate(context, i, &o.aggregates[i]);
-        }
     }
     vmafgpu_close(context);
     return o;
@@ -138,18 +135,15 @@ static long compare_values(const outcome *got, const outcome *expected, char *co
         for (int row = 0; row < e->rows; row++) {
             const double a = g->values[row * e->columns + i], b = e->values[row * e->columns + i];
             if (!is_equal(a, b)) {
-                if (is_verbose) {
+                if (is_verbose)
                     printf("    frame %d %s: %.17g, plain C %.17g\n", row, expected->names[i], a, b);
-                }
-                if (count + here == 0) {
+                if (count + here == 0)
                     snprintf(first, first_size, "frame %d %s %.17g, plain C %.17g", row, expected->names[i], a, b);
-                }
                 here++;
             }
         }
-        if (here) {
+        if (here)
             tally_column(columns, size, expected->names[i]);
-        }
         count += here;
     }
     for (int i = 0; i < expected->aggregate_count; i++) {
@@ -167,9 +161,8 @@ static long compare_values(const outcome *got, const outcome *expected, char *co
 static int same_columns(const outcome *got, const outcome *expected) {
     int same = got->scores.rows == expected->scores.rows && got->scores.columns == expected->scores.columns &&
                got->aggregate_count == expected->aggregate_count;
-    for (int i = 0; same && i < expected->scores.columns; i++) {
+    for (int i = 0; same && i < expected->scores.columns; i++)
         same = strcmp(got->names[i], expected->names[i]) == 0;
-    }
     return same;
 }
 
@@ -178,8 +171,8 @@ static void compare(const fuzz_case *c, const char *way, const outcome *got, con
     char clip_text[128], first[300] = "", columns[1024] = "", message[100], name[TALLY_NAME], example[TALLY_TEXT];
     fuzz_case_describe(c, clip_text, sizeof clip_text);
     if (got->result != expected->result || strcmp(got->step, expected->step) != 0) {
-        snprintf(name, sizeof name, "differ, %s: %s %s, plain C %s %s", way, got->step, vmafgpu_result_name(got->result),
-                 expected->step, vmafgpu_result_name(expected->result));
+        snprintf(name, sizeof name, "differ, %s: %s %s, plain C %s %s", way, got->step,
+                 vmafgpu_result_name(got->result), expected->step, vmafgpu_result_name(expected->result));
         snprintf(first, sizeof first, "%.140s | %.140s", got->message, expected->message);
     } else if (expected->result != VMAFGPU_OK) {
         tally_message(message, sizeof message, expected->message);
@@ -199,37 +192,33 @@ static void compare(const fuzz_case *c, const char *way, const outcome *got, con
         passed++;
         tally_add(&kinds, name, c->number, "");
     }
-    if (is_verbose) {
+    if (is_verbose)
         printf("%s: %s%s%s\n", way, name, first[0] ? ", " : "", first);
-    }
 }
 
 /* ---- levels, threads, GPUs ---- */
 
 static void silent(void *user, vmafgpu_log_level level, const char *message) {
     (void)user;
-    if (is_verbose && level == VMAFGPU_LOG_WARNING) {
+    if (is_verbose && level == VMAFGPU_LOG_WARNING)
         printf("    warning: %s\n", message);
-    }
 }
 
 static void run_cpu(const fuzz_case *c, const film *f, vmafgpu_config config, const outcome *expected) {
-    static const unsigned masks[] = {0, 16, ALL_OFF};
+    static const unsigned masks[] = { 0, 16, ALL_OFF };
     char last[16] = "";
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
         outcome got;
         char way[64];
-        if (masks[i] == ALL_OFF && c->number % 4) { /* plain C with threads: seldom, since it takes longest */
+        if (masks[i] == ALL_OFF && c->number % 4) /* plain C with threads: seldom, since it takes longest */
             continue;
-        }
         config.cpumask = masks[i];
         config.threads = 1 + (c->threads + (int)i) % 7;
         got = run_case(c, f, &config);
         if (got.result != VMAFGPU_OK || strcmp(got.level, last) != 0) { /* without AVX-512 two masks are one level */
             snprintf(way, sizeof way, "%s", got.result != VMAFGPU_OK ? "cpu" : got.level);
-            if (is_verbose) {
+            if (is_verbose)
                 printf("cpumask %u, %d threads\n", config.cpumask, config.threads);
-            }
             compare(c, way, &got, expected);
         }
         snprintf(last, sizeof last, "%s", got.level);
@@ -245,15 +234,15 @@ static void set_gpu(const gpu *g, vmafgpu_config *config) {
 
 static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config config, const outcome *expected) {
     outcome got;
-    if (g->pixels && (long)c->width * c->height * c->frames > g->pixels) {
+    if (g->pixels && (long)c->width * c->height * c->frames > g->pixels)
         return;
-    }
     set_gpu(g, &config);
     config.cpumask = 0;
     config.gpu.no_self_test = 1;
-    config.gpu.batch = c->threads % 3;              /* the default, 1, 2 */
+    config.gpu.batch = c->threads % 3; /* the default, 1, 2 */
     if (g->is_simulated) {
-        config.gpu.arithmetic = c->threads % 2 + 1; /* a real driver would have to compile what its card does not choose */
+        config.gpu.arithmetic =
+            c->threads % 2 + 1; /* a real driver would have to compile what its card does not choose */
         g->sim.reset();
         g->sim.set_order((int)(c->number % 3), (int)(c->number % 5), c->seed ^ c->number);
     }
@@ -277,15 +266,12 @@ static void run_all(const fuzz_case *c, const film *f, int has_cpu) {
     config.log = silent;
     config.cpumask = ALL_OFF;
     expected = run_case(c, f, &config);
-    if (is_verbose) {
+    if (is_verbose)
         printf("plain C: %s %s\n", vmafgpu_result_name(expected.result), expected.message);
-    }
-    if (has_cpu) {
+    if (has_cpu)
         run_cpu(c, f, config, &expected);
-    }
-    for (int i = 0; i < gpu_count; i++) {
+    for (int i = 0; i < gpu_count; i++)
         run_gpu(&gpus[i], c, f, config, &expected);
-    }
     outcome_free(&expected);
 }
 
@@ -306,13 +292,12 @@ static void on_crash(int number) {
 static void add_gpu(char *text) {
     gpu *g = &gpus[gpu_count++];
     void *library;
-    char *parts[4] = {text, NULL, NULL, NULL};
+    char *parts[4] = { text, NULL, NULL, NULL };
     test_need(gpu_count <= GPUS, "too many --gpu");
     for (int i = 1; i < 4 && parts[i - 1]; i++) {
         parts[i] = strchr(parts[i - 1], ',');
-        if (parts[i]) {
+        if (parts[i])
             *parts[i]++ = 0;
-        }
     }
     test_need(parts[2] && (!strcmp(text, "cuda") || !strcmp(text, "hip")), "--gpu takes cuda or hip,DRIVER,KERNELS");
     g->name = text;
@@ -339,8 +324,8 @@ static void write_clips(const fuzz_case *c, const film *f, const char *folder) {
         test_need(fuzz_film_write(c, f, side, path), path);
     }
     fuzz_case_arguments(c, arguments, sizeof arguments);
-    printf("vmafgpu -r %s/reference.%s -d %s/distorted.%s %s --precision max --csv -o - -q\n", folder, extension, folder,
-           extension, arguments);
+    printf("vmafgpu -r %s/reference.%s -d %s/distorted.%s %s --precision max --csv -o - -q\n", folder, extension,
+           folder, extension, arguments);
 }
 
 static void run_number(uint64_t seed, uint64_t number, int has_cpu, const char *folder) {
@@ -405,20 +390,18 @@ int main(int argc, char **argv) {
     signal(SIGABRT, on_crash);
     signal(SIGFPE, on_crash);
     for (; done < cases && (seconds <= 0 || difftime(time(NULL), start) < seconds); done++) {
-        if (done && done % 500 == 0) {
+        if (done && done % 500 == 0)
             printf("# %llu cases, %ld failed\n", (unsigned long long)done, failed);
-        }
         run_number(seed, first + done, has_cpu, folder);
     }
     if (!is_verbose) {
         tally_print(&kinds);
         printf("seed %llu, cases %llu to %llu: %ld values compared; `levels --seed %llu --only N` runs one again\n",
-               (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1), compared_values,
-               (unsigned long long)seed);
+               (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1),
+               compared_values, (unsigned long long)seed);
     }
-    for (int i = 0; i < gpu_count; i++) {
+    for (int i = 0; i < gpu_count; i++)
         vmafgpu_close(gpus[i].first);
-    }
     printf("%ld passed, %ld failed\n", passed, failed + test_failed);
     return failed + test_failed > 0;
 }

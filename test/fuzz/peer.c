@@ -22,7 +22,7 @@
  *   FAILED     ours ends by a signal
  * The exit status is 0 if no case ends as one of the last four. */
 #if !defined(_XOPEN_SOURCE)
-#  define _XOPEN_SOURCE 700
+#define _XOPEN_SOURCE 700
 #endif
 #define TEST_STATE
 #include "cases.h"
@@ -53,11 +53,11 @@ static const char *in_folder(const char *name) {
 
 /* One run: its command, its report, and how it ended. */
 typedef struct run {
-    char        command[FUZZ_ARGUMENTS + 2048];
-    const char *perturb;             /* MALLOC_PERTURB_, or NULL */
-    char        report[PATH_SIZE], log[PATH_SIZE];
-    pid_t       process;
-    int         status;              /* of exit, or -signal */
+    char command[FUZZ_ARGUMENTS + 2048];
+    const char *perturb; /* MALLOC_PERTURB_, or NULL */
+    char report[PATH_SIZE], log[PATH_SIZE];
+    pid_t process;
+    int status; /* of exit, or -signal */
 } run;
 
 static void start(run *r, const char *tool, const char *arguments, const char *name, const char *perturb) {
@@ -68,9 +68,8 @@ static void start(run *r, const char *tool, const char *arguments, const char *n
     snprintf(r->report, sizeof r->report, "%s", in_folder(name));
     snprintf(r->log, sizeof r->log, "%.500s.log", r->report);
     snprintf(r->command, sizeof r->command, "%s %s -q -o %s", tool, arguments, r->report);
-    if (is_verbose) {
+    if (is_verbose)
         printf("%s%s%s%s\n", perturb ? "MALLOC_PERTURB_=" : "", perturb ? perturb : "", perturb ? " " : "", r->command);
-    }
     remove(r->report);
     fflush(stdout);
     r->process = fork();
@@ -79,12 +78,10 @@ static void start(run *r, const char *tool, const char *arguments, const char *n
         const int log = open(r->log, O_CREAT | O_TRUNC | O_WRONLY, 0666);
         dup2(log, 1);
         dup2(log, 2);
-        if (perturb) {
+        if (perturb)
             setenv("MALLOC_PERTURB_", perturb, 1);
-        }
-        for (char *word = strtok(r->command, " "); word && count + 1 < WORDS; word = strtok(NULL, " ")) {
+        for (char *word = strtok(r->command, " "); word && count + 1 < WORDS; word = strtok(NULL, " "))
             words[count++] = word;
-        }
         words[count] = NULL;
         alarm(SECONDS);
         execv(words[0], words);
@@ -108,12 +105,10 @@ static int is_crash(int status) {
 static void last_words(const run *r, char *out, size_t size) {
     char *text = read_text(r->log), *line = text;
     out[0] = 0;
-    for (char *next = text; next && *next; next = strchr(next, '\n') ? strchr(next, '\n') + 1 : NULL) {
+    for (char *next = text; next && *next; next = strchr(next, '\n') ? strchr(next, '\n') + 1 : NULL)
         line = *next == '\n' ? line : next;
-    }
-    if (line) {
+    if (line)
         snprintf(out, size, "%.*s", (int)strcspn(line, "\n"), line);
-    }
     free(text);
 }
 
@@ -122,25 +117,27 @@ static void last_words(const run *r, char *out, size_t size) {
 /* Whether the manual says that ours refuses this, though libvmaf scores it. */
 static int is_declined(const char *message) {
     static const char *const sentences[] = {
-        "does not fit fixed-point numbers", "leaves no sample that", "has no figures for",
-        "is defined for",                  "is not defined for",    "after it has reduced pictures",
-        "needs frames of",                 "needs chroma planes of", "needs a picture of at least",
+        "does not fit fixed-point numbers",
+        "leaves no sample that",
+        "has no figures for",
+        "is defined for",
+        "is not defined for",
+        "after it has reduced pictures",
+        "needs frames of",
+        "needs chroma planes of",
+        "needs a picture of at least",
         "cannot have a source of", /* libvmaf's threads lose this error of a second cambi */
     };
-    for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++) {
-        if (strstr(message, sentences[i])) {
+    for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
+        if (strstr(message, sentences[i]))
             return 1;
-        }
-    }
     return 0;
 }
 
 static int is_word_of(const char *list, const char *word, size_t length) {
-    for (; *list; list += strcspn(list, " ") + (list[strcspn(list, " ")] == ' ')) {
-        if (strcspn(list, " ") == length && strncmp(list, word, length) == 0) {
+    for (; *list; list += strcspn(list, " ") + (list[strcspn(list, " ")] == ' '))
+        if (strcspn(list, " ") == length && strncmp(list, word, length) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -167,9 +164,8 @@ static int has_no_noise_weight(const char *arguments) {
     static const char option[] = "noise_weight=";
     for (const char *at = strstr(arguments, option); at; at = strstr(at, option)) {
         at += sizeof option - 1;
-        if (strtod(at, NULL) == 0) {
+        if (strtod(at, NULL) == 0)
             return 1;
-        }
     }
     return 0;
 }
@@ -178,25 +174,20 @@ static int has_no_noise_weight(const char *arguments) {
 static const char *known(const fuzz_case *c, const char *arguments, const char *columns) {
     const int is_odd = (c->width | c->height) & 1;
     int all;
-    if (strncmp(columns, " order", 6) == 0 || strncmp(columns, " number", 7) == 0 || !columns[0]) {
+    if (strncmp(columns, " order", 6) == 0 || strncmp(columns, " number", 7) == 0 || !columns[0])
         return NULL;
-    }
-    if ((c->width <= 32 || c->height <= 32) && columns_with(columns, "adm", "aim", &all)) {
+    if ((c->width <= 32 || c->height <= 32) && columns_with(columns, "adm", "aim", &all))
         return "adm, 32 or fewer pixels";
-    }
-    if (c->chroma == 420 && is_odd && columns_with(columns, "ciede2000", NULL, &all) == 1 && all == 1) {
+    if (c->chroma == 420 && is_odd && columns_with(columns, "ciede2000", NULL, &all) == 1 && all == 1)
         return "ciede, 4:2:0, odd size";
-    }
-    if (is_misread(c)) {
+    if (is_misread(c))
         return "odd y4m: libvmaf's reader takes chroma rows of another length";
-    }
     if (c->depth > 8 && strstr(arguments, "full_ref=true") && strstr(arguments, "src_") &&
         columns_with(columns, "cambi", NULL, &all) == all) {
         return "cambi, full_ref, larger source";
     }
-    if (has_no_noise_weight(arguments) && columns_with(columns, "aim", "adm3", &all) == all) {
+    if (has_no_noise_weight(arguments) && columns_with(columns, "aim", "adm3", &all) == all)
         return "aim without detail";
-    }
     return NULL;
 }
 
@@ -204,7 +195,7 @@ static const char *known(const fuzz_case *c, const char *arguments, const char *
 
 typedef struct question {
     const fuzz_case *c;
-    char             base[FUZZ_ARGUMENTS + 1200]; /* clips and what both tools take */
+    char base[FUZZ_ARGUMENTS + 1200]; /* clips and what both tools take */
 } question;
 
 static void ask_theirs(run *r, const question *q, const char *tool, const char *format, const char *name,
@@ -228,14 +219,12 @@ static void count_as(const question *q, const char *kind, const char *detail, co
     fuzz_case_describe(q->c, clip_text, sizeof clip_text);
     snprintf(text, sizeof text, "%s: %s", clip_text, example);
     tally_add(&kinds, name, q->c->number, example[0] ? text : "");
-    if (is_word_of(failures, kind, strcspn(kind, " ,"))) {
+    if (is_word_of(failures, kind, strcspn(kind, " ,")))
         failed++;
-    } else {
+    else
         passed++;
-    }
-    if (is_verbose) {
+    if (is_verbose)
         printf("%s: %s\n", name, example);
-    }
 }
 
 /* Runs both tools once more, with reports in JSON, and names the columns that differ. */
@@ -249,16 +238,15 @@ static void name_columns(const question *q, char *columns, size_t size, char *fi
     a = report_mask(read_text(theirs.report));
     b = report_mask(read_text(ours.report));
     columns[0] = first[0] = 0;
-    if (a && b) {
+    if (a && b)
         report_columns(a, b, columns, size, first, first_size);
-    }
     free(a);
     free(b);
 }
 
 /* Whether libvmaf's report depends on memory that it did not write. */
 static int is_unsteady(const question *q, const char *report) {
-    static const char *const patterns[] = {"0", "7", "255"};
+    static const char *const patterns[] = { "0", "7", "255" };
     int differs = 0;
     for (size_t i = 0; !differs && i < sizeof patterns / sizeof patterns[0]; i++) {
         run r;
@@ -281,11 +269,10 @@ static void explain(const question *q, const char *arguments, const char *theirs
         report_lines(theirs, ours, first, sizeof first);
     }
     why = known(q->c, arguments, columns);
-    if (why) {
+    if (why)
         count_as(q, "known", why, "");
-    } else {
+    else
         count_as(q, is_unsteady(q, theirs) ? "unsteady" : "differ", columns, first);
-    }
 }
 
 static int same_in_any_order(const char *a, const char *b) {
@@ -309,9 +296,8 @@ static int compare_default(const question *q) {
     b = report_mask(read_text(ours.report));
     same = a && b && strcmp(a, b) == 0;
     if (!same) {
-        if (a && b) {
+        if (a && b)
             report_lines(a, b, first, sizeof first);
-        }
         count_as(q, "differ", "default report", first);
     }
     default_reports++;
@@ -322,16 +308,14 @@ static int compare_default(const question *q) {
 
 static void compare_reports(const question *q, const char *arguments, const run *theirs, const run *ours) {
     char *a = report_mask(read_text(theirs->report)), *b = report_mask(read_text(ours->report));
-    if (!a || !b) {
+    if (!a || !b)
         count_as(q, "differ", "no report", a ? "ours" : "libvmaf's");
-    } else if (strcmp(a, b) != 0 && !(q->c->tool_threads && same_in_any_order(a, b))) {
+    else if (strcmp(a, b) != 0 && !(q->c->tool_threads && same_in_any_order(a, b)))
         explain(q, arguments, a, b);
-    } else if (!vmaf6 || !q->c->default_format[0] || compare_default(q)) {
+    else if (!vmaf6 || !q->c->default_format[0] || compare_default(q))
         count_as(q, "equal", "", "");
-    }
-    for (const char *at = a; at && *at; at++) {
+    for (const char *at = a; at && *at; at++)
         figures_compared += (*at == '.' && at[1] >= '0' && at[1] <= '9');
-    }
     free(a);
     free(b);
 }
@@ -410,9 +394,8 @@ int main(int argc, char **argv) {
     cases = cases ? cases : seconds > 0 ? UINT64_MAX : 300;
     printf("peer: --seed %llu --first %llu\n", (unsigned long long)seed, (unsigned long long)first);
     for (; done < cases && (seconds <= 0 || difftime(time(NULL), begin) < seconds); done++) {
-        if (done && done % 500 == 0) {
+        if (done && done % 500 == 0)
             printf("# %llu cases, %ld failed\n", (unsigned long long)done, failed);
-        }
         const fuzz_case c = fuzz_case_draw(seed, first + done);
         run_case(&c);
     }

@@ -13,9 +13,8 @@ static inline void report_mask_one(char *text, const char *key, char end) {
     char *at = strstr(text, key);
     if (at) {
         char *value = at + strlen(key), *rest = strchr(value, end);
-        if (rest) {
+        if (rest)
             memmove(value, rest, strlen(rest) + 1);
-        }
     }
 }
 
@@ -31,40 +30,36 @@ static inline char *report_mask(char *text) {
 
 /* Puts each figure on a line of its own: libvmaf writes no line break after null. */
 static inline void report_break(char *text) {
-    for (; *text; text++) {
-        if (text[0] == ',' && text[1] == ' ') {
+    for (; *text; text++)
+        if (text[0] == ',' && text[1] == ' ')
             text[1] = '\n';
-        }
-    }
 }
 
 /* ---- figures of JSON ---- */
 
 typedef struct figure {
-    int         frame;
+    int frame;
     const char *name, *value;
 } figure;
 
 typedef struct figures {
     figure *list;
-    int     count, frames;
+    int count, frames;
 } figures;
 
 /* Finds the figures of all frames. Changes the text, to which the figures point. */
 static inline figures figures_of(char *text) {
-    figures f = {NULL, 0, 0};
+    figures f = { NULL, 0, 0 };
     int room = 1, is_metric = 0;
     report_break(text);
-    for (const char *at = text; *at; at++) {
+    for (const char *at = text; *at; at++)
         room += *at == '\n';
-    }
     f.list = (figure *)calloc((size_t)room, sizeof *f.list);
     for (char *line = text, *next; f.list && line; line = next) {
         char *name, *end;
         next = strchr(line, '\n');
-        if (next) {
+        if (next)
             *next++ = 0;
-        }
         name = line + strspn(line, " ");
         end = name[0] == '"' ? strstr(name, "\": ") : NULL;
         f.frames += strncmp(name, "\"frameNum\"", 10) == 0;
@@ -81,23 +76,24 @@ static inline figures figures_of(char *text) {
 }
 
 static inline const char *figures_find(const figures *f, const figure *like) {
-    for (int i = 0; i < f->count; i++) {
-        if (f->list[i].frame == like->frame && strcmp(f->list[i].name, like->name) == 0) {
+    for (int i = 0; i < f->count; i++)
+        if (f->list[i].frame == like->frame && strcmp(f->list[i].name, like->name) == 0)
             return f->list[i].value;
-        }
-    }
     return NULL;
 }
 
 /* Appends the columns of `a` that differ from `b` or that `b` lacks. */
-static inline void figures_compare(const figures *a, const figures *b, char *columns, size_t size, char *first, size_t first_size,
-                                   int is_second) {
+static inline void figures_compare(const figures *a, const figures *b, char *columns, size_t size, char *first,
+                                   size_t first_size, int is_second) {
     for (int i = 0; i < a->count; i++) {
         const char *other = figures_find(b, &a->list[i]);
         if (!other || (!is_second && strcmp(other, a->list[i].value) != 0)) {
             if (!first[0]) {
                 snprintf(first, first_size, "frame %d %s: libvmaf %s, ours %s", a->list[i].frame, a->list[i].name,
-                         is_second ? "none" : a->list[i].value, is_second ? a->list[i].value : other ? other : "none");
+                         is_second ? "none" : a->list[i].value,
+                         is_second ? a->list[i].value
+                         : other   ? other
+                                   : "none");
             }
             tally_column(columns, size, a->list[i].name);
         }
@@ -105,7 +101,8 @@ static inline void figures_compare(const figures *a, const figures *b, char *col
 }
 
 /* Names the columns in which two reports in JSON differ; "" if all frames are equal. Changes the texts. */
-static inline void report_columns(char *theirs, char *ours, char *columns, size_t size, char *first, size_t first_size) {
+static inline void report_columns(char *theirs, char *ours, char *columns, size_t size, char *first,
+                                  size_t first_size) {
     figures a = figures_of(theirs), b = figures_of(ours);
     columns[0] = first[0] = 0;
     if (a.frames != b.frames) {
@@ -137,23 +134,20 @@ static inline char *report_sorted(const char *text) {
     const size_t size = strlen(text) + 2;
     char *copy = (char *)malloc(size), *out = (char *)calloc(1, size), **lines;
     size_t count = 0, length = 0, room = 1;
-    for (const char *at = text; *at; at++) {
+    for (const char *at = text; *at; at++)
         room += *at == '\n' || *at == ',';
-    }
     lines = (char **)malloc(room * sizeof *lines);
     if (copy && out && lines) {
         memcpy(copy, text, size - 1);
         report_break(copy);
         for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n")) {
-            if (line[0] && line[strlen(line) - 1] == ',') {
+            if (line[0] && line[strlen(line) - 1] == ',')
                 line[strlen(line) - 1] = 0;
-            }
             lines[count++] = line;
         }
         qsort(lines, count, sizeof *lines, report_by_text);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             length += (size_t)snprintf(out + length, size - length, "%s\n", lines[i]);
-        }
     }
     free(lines);
     free(copy);

@@ -10,10 +10,10 @@ enum { TALLY_KINDS = 256, TALLY_NAME = 200, TALLY_TEXT = 2000 };
 
 typedef struct tally {
     struct {
-        char     name[TALLY_NAME];
-        char     example[TALLY_TEXT];
+        char name[TALLY_NAME];
+        char example[TALLY_TEXT];
         uint64_t number; /* of the example's case */
-        long     count;
+        long count;
     } kinds[TALLY_KINDS];
     int count;
 } tally;
@@ -21,9 +21,8 @@ typedef struct tally {
 /* Counts a case. If the table is full, the last kind counts all others. */
 static inline void tally_add(tally *t, const char *name, uint64_t number, const char *example) {
     int i = 0;
-    while (i < t->count && strncmp(t->kinds[i].name, name, TALLY_NAME - 1) != 0) {
+    while (i < t->count && strncmp(t->kinds[i].name, name, TALLY_NAME - 1) != 0)
         i++;
-    }
     if (i == TALLY_KINDS) {
         i--;
     } else if (i == t->count) {
@@ -60,9 +59,8 @@ static inline void tally_message(char *out, size_t size, const char *message) {
     size_t length = 0;
     for (; *message && length + 1 < size; message++) {
         const int is_digit = *message >= '0' && *message <= '9';
-        if (!is_digit || length == 0 || out[length - 1] != '#') {
+        if (!is_digit || length == 0 || out[length - 1] != '#')
             out[length++] = is_digit ? '#' : *message;
-        }
     }
     out[length] = 0;
 }
@@ -73,9 +71,8 @@ static inline void tally_print(const tally *t) {
         for (int i = 0; i < t->count; i++) {
             if ((t->kinds[i].example[0] != 0) == turn) {
                 printf("%ld x %s\n", t->kinds[i].count, t->kinds[i].name);
-                if (turn) {
+                if (turn)
                     printf("    case %llu: %s\n", (unsigned long long)t->kinds[i].number, t->kinds[i].example);
-                }
             }
         }
     }

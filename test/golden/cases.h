@@ -16,7 +16,7 @@ enum { CASE_LINE = 1024, CASE_MODELS = 4, CASE_FEATURES = 6, CASE_TEXT = 256 };
 
 typedef struct case_model {
     char version[32], name[32], options[CASE_TEXT];
-    int  disable_clip, enable_transform;
+    int disable_clip, enable_transform;
 } case_model;
 
 typedef struct case_feature {
@@ -24,28 +24,26 @@ typedef struct case_feature {
 } case_feature;
 
 typedef struct test_case {
-    char         name[64];
-    clip         clip;
-    int          subsample, model_count, feature_count;
-    case_model   models[CASE_MODELS];
+    char name[64];
+    clip clip;
+    int subsample, model_count, feature_count;
+    case_model models[CASE_MODELS];
     case_feature features[CASE_FEATURES];
 } test_case;
 
 /* Cuts the next piece off *text at the separator; NULL after the last. */
 static inline char *case_piece(char **text, char separator) {
     char *piece = *text, *end = piece ? strchr(piece, separator) : NULL;
-    if (end) {
+    if (end)
         *end++ = 0;
-    }
     *text = end;
     return piece;
 }
 
 static inline void case_append(char *list, const char *piece) {
     if (strlen(list) + strlen(piece) + 2 <= CASE_TEXT) {
-        if (list[0]) {
+        if (list[0])
             strcat(list, ":");
-        }
         strcat(list, piece);
     }
 }
@@ -54,17 +52,15 @@ static inline void case_read_model(case_model *m, char *text) {
     char *piece = case_piece(&text, ':');
     memset(m, 0, sizeof *m);
     snprintf(m->version, sizeof m->version, "%.31s", piece);
-    while ((piece = case_piece(&text, ':')) != NULL) {
-        if (strncmp(piece, "name=", 5) == 0) {
+    while ((piece = case_piece(&text, ':')) != NULL)
+        if (strncmp(piece, "name=", 5) == 0)
             snprintf(m->name, sizeof m->name, "%.31s", piece + 5);
-        } else if (strcmp(piece, "disable_clip") == 0) {
+        else if (strcmp(piece, "disable_clip") == 0)
             m->disable_clip = 1;
-        } else if (strcmp(piece, "enable_transform") == 0) {
+        else if (strcmp(piece, "enable_transform") == 0)
             m->enable_transform = 1;
-        } else {
+        else
             case_append(m->options, piece);
-        }
-    }
 }
 
 static inline void case_read_feature(case_feature *f, char *text) {
@@ -87,13 +83,11 @@ static inline int case_read(test_case *c, const char *line) {
         return 0;
     }
     rest = strcmp(models, "-") == 0 ? NULL : models;
-    while ((piece = case_piece(&rest, ',')) != NULL && c->model_count < CASE_MODELS) {
+    while ((piece = case_piece(&rest, ',')) != NULL && c->model_count < CASE_MODELS)
         case_read_model(&c->models[c->model_count++], piece);
-    }
     rest = strcmp(features, "-") == 0 ? NULL : features;
-    while ((piece = case_piece(&rest, ',')) != NULL && c->feature_count < CASE_FEATURES) {
+    while ((piece = case_piece(&rest, ',')) != NULL && c->feature_count < CASE_FEATURES)
         case_read_feature(&c->features[c->feature_count++], piece);
-    }
     return 1;
 }
 

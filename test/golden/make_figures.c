@@ -33,7 +33,7 @@ static VmafFeatureDictionary *dictionary(const char *options) {
 }
 
 typedef struct loaded_model {
-    VmafModel           *model;
+    VmafModel *model;
     VmafModelCollection *collection;
 } loaded_model;
 
@@ -50,8 +50,8 @@ static void overload(loaded_model *m, const case_model *spec) {
 }
 
 static loaded_model load_model(VmafContext *vmaf, const case_model *spec) {
-    loaded_model m = {NULL, NULL};
-    VmafModelConfig config = {spec->name[0] ? spec->name : "vmaf", 0};
+    loaded_model m = { NULL, NULL };
+    VmafModelConfig config = { spec->name[0] ? spec->name : "vmaf", 0 };
     config.flags |= spec->disable_clip ? VMAF_MODEL_FLAG_DISABLE_CLIP : 0;
     config.flags |= spec->enable_transform ? VMAF_MODEL_FLAG_ENABLE_TRANSFORM : 0;
     if (strncmp(spec->version, "vmaf_b", 6) == 0) {
@@ -78,7 +78,8 @@ static enum VmafPixelFormat pixel_format(int chroma) {
 static void fill(VmafPicture *picture, const clip *c, int frame, int side, uint16_t *samples) {
     int bytes_per_sample = c->depth > 8 ? 2 : 1;
     need(vmaf_picture_alloc(picture, pixel_format(c->chroma), (unsigned)c->depth, (unsigned)c->width,
-                            (unsigned)c->height) == 0, "no memory", "picture");
+                            (unsigned)c->height) == 0,
+         "no memory", "picture");
     for (int plane = 0; plane < clip_plane_count(c); plane++) {
         int width = clip_plane_width(c, plane);
         need(clip_plane(c, frame, side, plane, samples), "no memory", "clip");
@@ -102,17 +103,16 @@ static int read_columns(VmafContext *vmaf, char names[][NAME_SIZE]) {
     fclose(file);
     remove(path);
     case_piece(&rest, ',');
-    while ((piece = case_piece(&rest, ',')) != NULL && piece[0] != '\n' && count < MAX_COLUMNS) {
+    while ((piece = case_piece(&rest, ',')) != NULL && piece[0] != '\n' && count < MAX_COLUMNS)
         snprintf(names[count++], NAME_SIZE, "%s", piece);
-    }
     return count;
 }
 
 /* Reports shorten the names of features without options; the lookup wants them in full. */
 static const char *stored_name(VmafContext *vmaf, const char *name) {
-    static const char *const families[][2] = {{"integer_", "VMAF_integer_feature_%s_score"},
-                                              {"cambi", "Cambi_feature_cambi%s_score"},
-                                              {"speed_chroma", "Speed_chroma_feature_speed_chroma%s_score"}};
+    static const char *const families[][2] = { { "integer_", "VMAF_integer_feature_%s_score" },
+                                               { "cambi", "Cambi_feature_cambi%s_score" },
+                                               { "speed_chroma", "Speed_chroma_feature_speed_chroma%s_score" } };
     static char full[NAME_SIZE + 48];
     double value;
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
@@ -130,15 +130,14 @@ static void print_case(VmafContext *vmaf, const test_case *c, const char *line) 
     static const struct {
         const char *name;
         enum VmafPoolingMethod method;
-    } pools[] = {{"min", VMAF_POOL_METHOD_MIN},
-                 {"max", VMAF_POOL_METHOD_MAX},
-                 {"mean", VMAF_POOL_METHOD_MEAN},
-                 {"harmonic_mean", VMAF_POOL_METHOD_HARMONIC_MEAN}};
+    } pools[] = { { "min", VMAF_POOL_METHOD_MIN },
+                  { "max", VMAF_POOL_METHOD_MAX },
+                  { "mean", VMAF_POOL_METHOD_MEAN },
+                  { "harmonic_mean", VMAF_POOL_METHOD_HARMONIC_MEAN } };
     int columns = read_columns(vmaf, names);
     printf("case %s\ncolumns %d", line, columns);
-    for (int i = 0; i < columns; i++) {
+    for (int i = 0; i < columns; i++)
         printf(" %s", names[i]);
-    }
     for (int frame = 0; frame < c->clip.frames; frame += c->subsample) {
         printf("\n%d", frame);
         for (int i = 0; i < columns; i++) {
@@ -153,7 +152,8 @@ static void print_case(VmafContext *vmaf, const test_case *c, const char *line) 
         for (int i = 0; i < columns; i++) {
             double value = 0;
             need(vmaf_feature_score_pooled(vmaf, stored_name(vmaf, names[i]), pools[p].method, &value, 0,
-                                           (unsigned)c->clip.frames - 1) == 0, "no pooled score", names[i]);
+                                           (unsigned)c->clip.frames - 1) == 0,
+                 "no pooled score", names[i]);
             printf(" %.17g", value);
         }
     }
@@ -161,7 +161,7 @@ static void print_case(VmafContext *vmaf, const test_case *c, const char *line) 
 }
 
 static void run_case(const test_case *c, const char *line) {
-    VmafConfiguration config = {VMAF_LOG_LEVEL_ERROR, 0, (unsigned)(c->subsample > 1 ? c->subsample : 0), plain_c, 0};
+    VmafConfiguration config = { VMAF_LOG_LEVEL_ERROR, 0, (unsigned)(c->subsample > 1 ? c->subsample : 0), plain_c, 0 };
     VmafContext *vmaf;
     VmafModelCollectionScore unused;
     loaded_model models[CASE_MODELS];
@@ -169,9 +169,8 @@ static void run_case(const test_case *c, const char *line) {
     unsigned last = (unsigned)c->clip.frames - 1;
     uint16_t *samples = malloc(clip_plane_samples(&c->clip, 0) * sizeof *samples);
     need(samples && vmaf_init(&vmaf, config) == 0, "cannot start", c->name);
-    for (int i = 0; i < c->model_count; i++) {
+    for (int i = 0; i < c->model_count; i++)
         models[i] = load_model(vmaf, &c->models[i]);
-    }
     for (int i = 0; i < c->feature_count; i++) {
         need(vmaf_use_feature(vmaf, c->features[i].name, dictionary(c->features[i].options)) == 0, "feature refused",
              c->name);
@@ -188,18 +187,17 @@ static void run_case(const test_case *c, const char *line) {
              c->name);
     }
     for (int i = 0; i < c->model_count; i++) {
-        need(!models[i].collection ||
-                 vmaf_score_pooled_model_collection(vmaf, models[i].collection, VMAF_POOL_METHOD_MEAN, &unused, 0,
-                                                    last) == 0, "no score", c->name);
+        need(!models[i].collection || vmaf_score_pooled_model_collection(vmaf, models[i].collection,
+                                                                         VMAF_POOL_METHOD_MEAN, &unused, 0, last) == 0,
+             "no score", c->name);
     }
     print_case(vmaf, c, line);
     vmaf_close(vmaf);
     free(samples);
     for (int i = 0; i < c->model_count; i++) {
         vmaf_model_destroy(models[i].model);
-        if (models[i].collection) {
+        if (models[i].collection)
             vmaf_model_collection_destroy(models[i].collection);
-        }
     }
 }
 

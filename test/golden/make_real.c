@@ -18,28 +18,23 @@ int main(int argc, char **argv) {
     video_raw raw;
     memset(&raw, 0, sizeof raw);
     raw.bit_depth = 8;
-    if (argc < 5 || (argc > 5 && sscanf(argv[5], "%dx%d", &raw.width, &raw.height) != 2)) {
+    if (argc < 5 || (argc > 5 && sscanf(argv[5], "%dx%d", &raw.width, &raw.height) != 2))
         return fail("REFERENCE DISTORTED FRAMES OUTPUT [WIDTHxHEIGHT]");
-    }
-    for (int side = 0; side < 2; side++) {
-        if (video_open(&sides[side], argv[1 + side], argc > 5 ? &raw : NULL, 0) != VIDEO_OK) {
+    for (int side = 0; side < 2; side++)
+        if (video_open(&sides[side], argv[1 + side], argc > 5 ? &raw : NULL, 0) != VIDEO_OK)
             return fail(argv[1 + side]);
-        }
-    }
     const vmafgpu_config config = video_config(&sides[0]);
     const int wide = config.bit_depth > 8, frames = atoi(argv[3]), chroma = (int)config.chroma;
-    const int formats[] = {420, 400, 422, 444};
+    const int formats[] = { 420, 400, 422, 444 };
     const size_t room = (size_t)config.width * (size_t)config.height * 16 * (size_t)frames + 4096;
     unsigned char *bytes = (unsigned char *)malloc(room);
     FILE *file = fopen(argv[4], "wb");
-    if (!bytes || !file) {
+    if (!bytes || !file)
         return fail(argv[4]);
-    }
     squeeze_begin(&s, bytes, room, 0);
     for (int i = 0; i < 2 * frames; i++) {
-        if (video_read(&sides[i % 2]) != VIDEO_OK) {
+        if (video_read(&sides[i % 2]) != VIDEO_OK)
             return fail("too few frames");
-        }
         const vmafgpu_frame frame = video_frame(&sides[i % 2]);
         for (int plane = 0; plane < 3; plane++) {
             const int w = plane && config.chroma != VMAFGPU_444 ? (config.width + 1) / 2 : config.width;
@@ -57,8 +52,7 @@ int main(int argc, char **argv) {
     }
     const size_t size = squeeze_end(&s);
     fprintf(file, "squeezed %dx%d %d %d %d\n", config.width, config.height, config.bit_depth, formats[chroma], frames);
-    if (fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
+    if (fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
         return fail(argv[4]);
-    }
     return 0;
 }

@@ -17,12 +17,12 @@ enum { SQUEEZE_CONTEXTS = 12, SQUEEZE_BITS = 18, SQUEEZE_LINE = 64 };
 
 typedef struct squeeze {
     unsigned char *bytes;
-    size_t         size, at;
-    int            is_reader;
-    uint32_t       low, high, code;   /* the interval, and where in it the reader's stream lies */
+    size_t size, at;
+    int is_reader;
+    uint32_t low, high, code; /* the interval, and where in it the reader's stream lies */
     /* Of 65536, that a bit is 1: not zero, negative, one bit more, and the bits below the highest. */
-    uint16_t       nonzero[2][SQUEEZE_CONTEXTS], negative[2][SQUEEZE_CONTEXTS];
-    uint16_t       longer[2][SQUEEZE_CONTEXTS][SQUEEZE_BITS], below[2][SQUEEZE_BITS][SQUEEZE_BITS];
+    uint16_t nonzero[2][SQUEEZE_CONTEXTS], negative[2][SQUEEZE_CONTEXTS];
+    uint16_t longer[2][SQUEEZE_CONTEXTS][SQUEEZE_BITS], below[2][SQUEEZE_BITS][SQUEEZE_BITS];
 } squeeze;
 
 /* A writer's bytes must have room for all that comes. */
@@ -34,9 +34,8 @@ static inline void squeeze_begin(squeeze *s, unsigned char *bytes, size_t size, 
     s->is_reader = is_reader;
     s->low = s->code = 0;
     s->high = 0xffffffffu;
-    for (size_t i = 0; i < (size_t)((unsigned char *)end - (unsigned char *)first) / 2; i++) {
+    for (size_t i = 0; i < (size_t)((unsigned char *)end - (unsigned char *)first) / 2; i++)
         first[i] = 32768;
-    }
     for (int i = 0; is_reader && i < 4; i++) {
         s->code = s->code << 8 | (s->at < size ? bytes[s->at] : 0u);
         s->at++;
@@ -45,9 +44,8 @@ static inline void squeeze_begin(squeeze *s, unsigned char *bytes, size_t size, 
 
 static inline int squeeze_bit(squeeze *s, uint16_t *chance, int bit) {
     const uint32_t middle = s->low + (uint32_t)((uint64_t)(s->high - s->low) * *chance >> 16);
-    if (s->is_reader) {
+    if (s->is_reader)
         bit = s->code <= middle;
-    }
     if (bit) {
         s->high = middle;
         *chance = (uint16_t)(*chance + ((65536 - *chance) >> 5));
@@ -55,12 +53,11 @@ static inline int squeeze_bit(squeeze *s, uint16_t *chance, int bit) {
         s->low = middle + 1;
         *chance = (uint16_t)(*chance - (*chance >> 5));
     }
-    while ((s->low ^ s->high) < 1u << 24) {   /* the highest byte is settled */
-        if (s->is_reader) {
+    while ((s->low ^ s->high) < 1u << 24) { /* the highest byte is settled */
+        if (s->is_reader)
             s->code = s->code << 8 | (s->at < s->size ? s->bytes[s->at] : 0u);
-        } else {
+        else
             s->bytes[s->at] = (unsigned char)(s->high >> 24);
-        }
         s->at++;
         s->low <<= 8;
         s->high = s->high << 8 | 255;
@@ -72,17 +69,14 @@ static inline int squeeze_bit(squeeze *s, uint16_t *chance, int bit) {
 static inline int squeeze_number(squeeze *s, int which, int context, int number) {
     unsigned size = (unsigned)(number < 0 ? -number : number);
     int bits = 1, is_negative;
-    if (!squeeze_bit(s, &s->nonzero[which][context], number != 0)) {
+    if (!squeeze_bit(s, &s->nonzero[which][context], number != 0))
         return 0;
-    }
     is_negative = squeeze_bit(s, &s->negative[which][context], number < 0);
-    while (bits < SQUEEZE_BITS && squeeze_bit(s, &s->longer[which][context][bits - 1], size >> bits != 0)) {
+    while (bits < SQUEEZE_BITS && squeeze_bit(s, &s->longer[which][context][bits - 1], size >> bits != 0))
         bits++;
-    }
     size = s->is_reader ? 1u << (bits - 1) : size;
-    for (int i = bits - 2; i >= 0; i--) {
+    for (int i = bits - 2; i >= 0; i--)
         size |= (unsigned)squeeze_bit(s, &s->below[which][bits - 1][i], (int)(size >> i & 1)) << i;
-    }
     return is_negative ? -(int)size : (int)size;
 }
 
@@ -103,7 +97,8 @@ static inline void squeeze_plane(squeeze *s, int which, uint16_t *samples, int w
             const int above = up ? up[x] : x ? row[x - 1] : 0, left = x ? row[x - 1] : above;
             const int corner = up && x ? up[x - 1] : above, right = up && x + 1 < width ? up[x + 1] : above;
             const int guess = squeeze_median(left, above, corner);
-            int context = 0, apart = squeeze_apart(left, corner) + squeeze_apart(corner, above) + squeeze_apart(above, right);
+            int context = 0,
+                apart = squeeze_apart(left, corner) + squeeze_apart(corner, above) + squeeze_apart(above, right);
             while (apart > 0 && context < SQUEEZE_CONTEXTS - 1) {
                 apart = context & 1 ? apart * 2 / 3 : apart * 3 / 4;
                 context++;
@@ -115,9 +110,8 @@ static inline void squeeze_plane(squeeze *s, int which, uint16_t *samples, int w
 
 /* What the reader has not read yet; returns the number of bytes. */
 static inline size_t squeeze_end(squeeze *s) {
-    for (int i = 0; !s->is_reader && i < 4; i++) {
+    for (int i = 0; !s->is_reader && i < 4; i++)
         s->bytes[s->at++] = (unsigned char)(s->low >> (24 - 8 * i));
-    }
     return s->at;
 }
 

@@ -12,7 +12,8 @@
 static void picture_hide(const picture *p, int is_hidden) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)p->bytes + page - 1) / page * page,
                     end = ((uintptr_t)p->bytes + p->size) / page * page;
-    test_need(begin < end && mprotect((void *)begin, end - begin, is_hidden ? PROT_NONE : PROT_READ | PROT_WRITE) == 0, "pages");
+    test_need(begin < end && mprotect((void *)begin, end - begin, is_hidden ? PROT_NONE : PROT_READ | PROT_WRITE) == 0,
+              "pages");
 }
 
 static jmp_buf behind_read;
@@ -31,24 +32,20 @@ static void check_wait_after_flush(gpu *g) {
     vmafgpu *context = open_checked(&config);
     void (*old)(int);
     where("wait after flush");
-    for (int i = 0; i < FRAMES && context; i++) {
+    for (int i = 0; i < FRAMES && context; i++)
         CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-    }
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(vmafgpu_reusable(context), FRAMES);
-    for (int i = 0; i < r.count && g->is_simulated; i++) {
+    for (int i = 0; i < r.count && g->is_simulated; i++)
         picture_hide(&r.pictures[i], 1);
-    }
     old = signal(SIGSEGV, on_hidden_read);
-    if (setjmp(behind_read) == 0) {
+    if (setjmp(behind_read) == 0)
         CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
-    } else {
+    else
         CHECK(!"a frame that may be freed is read");
-    }
     signal(SIGSEGV, old);
-    for (int i = 0; i < r.count && g->is_simulated; i++) {
+    for (int i = 0; i < r.count && g->is_simulated; i++)
         picture_hide(&r.pictures[i], 0);
-    }
     vmafgpu_close(context);
     reel_free(g, &r);
     film_free(&f);
@@ -56,11 +53,13 @@ static void check_wait_after_flush(gpu *g) {
 
 /* Frames are overwritten as soon as they may be: rings of few buffers, looked at by vmafgpu_reusable() and _wait(). */
 void test_reuse(gpu *g) {
-    static const char *const kinds[] = {"d", "p", "dp", "pdd"};
+    static const char *const kinds[] = { "d", "p", "dp", "pdd" };
     enum { FRAMES = 9, RING = 3 };
     for (int way = 0; way < 28; way++) {
         const int batch = 1 + way / 4 % 3, queue = 1 + way % 2,
-                  selected = way >= 24 ? V1 : way % 3 == 2 ? WINDOWS : DEFAULT;
+                  selected = way >= 24      ? V1
+                             : way % 3 == 2 ? WINDOWS
+                                            : DEFAULT;
         film f = small_film(selected, 40, 36, way % 5 == 4 ? 10 : 8, FRAMES, (uint32_t)way + 1);
         vmafgpu_config config = gpu_config(g, &f);
         reel r;
@@ -128,9 +127,8 @@ void test_caller_stream(gpu *g) {
         expected = cpu_score(&f, &config);
         CHECK_INT(g->stream_create(&stream, 1), 0);
         config.gpu.stream = stream;
-        for (int i = 0; i < target.count; i++) {
+        for (int i = 0; i < target.count; i++)
             picture_spoil(g, &target.pictures[i]);
-        }
         context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++) {
             for (int side = 0; side < 2; side++) {
@@ -192,9 +190,8 @@ static void check_caller_context(gpu *g) {
         config.gpu.batch = 2;
         for (int round = 0; round < 2; round++) {
             void *expected_current = round ? g->context : own;
-            if (round) {
+            if (round)
                 CHECK_INT(g->pop(&popped), 0); /* the primary context lies below */
-            }
             context = open_checked(&config);
             for (int i = 0; i < 5 && context; i++) {
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
@@ -257,9 +254,8 @@ static void check_caller_device(gpu *g) {
         CHECK_INT(g->set_device(ours), 0);
         r = reel_of_kinds(g, &f, "dph");
         CHECK_INT(g->set_device(current), 0);
-        if (has_error) {
+        if (has_error)
             leave_error(g);
-        }
         config.gpu.device = ours;
         config.gpu.batch = 2;
         context = open_checked(&config);
@@ -301,9 +297,8 @@ static void check_caller_device(gpu *g) {
             vmafgpu_close(context);
             check_thread(g, current, has_error);
         }
-        if (g->take_error) {
+        if (g->take_error)
             (void)g->take_error();
-        }
         CHECK_INT(g->set_device(ours), 0);
         reel_free(g, &r);
     }
@@ -319,16 +314,15 @@ static void check_caller_device(gpu *g) {
 }
 
 void test_caller_context(gpu *g) {
-    if (g->is_hip) {
+    if (g->is_hip)
         check_caller_device(g);
-    } else {
+    else
         check_caller_context(g);
-    }
 }
 
 /* Single pairs while the clip is on its way: the clip's scores do not notice, the pairs' are the CPU's. */
 void test_single(gpu *g) {
-    static const char *const kinds[] = {"h", "d", "p", "hdp", "pdh"};
+    static const char *const kinds[] = { "h", "d", "p", "hdp", "pdh" };
     enum { FRAMES = 5 };
     for (int way = 0; way < 5; way++) {
         const int selected = way == 4 ? V1 : way % 2 ? MANY : DEFAULT;
@@ -378,7 +372,8 @@ void test_single(gpu *g) {
                 two[0] = *reel_frame(&r, previous, 1);
                 two[1] = *reel_frame(&r, other, 1);
                 if (CHECK_INT(vmafgpu_score_pair_many(context, i % 2 ? reel_frame(&r, previous, 0) : NULL,
-                                                      reel_frame(&r, other, 0), two, 2, both), VMAFGPU_OK)) {
+                                                      reel_frame(&r, other, 0), two, 2, both),
+                              VMAFGPU_OK)) {
                     check_row(both[1].values, score_expected.values, expected.columns);
                     distorted = film_frame(&f, previous, 1);
                     CHECK_INT(vmafgpu_score_pair(cpu, i % 2 ? &before : NULL, &reference, &distorted, &score_expected),
@@ -401,7 +396,7 @@ void test_single(gpu *g) {
 
 /* A clip in segments, with seeds and tails in memory of every kind. */
 void test_segments(gpu *g) {
-    static const char *const kinds[] = {"h", "d", "p", "phd"};
+    static const char *const kinds[] = { "h", "d", "p", "phd" };
     enum { FRAMES = 11 };
     for (int way = 0; way < 8; way++) {
         const int selected = way % 2 ? WINDOWS : DEFAULT;
@@ -421,15 +416,12 @@ void test_segments(gpu *g) {
             where("segment from %d, '%s', batch %d, %s", first, kinds[way % 4], config.gpu.batch,
                   selections[selected].name);
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
-            for (int i = first < seeds ? 0 : first - seeds; i < first; i++) {
+            for (int i = first < seeds ? 0 : first - seeds; i < first; i++)
                 CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
-            }
-            for (int i = first; i < end; i++) {
+            for (int i = first; i < end; i++)
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-            }
-            if (end < FRAMES) {
+            if (end < FRAMES)
                 CHECK_INT(vmafgpu_tail(context, reel_frame(&r, end, 0)), VMAFGPU_OK);
-            }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_on_gpu(g, context);
             got = scores_of(context);
@@ -446,7 +438,7 @@ void test_segments(gpu *g) {
 
 /* Reset and close at every point of a run. */
 void test_break_off(gpu *g) {
-    static const char *const kinds[] = {"h", "d", "p"};
+    static const char *const kinds[] = { "h", "d", "p" };
     enum { FRAMES = 7 };
     for (int way = 0; way < 3; way++) {
         film f = film_make("texture+mix", 24, 20, 8, FRAMES, 41);
@@ -463,26 +455,22 @@ void test_break_off(gpu *g) {
                 reel first = reel_of_kinds(g, &f, kinds[way]);
                 vmafgpu *context = open_checked(&config);
                 where("broken off after %d, '%s', %s", pushed, kinds[way], wait ? "reset" : "closed");
-                for (int i = FRAMES - pushed; i < FRAMES && context; i++) {
+                for (int i = FRAMES - pushed; i < FRAMES && context; i++)
                     CHECK_INT(reel_push(&first, context, i), VMAFGPU_OK);
-                }
                 if (wait && context) {
                     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
                     CHECK_INT(vmafgpu_reusable(context), 0);
-                    if (g->is_simulated) { /* what was not waited for comes as late as it may */
+                    if (g->is_simulated) /* what was not waited for comes as late as it may */
                         g->sim.set_order(SIMULATED_FORWARD, SIMULATED_NEWEST, 1);
-                    }
-                    for (int i = 0; i < first.count; i++) {
+                    for (int i = 0; i < first.count; i++)
                         picture_spoil(g, &first.pictures[i]);
-                    }
                     reel_finish(&r, context, 0);
                     check_context(g, context, &expected);
                 }
                 vmafgpu_close(context);
                 CHECK_INT(t.live, 0);
-                if (g->is_simulated) {
+                if (g->is_simulated)
                     g->sim.set_order(SIMULATED_FORWARD, SIMULATED_LAZY, 1);
-                }
                 reel_free(g, &first);
             }
         }
@@ -508,9 +496,8 @@ static void check_full(gpu *g, int batch, int queue) {
     config.gpu.queue = queue;
     context = open_checked(&config);
     if (context) {
-        for (int i = 0; i < ROOM; i++) {
+        for (int i = 0; i < ROOM; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-        }
         for (int again = 0; again < 3; again++) {
             CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_ERROR_FULL);
             CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_next");
@@ -520,9 +507,8 @@ static void check_full(gpu *g, int batch, int queue) {
         CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_OK);
         CHECK_INT(reel_push(&r, context, ROOM + 1), VMAFGPU_ERROR_FULL);
         collect_next(context, &c);
-        for (int i = ROOM + 1; i < FRAMES; i++) {
+        for (int i = ROOM + 1; i < FRAMES; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         collect_next(context, &c);
         CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
@@ -558,9 +544,8 @@ void test_rhythm(gpu *g) {
         for (int i = 0; i < FRAMES && context; i++) {
             const uint32_t dice = clip_hash((uint32_t)i, way, 7);
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-            if (dice % 3 == 0) {
+            if (dice % 3 == 0)
                 collect_next(context, &c);
-            }
             if (dice / 3 % 4 == 0) {
                 CHECK_INT(vmafgpu_wait(context, i / 2 + 1), VMAFGPU_OK);
                 CHECK(vmafgpu_reusable(context) > i / 2);
@@ -612,11 +597,9 @@ void test_two_contexts(gpu *g) {
             expected[i] = cpu_score(&f[i], &config[i]);
             context[i] = open_checked(&config[i]);
         }
-        for (int frame = 0; frame < FRAMES && context[0] && context[1]; frame++) {
-            for (int i = 0; i < 2; i++) {
+        for (int frame = 0; frame < FRAMES && context[0] && context[1]; frame++)
+            for (int i = 0; i < 2; i++)
                 CHECK_INT(reel_push(&r[i], context[i], frame), VMAFGPU_OK);
-            }
-        }
         for (int i = 0; i < 2; i++) {
             if (context[i]) {
                 CHECK_INT(vmafgpu_flush(context[i]), VMAFGPU_OK);
@@ -636,11 +619,11 @@ void test_two_contexts(gpu *g) {
 enum { WORKERS = 4, ROUNDS = 3 };
 
 typedef struct worker {
-    const film    *f;
+    const film *f;
     vmafgpu_config config;
-    const char    *backend;
-    collector      collected[ROUNDS];
-    int            ok;
+    const char *backend;
+    collector collected[ROUNDS];
+    int ok;
 } worker;
 
 /* No checks in here: their counters belong to the main thread. */
@@ -652,9 +635,8 @@ static void *work(void *user) {
         w->config.on_score = collect;
         w->config.on_score_user = &w->collected[round];
         w->ok &= vmafgpu_open(&context, &w->config) == VMAFGPU_OK;
-        for (int i = 0; i < w->f->clip.frames && w->ok; i++) {
+        for (int i = 0; i < w->f->clip.frames && w->ok; i++)
             w->ok &= film_push(w->f, context, i) == VMAFGPU_OK;
-        }
         w->ok = w->ok && vmafgpu_flush(context) == VMAFGPU_OK && strcmp(vmafgpu_backend_name(context), w->backend) == 0;
         vmafgpu_close(context);
     }
@@ -674,22 +656,18 @@ void test_threads(gpu *g) {
         workers[i].config = gpu_config(g, &f[i]);
         workers[i].config.gpu.batch = 1 + i;
         expected[i] = cpu_score(&f[i], &workers[i].config);
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < ROUNDS; round++)
             workers[i].collected[round] = collector_like(&expected[i], 1);
-        }
     }
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < WORKERS; i++)
         test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "a thread");
-    }
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
-    }
     for (int i = 0; i < WORKERS; i++) {
         where("thread %d", i);
         CHECK(workers[i].ok);
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < ROUNDS; round++)
             check_collected(&workers[i].collected[round], &expected[i]);
-        }
         scores_free(&expected[i]);
         film_free(&f[i]);
     }

@@ -7,9 +7,9 @@ enum { LARGEST = 256, AT_ONCE = 12 };
 
 typedef struct edit_case {
     const char *what;
-    int         width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
+    int width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
     const char *model, *options;
-    int         edit_size, turns, threads;
+    int edit_size, turns, threads;
     const char *frames; /* kinds of memory */
 } edit_case;
 
@@ -35,7 +35,10 @@ static void pick(vmafgpu_edit *e, const edit_case *c) {
     case 1: e->x = c->width - e->width; break;
     case 2: e->y = 0; break;
     case 3: e->y = c->height - e->height; break;
-    case 4: e->x = c->width - e->width; e->y = c->height - e->height; break;
+    case 4:
+        e->x = c->width - e->width;
+        e->y = c->height - e->height;
+        break;
     default: break;
     }
 }
@@ -43,35 +46,35 @@ static void pick(vmafgpu_edit *e, const edit_case *c) {
 /* Samples for edits in pageable memory, and a copy of them on the device. */
 typedef struct samples {
     unsigned char *host;
-    uint64_t       device;
-    size_t         size;
+    uint64_t device;
+    size_t size;
 } samples;
 
 /* Edits of some samples each; of_gpu has the same ones, wherever. */
-static void make_edits(gpu *g, const edit_case *c, const samples *s, vmafgpu_edit *of_cpu, vmafgpu_edit *of_gpu, int count) {
+static void make_edits(gpu *g, const edit_case *c, const samples *s, vmafgpu_edit *of_cpu, vmafgpu_edit *of_gpu,
+                       int count) {
     const int bytes = c->bytes == 2 || c->bytes == 3 || c->depth > 8 ? 2 : 1, shift = c->bytes == 3 ? 16 - c->depth : 0;
     const size_t room = s->size / AT_ONCE;
     memset(of_cpu, 0, sizeof *of_cpu * AT_ONCE);
     for (int i = 0; i < count; i++) {
         vmafgpu_edit *e = &of_cpu[i];
         const int kind = below(4), level = below(1 << c->depth), slack = below(2) * bytes;
-        if (i && below(3) == 0) {
+        if (i && below(3) == 0)
             *e = e[-1];
-        } else {
+        else
             pick(e, c);
-        }
         const int row = e->width * bytes + slack;
         for (int y = 0; y < e->height; y++) {
             for (int x = 0; x < e->width; x++) {
                 const uint32_t v = (uint32_t)(kind == 0   ? below(1 << c->depth)
                                               : kind == 1 ? level
                                               : kind == 2 ? (x * 5 + y * 3 + level) & ((1 << c->depth) - 1)
-                                                          : (below(2) ? (1 << c->depth) - 1 : 0)) << shift;
+                                                          : (below(2) ? (1 << c->depth) - 1 : 0))
+                                   << shift;
                 unsigned char *to = s->host + (size_t)i * room + (size_t)(y * row + x * bytes);
                 to[0] = (unsigned char)v;
-                if (bytes == 2) {
+                if (bytes == 2)
                     to[1] = (unsigned char)(v >> 8);
-                }
             }
         }
         e->no_score = below(3) == 0;
@@ -175,7 +178,8 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
         const reel *frames = k ? &plain : &r;
         CHECK_INT(vmafgpu_edit_begin(v[k], reel_frame(frames, 0, 0), reel_frame(frames, 1, 0),
                                      has_following ? reel_frame(frames, 2, 0) : NULL,
-                                     has_distorted ? reel_frame(frames, 1, 1) : NULL, &score[k]), VMAFGPU_OK);
+                                     has_distorted ? reel_frame(frames, 1, 1) : NULL, &score[k]),
+                  VMAFGPU_OK);
     }
     check_score(&score[0], &score[1], columns);
     picture_spoil(g, &r.pictures[2]); /* the base is the context's */
@@ -190,8 +194,8 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
             }
         }
         for (int i = 0; i < count; i++) {
-            where("edits of %s %dx%d %d bits: %dx%d at %d, %d, turn %d", c->what, c->width, c->height, c->depth, edits[0][i].width,
-                  edits[0][i].height, edits[0][i].x, edits[0][i].y, turn);
+            where("edits of %s %dx%d %d bits: %dx%d at %d, %d, turn %d", c->what, c->width, c->height, c->depth,
+                  edits[0][i].width, edits[0][i].height, edits[0][i].x, edits[0][i].y, turn);
             check_edit(&scores[0][i], &scores[1][i]);
             check_row(values[0] + i * columns, values[1] + i * columns, columns);
         }
@@ -208,9 +212,8 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
     const int largest = c->width > 300 ? 40 : 12;
     where("map of %s %dx%d %d bits", c->what, c->width, c->height, c->depth);
     check_map(v, 4 + below(largest));
-    if (c->width < 300) {
+    if (c->width < 300)
         check_map(v, below(2) ? 256 : 64);
-    }
     vmafgpu_close(v[0]);
     vmafgpu_close(v[1]);
     CHECK_INT(g->give(s.device), 0);
@@ -224,7 +227,7 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
 /* ---- what is refused ---- */
 
 static void test_refused(gpu *g) {
-    const edit_case c = {"texture+mix", 100, 70, 10, 2, "vmaf_v0.6.1", NULL, 16, 0, 1, "h"};
+    const edit_case c = { "texture+mix", 100, 70, 10, 2, "vmaf_v0.6.1", NULL, 16, 0, 1, "h" };
     film f = film_make(c.what, c.width, c.height, c.depth, 1, 3);
     vmafgpu_model_config model;
     vmafgpu_config config = edit_config(g, &f, &c, &model);
@@ -239,9 +242,8 @@ static void test_refused(gpu *g) {
     test_need(g->take(&device, 2 * sizeof words) == 0, "device memory");
     CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
     memset(edits, 0, sizeof edits);
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < 256; i++)
         words[i] = (uint16_t)(4 * i);
-    }
     CHECK_INT(g->write(device, words, sizeof words), 0);
     words[200] = 1024;
     CHECK_INT(g->write(device + sizeof words, words, sizeof words), 0);
@@ -302,7 +304,7 @@ static void test_refused(gpu *g) {
 /* A base of frames in RGB, which are gone by the time that edits become part of it: its planes are not made of them again. */
 static void check_commit_pixels(gpu *g, vmafgpu_memory_kind memory) {
     enum { WIDTH = 72, HEIGHT = 56, SIZE = WIDTH * HEIGHT * 4 };
-    const edit_case c = {"texture+mix", WIDTH, HEIGHT, 8, 1, "vmaf_v0.6.1", NULL, 24, 0, 1, NULL};
+    const edit_case c = { "texture+mix", WIDTH, HEIGHT, 8, 1, "vmaf_v0.6.1", NULL, 24, 0, 1, NULL };
     film f = film_make(c.what, c.width, c.height, c.depth, 1, 4);
     vmafgpu_model_config model;
     vmafgpu_config config = edit_config(g, &f, &c, &model);
@@ -316,20 +318,19 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory_kind memory) {
     where("edits of a base in RGB, memory %d", (int)memory);
     test_need(host && g->take(&device, 2 * SIZE) == 0, "memory");
     random_state = 5;
-    for (int i = 0; i < 2 * SIZE; i++) {
+    for (int i = 0; i < 2 * SIZE; i++)
         host[i] = (unsigned char)((i % SIZE) / 40 + below(i < SIZE ? 20 : 70));
-    }
-    for (int i = 0; i < (int)sizeof samples; i++) {
+    for (int i = 0; i < (int)sizeof samples; i++)
         samples[i] = (unsigned char)(90 + i % 60);
-    }
     CHECK_INT(g->write(device, host, 2 * SIZE), 0);
     memset(frames, 0, sizeof frames);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < 2; i++) {
             frames[k][i].pixels = VMAFGPU_PIXELS_RGBA8;
             frames[k][i].memory = k ? VMAFGPU_MEMORY_HOST : memory;
-            frames[k][i].data[0] = frames[k][i].memory == VMAFGPU_MEMORY_DEVICE ? (const void *)(uintptr_t)(device + (uint64_t)(i * SIZE))
-                                                                               : host + i * SIZE;
+            frames[k][i].data[0] = frames[k][i].memory == VMAFGPU_MEMORY_DEVICE
+                                       ? (const void *)(uintptr_t)(device + (uint64_t)(i * SIZE))
+                                       : host + i * SIZE;
         }
     }
     config.colour.matrix = VMAFGPU_MATRIX_BT709;
@@ -339,9 +340,8 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory_kind memory) {
     config.backend = VMAFGPU_BACKEND_CPU;
     config.gpu.frames = VMAFGPU_MEMORY_HOST;
     v[1] = open_checked(&config);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; k++)
         CHECK_INT(vmafgpu_edit_begin(v[k], NULL, &frames[k][0], NULL, &frames[k][1], &score[k]), VMAFGPU_OK);
-    }
     CHECK_BITS(score[0].score, score[1].score);
     memset(host, 0, 2 * SIZE);
     CHECK_INT(g->write(device, host, 2 * SIZE), 0);
@@ -367,7 +367,7 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory_kind memory) {
 /* A base while maps of pairs are on their way. */
 static void check_base_behind_maps(gpu *g, int streams) {
     enum { PAIRS = 3, BLOCKS = 24 };
-    const edit_case c = {"texture+mix", 96, 64, 8, 1, "vmaf_v0.6.1", NULL, 16, 0, 1, NULL};
+    const edit_case c = { "texture+mix", 96, 64, 8, 1, "vmaf_v0.6.1", NULL, 16, 0, 1, NULL };
     film f = film_make(c.what, c.width, c.height, c.depth, PAIRS + 1, 6);
     vmafgpu_model_config model;
     vmafgpu_config config = edit_config(g, &f, &c, &model);
@@ -377,9 +377,8 @@ static void check_base_behind_maps(gpu *g, int streams) {
     vmafgpu_edit_score scores[2];
     vmafgpu *v[2];
     where("a base behind maps, order %d", streams);
-    if (g->is_simulated) {
+    if (g->is_simulated)
         g->sim.set_order(SIMULATED_FORWARD, streams, 3);
-    }
     config.live = 1;
     config.map_size = 16;
     config.gpu.queue = PAIRS + 1;
@@ -401,11 +400,9 @@ static void check_base_behind_maps(gpu *g, int streams) {
         CHECK_INT(vmafgpu_flush(v[k]), VMAFGPU_OK);
     }
     check_edit(&scores[0], &scores[1]);
-    for (int i = 0; i < PAIRS; i++) {
-        for (int n = 0; n < BLOCKS; n++) {
+    for (int i = 0; i < PAIRS; i++)
+        for (int n = 0; n < BLOCKS; n++)
             CHECK_BITS(maps[0][i][n], maps[1][i][n]);
-        }
-    }
     check_map(v, 16);
     vmafgpu_close(v[0]);
     vmafgpu_close(v[1]);
@@ -414,38 +411,37 @@ static void check_base_behind_maps(gpu *g, int streams) {
 
 void test_edits(gpu *g) {
     static const edit_case cases[] = {
-        {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 256, 12, 1, "h"},
-        {"noise+grain", 50, 37, 8, 0, "vmaf_v0.6.1", NULL, 64, 12, 2, "p"},
-        {"texture+blur", 64, 64, 8, 2, "vmaf_v0.6.1neg", NULL, 64, 4, 1, "d"},
-        {"blocks+mix", 161, 91, 8, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=1:adm.adm_csf_scale=0.02:adm.adm_csf_diag_scale=0.006", 128, 3,
-         1, "d"},
-        {"texture+coarse", 129, 200, 16, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=2", 256, 3, 1, "h"},
-        {"texture+stretch", 203, 117, 10, 3, "vmaf_v0.6.1neg", NULL, 256, 3, 1, "d"},
-        {"lines+grain", 131, 77, 9, 0, "vmaf_v0.6.1", "adm.adm_enhn_gain_limit=1.3:adm.adm_dlm_weight=0.7", 100, 3, 1, "h"},
-        {"texture+mix", 111, 83, 12, 0, "vmaf_b_v0.6.3", NULL, 64, 3, 3, "h"},
-        {"texture+mix", 177, 125, 8, 0, "vmaf_v0.6.1", "vif.vif_skip_scale0=true:adm.adm_skip_scale0=true:adm.adm_noise_weight=0", 64,
-         3, 1, "h"},
-        {"texture+mix", 1920, 1080, 8, 0, "vmaf_v0.6.1", NULL, 256, 200, 1, "d"},
-        {"noise+mix", 1279, 719, 10, 0, "vmaf_v0.6.1neg", NULL, 256, 200, 1, "h"},
-        {"texture+grain", 3840, 2160, 8, 0, "vmaf_4k_v0.6.1", NULL, 256, 60, 1, "d"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (!g->is_slow || cases[i].width < 300) {
+        { "texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 256, 12, 1, "h" },
+        { "noise+grain", 50, 37, 8, 0, "vmaf_v0.6.1", NULL, 64, 12, 2, "p" },
+        { "texture+blur", 64, 64, 8, 2, "vmaf_v0.6.1neg", NULL, 64, 4, 1, "d" },
+        { "blocks+mix", 161, 91, 8, 0, "vmaf_v0.6.1",
+          "adm.adm_csf_mode=1:adm.adm_csf_scale=0.02:adm.adm_csf_diag_scale=0.006", 128, 3, 1, "d" },
+        { "texture+coarse", 129, 200, 16, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=2", 256, 3, 1, "h" },
+        { "texture+stretch", 203, 117, 10, 3, "vmaf_v0.6.1neg", NULL, 256, 3, 1, "d" },
+        { "lines+grain", 131, 77, 9, 0, "vmaf_v0.6.1", "adm.adm_enhn_gain_limit=1.3:adm.adm_dlm_weight=0.7", 100, 3, 1,
+          "h" },
+        { "texture+mix", 111, 83, 12, 0, "vmaf_b_v0.6.3", NULL, 64, 3, 3, "h" },
+        { "texture+mix", 177, 125, 8, 0, "vmaf_v0.6.1",
+          "vif.vif_skip_scale0=true:adm.adm_skip_scale0=true:adm.adm_noise_weight=0", 64, 3, 1, "h" },
+        { "texture+mix", 1920, 1080, 8, 0, "vmaf_v0.6.1", NULL, 256, 200, 1, "d" },
+        { "noise+mix", 1279, 719, 10, 0, "vmaf_v0.6.1neg", NULL, 256, 200, 1, "h" },
+        { "texture+grain", 3840, 2160, 8, 0, "vmaf_4k_v0.6.1", NULL, 256, 60, 1, "d" }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (!g->is_slow || cases[i].width < 300)
             check_case(g, &cases[i], (uint32_t)i + 1);
-        }
-    }
     test_refused(g);
     check_commit_pixels(g, VMAFGPU_MEMORY_HOST);
     check_commit_pixels(g, VMAFGPU_MEMORY_DEVICE);
-    for (int streams = SIMULATED_LAZY; streams <= (g->is_simulated ? SIMULATED_MIXED : SIMULATED_LAZY); streams++) {
+    for (int streams = SIMULATED_LAZY; streams <= (g->is_simulated ? SIMULATED_MIXED : SIMULATED_LAZY); streams++)
         check_base_behind_maps(g, streams);
-    }
 }
 
 /* ---- maps of pairs that are pushed ---- */
 
 typedef struct map_case {
     const char *what;
-    int         width, height, depth, size, queue;
+    int width, height, depth, size, queue;
     const char *model, *options;
     const char *frames;
 } map_case;
@@ -487,22 +483,25 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
     expected = (float *)malloc(size);
     test_need(expected != NULL, "memory");
     for (int i = 0; i < MAP_FRAMES; i++) {
-        const vmafgpu_memory_kind kind = i % MAP_KINDS == 0 ? VMAFGPU_MEMORY_DEVICE : i % MAP_KINDS == 1 ? VMAFGPU_MEMORY_HOST
-                                                                                                         : VMAFGPU_MEMORY_PINNED;
+        const vmafgpu_memory_kind kind = i % MAP_KINDS == 0   ? VMAFGPU_MEMORY_DEVICE
+                                         : i % MAP_KINDS == 1 ? VMAFGPU_MEMORY_HOST
+                                                              : VMAFGPU_MEMORY_PINNED;
         maps[i] = (float *)malloc(size);
         test_need(maps[i] && g->take(&device[i], size) == 0 && g->take_pinned(&pinned[i], size, 0) == 0, "memory");
-        for (int k = 0; k < count; k++) {
+        for (int k = 0; k < count; k++)
             maps[i][k] = -7;
-        }
         memcpy(pinned[i], maps[i], size);
         CHECK_INT(g->write(device[i], maps[i], size), 0);
         if (i % 4 != 3) {
-            CHECK_INT(vmafgpu_map_next(v[0], kind == VMAFGPU_MEMORY_DEVICE   ? (float *)(uintptr_t)device[i]
-                                             : kind == VMAFGPU_MEMORY_PINNED ? (float *)pinned[i]
-                                                                             : maps[i], kind), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_map_next(v[0],
+                                       kind == VMAFGPU_MEMORY_DEVICE   ? (float *)(uintptr_t)device[i]
+                                       : kind == VMAFGPU_MEMORY_PINNED ? (float *)pinned[i]
+                                                                       : maps[i],
+                                       kind),
+                      VMAFGPU_OK);
         }
         CHECK_INT(vmafgpu_push(v[0], reel_frame(&r, i, 0), reel_frame(&r, i, 1)), VMAFGPU_OK);
-        if (kind == VMAFGPU_MEMORY_DEVICE) {   /* in stream order */
+        if (kind == VMAFGPU_MEMORY_DEVICE) { /* in stream order */
             CHECK_INT(vmafgpu_wait_on_stream(v[0], stream, -1), VMAFGPU_OK);
             CHECK_INT(g->read_later(maps[i], device[i], size, stream), 0);
         }
@@ -518,9 +517,8 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
         CHECK_INT(vmafgpu_next(v[0], &score[0]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_next(v[1], &score[1]), VMAFGPU_OK);
         check_row(score[0].values, score[1].values, vmafgpu_column_count(v[0]));
-        for (int k = 0; k < count; k++) {
+        for (int k = 0; k < count; k++)
             CHECK_BITS(map[k], i % 4 == 3 ? -7 : expected[k]);
-        }
         free(maps[i]);
         CHECK_INT(g->give(device[i]), 0);
         CHECK_INT(g->give_pinned(pinned[i]), 0);
@@ -551,9 +549,8 @@ static void check_maps_lost(gpu *g) {
     g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 12; i++)
         CHECK(map[i] != map[i]);
-    }
     CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
     vmafgpu_close(v);
     film_free(&f);
@@ -564,7 +561,7 @@ static void check_maps_at_once(gpu *g) {
     film f = film_make("texture+mix", 64, 48, 8, 1, 1);
     vmafgpu_config config = gpu_config(g, &f);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
-    float maps[2][12] = {{0}};
+    float maps[2][12] = { { 0 } };
     where("maps, opened in the background");
     config.live = 1;
     config.map_size = 16;
@@ -573,9 +570,8 @@ static void check_maps_at_once(gpu *g) {
     for (int k = 0; k < 2; k++) {
         vmafgpu *v = open_checked(&config);
         maps[k][0] = -7;
-        if (!k) {
+        if (!k)
             check_on_gpu(g, v);
-        }
         CHECK_INT(vmafgpu_map_next(v, maps[k], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -588,24 +584,24 @@ static void check_maps_at_once(gpu *g) {
 
 void test_maps(gpu *g) {
     static const map_case cases[] = {
-        {"texture+mix", 96, 88, 8, 16, 2, "vmaf_v0.6.1", NULL, "d"},
-        {"texture+mix", 97, 89, 10, 4, 3, "vmaf_v0.6.1neg", "motion.motion_five_frame_window=true", "h"},
-        {"noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1", "motion.motion_fps_weight=0.7:motion.motion_max_val=5", "p"},
-        {"lines+grain", 64, 64, 8, 33, 1, "vmaf_b_v0.6.3", NULL, "d"},
-        {"texture+mix", 111, 65, 8, 9, 2, "vmaf_v0.6.1", "vif.vif_skip_scale0=true:adm.adm_skip_scale0=true:adm.adm_dlm_weight=0.7", "h"},
-        {"texture+mix", 1920, 1080, 8, 16, 0, "vmaf_v0.6.1", NULL, "d"},
-        {"blocks+mix", 1279, 719, 10, 8, 0, "vmaf_v0.6.1neg", NULL, "h"},
-        {"texture+grain", 3840, 2160, 8, 64, 0, "vmaf_4k_v0.6.1", NULL, "d"}};
+        { "texture+mix", 96, 88, 8, 16, 2, "vmaf_v0.6.1", NULL, "d" },
+        { "texture+mix", 97, 89, 10, 4, 3, "vmaf_v0.6.1neg", "motion.motion_five_frame_window=true", "h" },
+        { "noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1", "motion.motion_fps_weight=0.7:motion.motion_max_val=5",
+          "p" },
+        { "lines+grain", 64, 64, 8, 33, 1, "vmaf_b_v0.6.3", NULL, "d" },
+        { "texture+mix", 111, 65, 8, 9, 2, "vmaf_v0.6.1",
+          "vif.vif_skip_scale0=true:adm.adm_skip_scale0=true:adm.adm_dlm_weight=0.7", "h" },
+        { "texture+mix", 1920, 1080, 8, 16, 0, "vmaf_v0.6.1", NULL, "d" },
+        { "blocks+mix", 1279, 719, 10, 8, 0, "vmaf_v0.6.1neg", NULL, "h" },
+        { "texture+grain", 3840, 2160, 8, 64, 0, "vmaf_4k_v0.6.1", NULL, "d" }
+    };
     void *stream = NULL;
     CHECK_INT(g->stream_create(&stream, 1), 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (!g->is_simulated || cases[i].width < 300) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (!g->is_simulated || cases[i].width < 300)
             check_maps(g, &cases[i], (uint32_t)i + 1, stream);
-        }
-    }
     CHECK_INT(g->stream_destroy(stream), 0);
     check_maps_at_once(g);
-    if (g->is_simulated) {
+    if (g->is_simulated)
         check_maps_lost(g);
-    }
 }

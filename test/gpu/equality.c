@@ -78,9 +78,7 @@ void check_equality(gpu *g, const film *f, const equality *e) {
     memset(&t, 0, sizeof t);
     config.allocator = tally_allocator(&t);
     config.bytes_per_sample = e->how.bytes_per_sample;
-    config.layout = e->how.shift         ? VMAFGPU_SEMIPLANAR_HIGH
-                    : e->how.interleaved ? VMAFGPU_SEMIPLANAR
-                                         : VMAFGPU_PLANAR;
+    config.layout = e->how.shift ? VMAFGPU_SEMIPLANAR_HIGH : e->how.interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
     config.subsample = e->subsample;
     config.gpu.batch = e->batch;
     config.gpu.queue = e->queue;
@@ -105,9 +103,8 @@ void check_equality(gpu *g, const film *f, const equality *e) {
                 result = reel_push(&r, context, i);
             }
             CHECK_INT(result, VMAFGPU_OK);
-            if (e->delivery == NEXT) {
+            if (e->delivery == NEXT)
                 collect_next(context, &c);
-            }
         }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         /* only a long list of scores grows */
@@ -137,100 +134,97 @@ void check_generated(gpu *g, const equality *e, uint32_t seed) {
 void test_equality(gpu *g) {
     static const equality cases[] = {
         /* contents, and sizes at which tiles and scales end anywhere */
-        {"texture+mix", 64, 48, 8, 5, {"h", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"noise+grain", 97, 130, 8, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"blocks+invert", 65, 49, 8, 3, {"h", 0, 0, 0, 0, 0}, 0, 0, MANY, 0, 0, KEPT, 0},
-        {"blocks+stretch", 130, 33, 8, 2, {"d", 0, 0, 0, 0, 0}, 0, 0, LIMITS, 0, 0, KEPT, 0},
-        {"lines+same", 33, 35, 8, 3, {"h", 0, 0, 0, 0, 0}, 1, 1, DEFAULT, 0, 0, KEPT, 0},
-        {"flat+faint", 40, 36, 8, 3, {"p", 0, 0, 0, 0, 0}, 3, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"black+same", 32, 32, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"white+grain", 32, 40, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, MANY, 0, 0, KEPT, 0},
-        {"ramp+coarse", 200, 17, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"texture+blur", 17, 200, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"texture+stretch", 16, 16, 8, 9, {"hpd", 0, 0, 0, 0, 0}, 5, 2, MANY, 0, 0, KEPT, 0},
-        {"noise+mix", 16, 16, 16, 3, {"h", 0, 0, 0, 0, 0}, 32, 4, MANY, 0, 0, KEPT, 0},
+        { "texture+mix", 64, 48, 8, 5, { "h", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { "noise+grain", 97, 130, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { "blocks+invert", 65, 49, 8, 3, { "h", 0, 0, 0, 0, 0 }, 0, 0, MANY, 0, 0, KEPT, 0 },
+        { "blocks+stretch", 130, 33, 8, 2, { "d", 0, 0, 0, 0, 0 }, 0, 0, LIMITS, 0, 0, KEPT, 0 },
+        { "lines+same", 33, 35, 8, 3, { "h", 0, 0, 0, 0, 0 }, 1, 1, DEFAULT, 0, 0, KEPT, 0 },
+        { "flat+faint", 40, 36, 8, 3, { "p", 0, 0, 0, 0, 0 }, 3, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { "black+same", 32, 32, 8, 2, { "h", 0, 0, 0, 0, 0 }, 1, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { "white+grain", 32, 40, 8, 2, { "h", 0, 0, 0, 0, 0 }, 1, 2, MANY, 0, 0, KEPT, 0 },
+        { "ramp+coarse", 200, 17, 8, 2, { "h", 0, 0, 0, 0, 0 }, 1, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { "texture+blur", 17, 200, 8, 2, { "h", 0, 0, 0, 0, 0 }, 1, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { "texture+stretch", 16, 16, 8, 9, { "hpd", 0, 0, 0, 0, 0 }, 5, 2, MANY, 0, 0, KEPT, 0 },
+        { "noise+mix", 16, 16, 16, 3, { "h", 0, 0, 0, 0, 0 }, 32, 4, MANY, 0, 0, KEPT, 0 },
         /* depths */
-        {"texture+mix", 65, 49, 9, 3, {"h", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"texture+stretch", 65, 49, 10, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
-        {"noise+invert", 64, 50, 12, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"blocks+blur", 66, 40, 14, 2, {"p", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 0, KEPT, 0},
-        {"blocks+invert", 97, 60, 16, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
-        {"lines+grain", 48, 48, 16, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        { "texture+mix", 65, 49, 9, 3, { "h", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { "texture+stretch", 65, 49, 10, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, MANY, 0, 0, KEPT, 0 },
+        { "noise+invert", 64, 50, 12, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { "blocks+blur", 66, 40, 14, 2, { "p", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 0, KEPT, 0 },
+        { "blocks+invert", 97, 60, 16, 2, { "h", 0, 0, 0, 0, 0 }, 2, 2, MANY, 0, 0, KEPT, 0 },
+        { "lines+grain", 48, 48, 16, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         /* words and layouts */
-        {NULL, 48, 40, 8, 3, {"h", 2, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 48, 40, 8, 3, {"p", 2, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 47, 40, 8, 3, {"d", 2, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 48, 40, 8, 3, {"hdp", 2, 8, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 48, 40, 10, 3, {"d", 0, 6, 128, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
-        {NULL, 45, 40, 10, 3, {"pdh", 0, 6, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 48, 40, 12, 3, {"p", 0, 4, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_PINNED},
+        { NULL, 48, 40, 8, 3, { "h", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 48, 40, 8, 3, { "p", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 47, 40, 8, 3, { "d", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 48, 40, 8, 3, { "hdp", 2, 8, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 48, 40, 10, 3, { "d", 0, 6, 128, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE },
+        { NULL, 45, 40, 10, 3, { "pdh", 0, 6, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 48, 40, 12, 3, { "p", 0, 4, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_PINNED },
         /* pitches and addresses */
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, 64, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, -64, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, -80, 48, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, 256, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, 67, 1, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 61, 40, 8, 3, {"d", 0, 0, -61, 3, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 63, 40, 8, 3, {"d", 0, 0, 64, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 10, 3, {"d", 0, 0, 129, 1, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 62, 40, 10, 3, {"d", 0, 0, 124, 2, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 61, 40, 10, 3, {"d", 0, 0, -128, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 61, 40, 8, 3, {"p", 0, 0, 67, 1, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_PINNED},
-        {NULL, 64, 40, 8, 3, {"p", 0, 0, 256, 5, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 10, 3, {"p", 0, 0, 131, 1, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 8, 3, {"p", 0, 0, -64, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 10, 3, {"h", 0, 0, -133, 3, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 60, 40, 8, 3, {"p", 0, 0, 256, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 204, 100, 8, 2, {"d", 0, 0, 240, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 198, 99, 10, 2, {"d", 0, 0, -432, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
+        { NULL, 64, 40, 8, 3, { "d", 0, 0, 64, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE },
+        { NULL, 64, 40, 8, 3, { "d", 0, 0, -64, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 64, 40, 8, 3, { "d", 0, 0, -80, 48, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 64, 40, 8, 3, { "d", 0, 0, 256, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 64, 40, 8, 3, { "d", 0, 0, 67, 1, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 61, 40, 8, 3, { "d", 0, 0, -61, 3, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 63, 40, 8, 3, { "d", 0, 0, 64, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 64, 40, 10, 3, { "d", 0, 0, 129, 1, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 62, 40, 10, 3, { "d", 0, 0, 124, 2, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 61, 40, 10, 3, { "d", 0, 0, -128, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 61, 40, 8, 3, { "p", 0, 0, 67, 1, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_PINNED },
+        { NULL, 64, 40, 8, 3, { "p", 0, 0, 256, 5, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 64, 40, 10, 3, { "p", 0, 0, 131, 1, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 64, 40, 8, 3, { "p", 0, 0, -64, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 64, 40, 10, 3, { "h", 0, 0, -133, 3, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 60, 40, 8, 3, { "p", 0, 0, 256, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 204, 100, 8, 2, { "d", 0, 0, 240, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 198, 99, 10, 2, { "d", 0, 0, -432, 0, 0 }, 2, 2, MANY, 0, 0, KEPT, 0 },
         /* batches, queues, memory of every kind in one clip */
-        {NULL, 40, 36, 8, 11, {"h", 0, 0, 0, 0, 0}, 1, 1, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 11, {"hpd", 0, 0, 0, 0, 0}, 1, 3, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 11, {"dhp", 0, 0, 0, 0, 0}, 2, 1, DEFAULT, 0, 0, CALLBACK, 0},
-        {NULL, 40, 36, 10, 11, {"ddh", 0, 0, 0, 0, 0}, 2, 3, DEFAULT, 0, 0, NEXT, 0},
-        {NULL, 40, 36, 8, 11, {"pdd", 0, 0, 0, 0, 0}, 5, 2, DEFAULT, 0, 0, NEXT, VMAFGPU_MEMORY_PINNED},
-        {NULL, 40, 36, 8, 11, {"phd", 0, 0, 0, 0, 0}, 5, 1, WINDOWS, 0, 0, CALLBACK, 0},
-        {NULL, 20, 16, 8, 70, {"d", 0, 0, 0, 0, 0}, 32, 1, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
-        {NULL, 18, 16, 8, 68, {"hd", 0, 0, 0, 0, 0}, 32, 4, WINDOWS, 0, 0, NEXT, 0},
+        { NULL, 40, 36, 8, 11, { "h", 0, 0, 0, 0, 0 }, 1, 1, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 40, 36, 8, 11, { "hpd", 0, 0, 0, 0, 0 }, 1, 3, DEFAULT, 0, 0, KEPT, 0 },
+        { NULL, 40, 36, 8, 11, { "dhp", 0, 0, 0, 0, 0 }, 2, 1, DEFAULT, 0, 0, CALLBACK, 0 },
+        { NULL, 40, 36, 10, 11, { "ddh", 0, 0, 0, 0, 0 }, 2, 3, DEFAULT, 0, 0, NEXT, 0 },
+        { NULL, 40, 36, 8, 11, { "pdd", 0, 0, 0, 0, 0 }, 5, 2, DEFAULT, 0, 0, NEXT, VMAFGPU_MEMORY_PINNED },
+        { NULL, 40, 36, 8, 11, { "phd", 0, 0, 0, 0, 0 }, 5, 1, WINDOWS, 0, 0, CALLBACK, 0 },
+        { NULL, 20, 16, 8, 70, { "d", 0, 0, 0, 0, 0 }, 32, 1, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE },
+        { NULL, 18, 16, 8, 68, { "hd", 0, 0, 0, 0, 0 }, 32, 4, WINDOWS, 0, 0, NEXT, 0 },
         /* options */
-        {NULL, 40, 36, 8, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, ADM, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 10, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, VIF, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, MOTION, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 10, 3, {"p", 0, 0, 0, 0, 0}, 2, 2, MOTION, 0, 0, KEPT, 0},
-        {"texture+stretch", 56, 42, 8, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, CSF, 0, 0, KEPT, 0},
-        {"blocks+stretch", 57, 42, 10, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, CSF, 0, 0, KEPT, 0},
-        {"texture+stretch", 56, 42, 8, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, SKIPS, 0, 0, KEPT, 0},
-        {"noise+grain", 56, 42, 8, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 0, KEPT, 0},
-        {NULL, 32, 24, 8, 7, {"d", 0, 0, 0, 0, 0}, 2, 2, WINDOWS, 0, 0, KEPT, 0},
-        {NULL, 33, 24, 8, 7, {"d", 0, 0, 0, 0, 0}, 1, 2, WINDOWS, 0, 0, KEPT, 0},
-        {NULL, 32, 24, 8, 7, {"d", 0, 0, 0, 0, 0}, 3, 2, WINDOWS, 2, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 10, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 3, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 10, {"hp", 0, 0, 0, 0, 0}, 4, 2, MANY, 3, 0, NEXT, 0},
+        { NULL, 40, 36, 8, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, ADM, 0, 0, KEPT, 0 },
+        { NULL, 40, 36, 10, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, VIF, 0, 0, KEPT, 0 },
+        { NULL, 40, 36, 8, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, MOTION, 0, 0, KEPT, 0 },
+        { NULL, 40, 36, 10, 3, { "p", 0, 0, 0, 0, 0 }, 2, 2, MOTION, 0, 0, KEPT, 0 },
+        { "texture+stretch", 56, 42, 8, 2, { "h", 0, 0, 0, 0, 0 }, 2, 2, CSF, 0, 0, KEPT, 0 },
+        { "blocks+stretch", 57, 42, 10, 2, { "h", 0, 0, 0, 0, 0 }, 2, 2, CSF, 0, 0, KEPT, 0 },
+        { "texture+stretch", 56, 42, 8, 2, { "h", 0, 0, 0, 0, 0 }, 2, 2, SKIPS, 0, 0, KEPT, 0 },
+        { "noise+grain", 56, 42, 8, 2, { "h", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 0, KEPT, 0 },
+        { NULL, 32, 24, 8, 7, { "d", 0, 0, 0, 0, 0 }, 2, 2, WINDOWS, 0, 0, KEPT, 0 },
+        { NULL, 33, 24, 8, 7, { "d", 0, 0, 0, 0, 0 }, 1, 2, WINDOWS, 0, 0, KEPT, 0 },
+        { NULL, 32, 24, 8, 7, { "d", 0, 0, 0, 0, 0 }, 3, 2, WINDOWS, 2, 0, KEPT, 0 },
+        { NULL, 40, 36, 8, 10, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 3, 0, KEPT, 0 },
+        { NULL, 40, 36, 8, 10, { "hp", 0, 0, 0, 0, 0 }, 4, 2, MANY, 3, 0, NEXT, 0 },
         /* statistics in doubles and in integers */
-        {"texture+stretch", 65, 49, 8, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 1, KEPT, 0},
-        {"texture+stretch", 65, 49, 8, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 2, KEPT, 0},
-        {"blocks+grain", 65, 49, 16, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 1, KEPT, 0},
-        {"blocks+grain", 65, 49, 16, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 2, KEPT, 0},
-        {"noise+stretch", 64, 48, 10, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 2, KEPT, 0},
+        { "texture+stretch", 65, 49, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 1, KEPT, 0 },
+        { "texture+stretch", 65, 49, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 2, KEPT, 0 },
+        { "blocks+grain", 65, 49, 16, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 1, KEPT, 0 },
+        { "blocks+grain", 65, 49, 16, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 2, KEPT, 0 },
+        { "noise+stretch", 64, 48, 10, 2, { "h", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 2, KEPT, 0 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_generated(g, &cases[i], (uint32_t)i + 1);
-    }
 }
 
 /* Warps that come back for more: of VIF's matrix form each takes a second piece only where there are 24 steps of 16 x 16 samples
  * for each warp. On a GPU of one multiprocessor that is a small picture; pieces of several lengths end in any row of either pair. */
 void test_pieces(gpu *g) {
     static const equality cases[] = {
-        {"texture+mix", 320, 200, 8, 2, {"d", 0, 0, 0, 0, 0}, 2, 1, VIF, 0, 1, KEPT, 0},
-        {"noise+grain", 291, 183, 10, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, VIF, 0, 2, KEPT, 0},
+        { "texture+mix", 320, 200, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 1, VIF, 0, 1, KEPT, 0 },
+        { "noise+grain", 291, 183, 10, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, VIF, 0, 2, KEPT, 0 },
     };
-    if (g->is_simulated) {
+    if (g->is_simulated)
         g->sim.set(SIMULATED_MULTIPROCESSORS, 1);
-    }
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_generated(g, &cases[i], (uint32_t)i + 1);
-    }
     /* Shared memory for blocks of twelve warps; as PTX asks for them, kernels for 8 bits have blocks of eight. */
     if (g->is_simulated && !g->is_hip) {
         g->sim.set(SIMULATED_SHARED_MEMORY, 232448);
@@ -350,9 +344,8 @@ void test_v1_speed(gpu *g) {
         where("speed_chroma, %s %dx%d %d bits %d, '%s'", cases[i].what, cases[i].width, cases[i].height, cases[i].depth,
               cases[i].chroma, cases[i].options[0] ? cases[i].options[0] : "");
         expected = cpu_score(&f, &config);
-        for (int k = 0; cases[i].has_score && k < expected.columns; k++) {
+        for (int k = 0; cases[i].has_score && k < expected.columns; k++)
             CHECK(expected.values[k] != 0);
-        }
         r = reel_make(g, &f, &cases[i].how);
         context = open_checked(&config);
         if (context) {
@@ -370,7 +363,7 @@ void test_v1_speed(gpu *g) {
 
 /* What nobody thought of. */
 void test_random(gpu *g) {
-    static const char *const kinds[] = {"h", "p", "d", "hd", "dhp", "pd", "ddp"};
+    static const char *const kinds[] = { "h", "p", "d", "hd", "dhp", "pd", "ddp" };
     uint32_t state = 20240607;
     for (int i = 0; i < 40; i++) {
         char what[40];
@@ -431,7 +424,7 @@ static film film_from_real(const char *path) {
 /* The middle of the first frames of a pair of clips of 4:2:0 and the like; 0 if there is none. */
 static int film_from_files(film *f, const char *reference, const char *distorted, int width, int height, int depth,
                            int frames, size_t frame_samples) {
-    const char *const names[2] = {reference, distorted};
+    const char *const names[2] = { reference, distorted };
     const int bytes = depth > 8 ? 2 : 1, w = width < CROP_WIDTH ? width : CROP_WIDTH,
               h = height < CROP_HEIGHT ? height : CROP_HEIGHT;
     int ok = 1;
@@ -443,14 +436,12 @@ static int film_from_files(film *f, const char *reference, const char *distorted
         snprintf(path, sizeof path, "../shared/clips/%s", names[side]);
         file = fopen(path, "rb");
         ok = file != NULL;
-        if (ok && strstr(path, ".y4m")) {
+        if (ok && strstr(path, ".y4m"))
             ok = fgets(line, sizeof line, file) != NULL;
-        }
         for (int i = 0; i < frames && ok; i++) {
             long start;
-            if (strstr(path, ".y4m")) {
+            if (strstr(path, ".y4m"))
                 ok = fgets(line, sizeof line, file) != NULL;
-            }
             start = ftell(file);
             for (int y = 0; y < h && ok; y++) {
                 ok = fseek(file, start + (long)(((top + (size_t)y) * (size_t)width + left) * (size_t)bytes),
@@ -460,34 +451,32 @@ static int film_from_files(film *f, const char *reference, const char *distorted
             }
             ok = ok && fseek(file, start + (long)(frame_samples * (size_t)bytes), SEEK_SET) == 0;
         }
-        if (file) {
+        if (file)
             fclose(file);
-        }
     }
-    if (!ok) {
+    if (!ok)
         film_free(f);
-    }
     return ok;
 }
 
 void test_clips(gpu *g) {
     static const struct {
         const char *reference, *distorted;
-        int         width, height, depth, frames, chroma;
+        int width, height, depth, frames, chroma;
     } clips[] = {
-        {"src01_8b_ref.y4m", "src01_8b_dis.y4m", 576, 324, 8, 3, 420},
-        {"src01_10b_ref.y4m", "src01_10b_dis.y4m", 576, 324, 10, 2, 420},
-        {"src01_12b_ref.y4m", "src01_12b_dis.y4m", 576, 324, 12, 2, 420},
-        {"src01_16b_ref_576x324_420p16.yuv", "src01_16b_dis_576x324_420p16.yuv", 576, 324, 16, 2, 420},
-        {"seek_8b_ref.y4m", "seek_8b_dis.y4m", 384, 288, 8, 3, 420},
-        {"odd_8b_ref.y4m", "odd_8b_dis.y4m", 333, 217, 8, 2, 444},
-        {"c422_10b_ref.y4m", "c422_10b_dis.y4m", 320, 180, 10, 2, 422},
-        {"c444_8b_ref.y4m", "c444_8b_dis.y4m", 320, 180, 8, 2, 444},
-        {"c444_12b_ref.y4m", "c444_12b_dis.y4m", 320, 180, 12, 2, 444},
-        {"sparks_10b_ref.y4m", "sparks_10b_dis.y4m", 480, 270, 10, 2, 420},
-        {"dark_8b_ref_1920x1080_420p.yuv", "dark_8b_dis_1920x1080_420p.yuv", 1920, 1080, 8, 1, 420},
-        {"akiyo_ref_352x288_420p.yuv", "akiyo_dis_352x288_420p.yuv", 352, 288, 8, 1, 420},
-        {"tiny_ref_18x22_420p.yuv", "tiny_dis_18x22_420p.yuv", 18, 22, 8, 1, 420},
+        { "src01_8b_ref.y4m", "src01_8b_dis.y4m", 576, 324, 8, 3, 420 },
+        { "src01_10b_ref.y4m", "src01_10b_dis.y4m", 576, 324, 10, 2, 420 },
+        { "src01_12b_ref.y4m", "src01_12b_dis.y4m", 576, 324, 12, 2, 420 },
+        { "src01_16b_ref_576x324_420p16.yuv", "src01_16b_dis_576x324_420p16.yuv", 576, 324, 16, 2, 420 },
+        { "seek_8b_ref.y4m", "seek_8b_dis.y4m", 384, 288, 8, 3, 420 },
+        { "odd_8b_ref.y4m", "odd_8b_dis.y4m", 333, 217, 8, 2, 444 },
+        { "c422_10b_ref.y4m", "c422_10b_dis.y4m", 320, 180, 10, 2, 422 },
+        { "c444_8b_ref.y4m", "c444_8b_dis.y4m", 320, 180, 8, 2, 444 },
+        { "c444_12b_ref.y4m", "c444_12b_dis.y4m", 320, 180, 12, 2, 444 },
+        { "sparks_10b_ref.y4m", "sparks_10b_dis.y4m", 480, 270, 10, 2, 420 },
+        { "dark_8b_ref_1920x1080_420p.yuv", "dark_8b_dis_1920x1080_420p.yuv", 1920, 1080, 8, 1, 420 },
+        { "akiyo_ref_352x288_420p.yuv", "akiyo_dis_352x288_420p.yuv", 352, 288, 8, 1, 420 },
+        { "tiny_ref_18x22_420p.yuv", "tiny_dis_18x22_420p.yuv", 18, 22, 8, 1, 420 },
     };
     int found = 0;
     for (size_t i = 0; i < sizeof clips / sizeof clips[0]; i++) {
@@ -512,7 +501,7 @@ void test_clips(gpu *g) {
         found++;
     }
     for (int i = 0; !found && i < 2; i++) {
-        static const char *const real[] = {"test/golden/real/seek_8b.squeezed", "test/golden/real/c422_10b.squeezed"};
+        static const char *const real[] = { "test/golden/real/seek_8b.squeezed", "test/golden/real/c422_10b.squeezed" };
         film f = film_from_real(real[i]);
         equality e;
         memset(&e, 0, sizeof e);

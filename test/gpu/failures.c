@@ -15,7 +15,7 @@ typedef struct course {
 
 /* What the CPU makes of the short run. */
 typedef struct answers {
-    scores  clip;
+    scores clip;
     double *pair; /* of vmafgpu_score_pair() */
 } answers;
 
@@ -48,13 +48,15 @@ static void spoil_reusable(const reel *r, vmafgpu *context, int64_t *spoilt) {
 
 /* Whether the engine may do without what this entry point gives. */
 static int is_harmless(const char *entry) {
-    static const char *const entries[] = {"cuCtxPopCurrent_v2", "cuDeviceGetName",
-                                          "cuModuleGetFunction" /* of a better form */,
-                                          "hipModuleGetFunction", "hipGetDevice", "hipSetDevice" /* to the caller's */};
+    static const char *const entries[] = { "cuCtxPopCurrent_v2",
+                                           "cuDeviceGetName",
+                                           "cuModuleGetFunction" /* of a better form */,
+                                           "hipModuleGetFunction",
+                                           "hipGetDevice",
+                                           "hipSetDevice" /* to the caller's */ };
     int found = 0;
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
         found |= strcmp(entry, entries[i]) == 0;
-    }
     return found;
 }
 
@@ -79,9 +81,8 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     }
     for (int i = 0; i < SHORT_FRAMES; i++) {
         CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
-        if (way->spoils) {
+        if (way->spoils)
             spoil_reusable(r, context, &spoilt);
-        }
         if (i == way->pair_at) {
             result = vmafgpu_score_pair(context, reel_frame(r, PAIR_BEFORE, 0), reel_frame(r, PAIR, 0),
                                         reel_frame(r, PAIR, 1), &score);
@@ -121,28 +122,25 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     CHECK_INT(vmafgpu_reusable(context), SHORT_FRAMES);
     if (!way->spoils) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++)
             CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
-        }
         result = vmafgpu_flush(context);
-        if (on_device && result != VMAFGPU_OK) {
+        if (on_device && result != VMAFGPU_OK)
             CHECK_INT(result, VMAFGPU_ERROR_DEVICE);
-        } else if (CHECK_INT(result, VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK)) {
+        else if (CHECK_INT(result, VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK))
             check_row(score.values, expected->clip.values, expected->clip.columns);
-        }
     }
     {
         const int has_failed = vmafgpu_backend_note(context)[0] != 0;
         CHECK_STR(vmafgpu_backend_name(context), has_failed ? "cpu" : g->vendor->name);
-        if (!CHECK(has_failed == (g->sim.hit()[0] || t->failed) || is_harmless(g->sim.hit()))) {
+        if (!CHECK(has_failed == (g->sim.hit()[0] || t->failed) || is_harmless(g->sim.hit())))
             printf("it failed in %s\n", g->sim.hit());
-        }
     }
     vmafgpu_close(context);
 }
 
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
-static const char *const fault_names[FAULTS] = {"call", "lost from call", "allocation"};
+static const char *const fault_names[FAULTS] = { "call", "lost from call", "allocation" };
 
 /* Vendors share the host's code: one has the odd ones, one the even ones. */
 static int stride_of_calls(void) {
@@ -152,14 +150,13 @@ static int stride_of_calls(void) {
 /* Runs with a fault of this sort at the first, second, ... occasion until there are no more. */
 static void check_faults(gpu *g, const film *f, int selected, const answers *expected, const char *kind,
                          vmafgpu_backend backend, int fault, const course *way, int stride) {
-    static const int errors[] = {2, 700, 719, 999};
+    static const int errors[] = { 2, 700, 719, 999 };
     vmafgpu_config config = gpu_config(g, f);
     reel r = reel_of_kinds(g, f, kind);
     long baseline[SIMULATED_KINDS], runs = 0;
     int is_over = 0;
-    if (stride == 1 && fault == ONE_CALL) {
+    if (stride == 1 && fault == ONE_CALL)
         stride = stride_of_calls();
-    }
     config.backend = backend;
     config.gpu.no_self_test = backend != VMAFGPU_BACKEND_AUTO && fault != LOST;
     config.gpu.frames = *kind == 'd' ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
@@ -168,30 +165,29 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
     select_features(&config, &selections[selected]);
     for (long n = stride % 2 == 0 && g->vendor->backend == VMAFGPU_BACKEND_HIP ? 2 : 1; !is_over; n += stride) {
         tally t;
-        where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", fault_names[fault], n, kind, (int)backend, way->batch,
-              way->queue, way->spoils ? ", reuse" : "");
+        where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", fault_names[fault], n, kind, (int)backend,
+              way->batch, way->queue, way->spoils ? ", reuse" : "");
         if (way->spoils && runs) {
             reel_free(g, &r);
             r = reel_of_kinds(g, f, kind);
         }
-        for (int i = 0; i < SIMULATED_KINDS; i++) {
+        for (int i = 0; i < SIMULATED_KINDS; i++)
             baseline[i] = g->sim.live(i);
-        }
         memset(&t, 0, sizeof t);
         config.allocator = tally_allocator(&t);
-        if (fault == ONE_CALL) {
+        if (fault == ONE_CALL)
             g->sim.fail(NULL, n, errors[runs % 4]);
-        } else if (fault == LOST) {
+        else if (fault == LOST)
             g->sim.lose(n, errors[1 + runs % 3]);
-        } else {
+        else
             t.fail_at = n;
-        }
         short_run(g, &r, &config, expected, &t, way);
         is_over = fault == ALLOCATION ? !t.failed : g->sim.hit()[0] == 0;
         /* While the device is lost no context can be made current, so what is in it goes with it. */
         for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++) {
             if (!CHECK_INT(g->sim.live(i), baseline[i])) {
-                printf("kind %d of objects; it failed in %s; %s %ld %s\n", i, g->sim.hit(), fault_names[fault], n, kind);
+                printf("kind %d of objects; it failed in %s; %s %ld %s\n", i, g->sim.hit(), fault_names[fault], n,
+                       kind);
             }
         }
         g->sim.fail(NULL, 0, 0);
@@ -242,9 +238,8 @@ static void check_lost_without_memory(gpu *g) {
         for (int i = 0; i < SHORT_FRAMES && context; i++) {
             const vmafgpu_result result = vmafgpu_next(context, &score);
             CHECK(result == VMAFGPU_OK || (t.failed && result == VMAFGPU_ERROR_MEMORY));
-            if (result == VMAFGPU_OK) {
+            if (result == VMAFGPU_OK)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
-            }
         }
         vmafgpu_close(context);
         CHECK_INT(t.live, 0);
@@ -257,7 +252,8 @@ static void check_lost_without_memory(gpu *g) {
 }
 
 static void check_all_faults(gpu *g) {
-    static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1}, full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
+    static const course plain = { 2, 2, 2, 0 }, reuse = { 2, 2, 2, 1 },
+                        full[] = { { 1, 1, -1, 0 }, { 1, 2, -1, 0 }, { 2, 2, -1, 1 } };
     const vmafgpu_backend backend = g->vendor->backend;
     film f = small_film(DEFAULT, 20, 18, 8, SHORT_FRAMES, 111);
     answers expected = short_answers(&f, DEFAULT);
@@ -268,9 +264,8 @@ static void check_all_faults(gpu *g) {
     check_faults(g, &f, DEFAULT, &expected, "d", backend, LOST, &plain, 3);
     check_faults(g, &f, DEFAULT, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, &plain, 1);
     check_faults(g, &f, DEFAULT, &expected, "d", backend, ALLOCATION, &plain, 1);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         check_faults(g, &f, DEFAULT, &expected, i == 1 ? "hp" : i ? "p" : "h", backend, ONE_CALL, &full[i], 1);
-    }
     scores_free(&expected.clip);
     free(expected.pair);
     film_free(&f);
@@ -279,7 +274,7 @@ static void check_all_faults(gpu *g) {
 
 /* Where the CPU needs chroma to take over, and the GPU has more to do. */
 static void check_faults_of_v1(gpu *g) {
-    static const course plain = {2, 2, 2, 0}, reuse = {2, 2, -1, 1};
+    static const course plain = { 2, 2, 2, 0 }, reuse = { 2, 2, -1, 1 };
     const vmafgpu_backend backend = g->vendor->backend;
     film f = small_film(V1, 20, 18, 8, SHORT_FRAMES, 112);
     answers expected = short_answers(&f, V1);
@@ -302,15 +297,16 @@ typedef struct edit_frames {
 
 /* What a context says of a base, and then of a pair that is pushed. */
 typedef struct edit_answers {
-    vmafgpu_result     results[STEPS];   /* of begin, try, commit, try, map */
-    double             base, committed, pushed;   /* the last one NaN where the pair has no score */
+    vmafgpu_result results[STEPS];  /* of begin, try, commit, try, map */
+    double base, committed, pushed; /* the last one NaN where the pair has no score */
     vmafgpu_edit_score tried[2][EDITS];
-    vmafgpu_block      blocks[BLOCKS];
-    vmafgpu_result     asked;            /* for the pair's map */
-    float              map[BLOCKS];
+    vmafgpu_block blocks[BLOCKS];
+    vmafgpu_result asked; /* for the pair's map */
+    float map[BLOCKS];
 } edit_answers;
 
-static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, int step, edit_answers *a) {
+static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, int step,
+                                edit_answers *a) {
     vmafgpu_score score = VMAFGPU_INIT;
     int across = 0, down = 0;
     vmafgpu_result result;
@@ -323,12 +319,8 @@ static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_
         result = vmafgpu_edit_commit(v, edits, EDITS - 1, &score);
         a->committed = score.score;
         break;
-    case 4:
-        result = vmafgpu_edit_map(v, BLOCK, a->blocks, &across, &down);
-        break;
-    default:
-        result = vmafgpu_edit_try(v, edits, EDITS, a->tried[step / 2], NULL);
-        break;
+    case 4: result = vmafgpu_edit_map(v, BLOCK, a->blocks, &across, &down); break;
+    default: result = vmafgpu_edit_try(v, edits, EDITS, a->tried[step / 2], NULL); break;
     }
     return result;
 }
@@ -341,7 +333,8 @@ static void edit_course(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *ed
     memset(a, 0, sizeof *a);
     for (int step = 0; step < STEPS; step++) {
         a->results[step] = edit_step(v, f, edits, step, a);
-        CHECK_INT(a->results[step], !is_lost ? vmafgpu_backend_note(v)[0] ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK : VMAFGPU_ERROR_STATE);
+        CHECK_INT(a->results[step],
+                  !is_lost ? vmafgpu_backend_note(v)[0] ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK : VMAFGPU_ERROR_STATE);
         if (a->results[step] != VMAFGPU_OK) {
             CHECK_HAS(vmafgpu_last_error(v), is_lost ? "there is no base" : vmafgpu_backend_note(v));
             is_lost = 1;
@@ -359,7 +352,8 @@ static void edit_course(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *ed
     CHECK_INT(a->asked, is_lost ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK_INT(vmafgpu_push(v, &f->reference, &f->distorted), VMAFGPU_OK);
     const vmafgpu_result result = vmafgpu_flush(v);
-    CHECK_INT(result, on_device && vmafgpu_backend_note(v)[0] && result != VMAFGPU_OK ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
+    CHECK_INT(result,
+              on_device && vmafgpu_backend_note(v)[0] && result != VMAFGPU_OK ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK_INT(vmafgpu_next(v, &score), result);
     a->pushed = score.score;
 }
@@ -367,17 +361,14 @@ static void edit_course(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *ed
 /* What there is is what the CPU says. */
 static void check_edit_answers(const edit_answers *a, const edit_answers *expected, int has_failed) {
     CHECK(memcmp(&a->pushed, &expected->pushed, sizeof a->pushed) == 0 || (has_failed && a->pushed != a->pushed));
-    for (int i = 0; i < BLOCKS && a->asked == VMAFGPU_OK; i++) {
+    for (int i = 0; i < BLOCKS && a->asked == VMAFGPU_OK; i++)
         CHECK(memcmp(&a->map[i], &expected->map[i], sizeof a->map[i]) == 0 || (has_failed && a->map[i] != a->map[i]));
-    }
     for (int step = 0; step < STEPS; step++) {
-        if (a->results[step] != VMAFGPU_OK) {
+        if (a->results[step] != VMAFGPU_OK)
             continue;
-        }
         if (step == 4) {
-            for (int i = 0; i < BLOCKS; i++) {
+            for (int i = 0; i < BLOCKS; i++)
                 CHECK_BITS(a->blocks[i].share, expected->blocks[i].share);
-            }
         } else if (step % 2) {
             for (int i = 0; i < EDITS; i++) {
                 CHECK_BITS(a->tried[step / 2][i].score, expected->tried[step / 2][i].score);
@@ -391,10 +382,11 @@ static void check_edit_answers(const edit_answers *a, const edit_answers *expect
 
 /* From open to close, with a fault of this sort at the first, second, ... occasion until there are no more. One of the edits has its
  * samples on the device. */
-static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_config *config, const vmafgpu_edit *on_host,
-                              const edit_answers *expected, int fault, int stride) {
+static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_config *config,
+                              const vmafgpu_edit *on_host, const edit_answers *expected, int fault, int stride) {
     reel r = reel_of_kinds(g, f, kind);
-    const edit_frames frames = {*reel_frame(&r, 0, 0), *reel_frame(&r, 1, 0), *reel_frame(&r, 2, 0), *reel_frame(&r, 1, 1)};
+    const edit_frames frames = { *reel_frame(&r, 0, 0), *reel_frame(&r, 1, 0), *reel_frame(&r, 2, 0),
+                                 *reel_frame(&r, 1, 1) };
     vmafgpu_edit edits[EDITS];
     uint64_t device = 0;
     int is_over = 0, runs = 0;
@@ -410,24 +402,22 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
         tally t;
         vmafgpu *v = NULL;
         where("edits, %s %ld fails, '%s'", fault_names[fault], n, kind);
-        for (int i = 0; i < SIMULATED_KINDS; i++) {
+        for (int i = 0; i < SIMULATED_KINDS; i++)
             baseline[i] = g->sim.live(i);
-        }
         memset(&t, 0, sizeof t);
         config->allocator = tally_allocator(&t);
-        if (fault == ONE_CALL) {
+        if (fault == ONE_CALL)
             g->sim.fail(NULL, n, 700);
-        } else if (fault == LOST) {
+        else if (fault == LOST)
             g->sim.lose(n, 719);
-        } else {
+        else
             t.fail_at = n;
-        }
         const vmafgpu_result result = vmafgpu_open(&v, config);
         if (result == VMAFGPU_OK) {
             edit_course(v, &frames, edits, &a);
             const int has_failed = vmafgpu_backend_note(v)[0] != 0;
             CHECK(has_failed == (g->sim.hit()[0] != 0) || is_harmless(g->sim.hit()));
-            CHECK(!t.failed);   /* nothing is allocated behind the open */
+            CHECK(!t.failed); /* nothing is allocated behind the open */
             check_edit_answers(&a, expected, has_failed);
         } else {
             CHECK_INT(result, fault == ALLOCATION ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND);
@@ -435,9 +425,8 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
         }
         vmafgpu_close(v);
         is_over = fault == ALLOCATION ? !t.failed : g->sim.hit()[0] == 0;
-        for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++) {
+        for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++)
             CHECK_INT(g->sim.live(i), baseline[i]);
-        }
         g->sim.fail(NULL, 0, 0);
         g->sim.lose(0, 0);
         gpu_check_caller(g);
@@ -471,9 +460,8 @@ static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config
         g->sim.fail(NULL, 0, 0);
         CHECK_STR(vmafgpu_backend_name(v), is_over ? g->vendor->name : "cpu");
         CHECK((vmafgpu_backend_note(v)[0] == 0) == is_over);
-        if (!is_over) {
+        if (!is_over)
             CHECK_INT(vmafgpu_get_config(v)->gpu.batch, 0);
-        }
         CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(v, &f->reference, &f->distorted), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -491,16 +479,16 @@ static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config
 static void check_all_edit_faults(gpu *g) {
     film f = film_make("texture+mix", 3 * BLOCK, 3 * BLOCK - 6, 8, 3, 113);
     vmafgpu_config config = film_config(&f);
-    const edit_frames frames = {film_frame(&f, 0, 0), film_frame(&f, 1, 0), film_frame(&f, 2, 0), film_frame(&f, 1, 1)};
+    const edit_frames frames = { film_frame(&f, 0, 0), film_frame(&f, 1, 0), film_frame(&f, 2, 0),
+                                 film_frame(&f, 1, 1) };
     unsigned char samples[BLOCK * BLOCK];
     vmafgpu_edit edits[EDITS];
     edit_answers expected;
     config.backend = VMAFGPU_BACKEND_CPU;
     config.live = 1;
     config.edit_size = config.map_size = BLOCK;
-    for (int i = 0; i < (int)sizeof samples; i++) {
+    for (int i = 0; i < (int)sizeof samples; i++)
         samples[i] = (unsigned char)(i * 7);
-    }
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < EDITS; i++) {
         edits[i].x = 9 * i;
@@ -559,11 +547,9 @@ void test_orders(gpu *g) {
         for (int streams = SIMULATED_LAZY; streams <= SIMULATED_MIXED; streams++) {
             gpu_end(g);
             gpu_begin(g, blocks, streams, 17u + (uint64_t)streams);
-            for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-                if ((blocks + streams + (int)i) % 2 == 0 || i != 1) {
+            for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+                if ((blocks + streams + (int)i) % 2 == 0 || i != 1)
                     check_generated(g, &cases[i], 7);
-                }
-            }
         }
     }
     for (int streams = SIMULATED_EAGER; streams <= SIMULATED_MIXED; streams++) {

@@ -6,21 +6,19 @@
 #include <time.h>
 
 static void pause_a_little(void) {
-    const struct timespec pause = {0, 300000};
+    const struct timespec pause = { 0, 300000 };
     nanosleep(&pause, NULL);
 }
 
 static void wait_for_opening(const vmafgpu *context) {
-    while (vmafgpu_is_opening(context)) {
+    while (vmafgpu_is_opening(context))
         pause_a_little();
-    }
 }
 
 /* The first thing that a thread does that opens a GPU. A real one is opened when it is. */
 static void hold_opening(gpu *g, int is_held) {
-    if (g->is_simulated) {
+    if (g->is_simulated)
         g->sim.hold(is_held ? g->vendor->init : NULL);
-    }
 }
 
 /* AUTO finds the other vendor's library nowhere, so that the GPU is this one. */
@@ -41,10 +39,16 @@ static void check_no_note(const vmafgpu *context) {
 
 /* What is measured by itself, where it can be had; of this what looks back at other planes than luma of the reference. */
 enum { LOOKING_BACK = -2, MEASURED = -1 };
-static const selection looking_back = {"looking back", 1, {{NULL, NULL, NULL, 0, 0, 0, NULL}}, 2,
-                                       {{"speed_temporal", NULL}, {"float_motion", "motion_add_uv=true"}}};
-static const selection measured = {"measured", 1, {{NULL, NULL, NULL, 0, 0, 0, NULL}}, 3,
-                                   {{"psnr", NULL}, {"float_motion", NULL}, {"float_moment", NULL}}};
+static const selection looking_back = { "looking back",
+                                        1,
+                                        { { NULL, NULL, NULL, 0, 0, 0, NULL } },
+                                        2,
+                                        { { "speed_temporal", NULL }, { "float_motion", "motion_add_uv=true" } } };
+static const selection measured = { "measured",
+                                    1,
+                                    { { NULL, NULL, NULL, 0, 0, 0, NULL } },
+                                    3,
+                                    { { "psnr", NULL }, { "float_motion", NULL }, { "float_moment", NULL } } };
 
 static const selection *selection_of(int selected) {
     return selected == MEASURED ? &measured : selected == LOOKING_BACK ? &looking_back : &selections[selected];
@@ -59,7 +63,7 @@ typedef struct journey {
 } journey;
 
 static void fill_lent(const film *f, int i, const journey *j, const vmafgpu_frame *pair) {
-    storage how = {"h", 0, 0, 0, 0, 0};
+    storage how = { "h", 0, 0, 0, 0, 0 };
     how.shift = j->shift;
     for (int side = 0; side < 2; side++) {
         for (int plane = 0; plane < 3 && pair[side].data[plane]; plane++) {
@@ -73,8 +77,8 @@ static void fill_lent(const film *f, int i, const journey *j, const vmafgpu_fram
 }
 
 /* Pushes what is left of the journey up to pair `end`, borrowing ahead. */
-static void travel(const film *f, const journey *j, const reel *r, vmafgpu *context, collector *taken, vmafgpu_frame (*lent)[2],
-                   int *at, int *borrowed, int end) {
+static void travel(const film *f, const journey *j, const reel *r, vmafgpu *context, collector *taken,
+                   vmafgpu_frame (*lent)[2], int *at, int *borrowed, int end) {
     for (; *at < end; ++*at) {
         while (j->loans && *borrowed < j->end && *borrowed - *at < j->loans) {
             vmafgpu_frame *pair = lent[*borrowed % 64];
@@ -83,25 +87,22 @@ static void travel(const film *f, const journey *j, const reel *r, vmafgpu *cont
                 CHECK(*borrowed > *at);
                 break;
             }
-            if (!CHECK_INT(result, VMAFGPU_OK)) {
+            if (!CHECK_INT(result, VMAFGPU_OK))
                 break;
-            }
             fill_lent(f, (*borrowed)++, j, pair);
         }
-        if (j->loans) {
+        if (j->loans)
             CHECK_INT(vmafgpu_push(context, &lent[*at % 64][0], &lent[*at % 64][1]), VMAFGPU_OK);
-        } else {
+        else
             CHECK_INT(reel_push(r, context, *at), VMAFGPU_OK);
-        }
-        if (taken && j->delivery == NEXT) {
+        if (taken && j->delivery == NEXT)
             collect_next(context, taken);
-        }
     }
 }
 
 /* One clip, in which the GPU becomes ready before pair `ready` is pushed. */
 static void check_change(gpu *g, const film *f, const journey *j, int ready) {
-    const storage how = {"h", 0, j->shift, 0, 0, j->shift != 0};
+    const storage how = { "h", 0, j->shift, 0, 0, j->shift != 0 };
     vmafgpu_config config = background_config(g, f);
     reel r = reel_make(g, f, &how);
     vmafgpu_frame lent[64][2];
@@ -138,29 +139,27 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
             CHECK_INT(vmafgpu_device_memory(context), 0);
         }
         CHECK_STR(vmafgpu_backend_name(context), "cpu");
-        for (int i = j->first - seeds; i < j->first; i++) {
+        for (int i = j->first - seeds; i < j->first; i++)
             CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
-        }
         travel(f, j, &r, context, &taken, lent, &at, &borrowed, ready);
         CHECK(!g->is_simulated || vmafgpu_next_device(context) == -1);
         hold_opening(g, 0);
         wait_for_opening(context);
         travel(f, j, &r, context, &taken, lent, &at, &borrowed, j->end);
         tails = f->clip.frames - j->end;
-        for (int i = 0; i < tails && i < 2; i++) {
+        for (int i = 0; i < tails && i < 2; i++)
             CHECK_INT(vmafgpu_tail(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_reusable(context), j->end - j->first);
-        if (ready + (j->loans > 4 ? 4 : j->loans) + 2 < j->end && (j->selected >= 0 || vmafgpu_device_name(context)[0])) {
+        if (ready + (j->loans > 4 ? 4 : j->loans) + 2 < j->end &&
+            (j->selected >= 0 || vmafgpu_device_name(context)[0])) {
             CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
             CHECK(vmafgpu_device_memory(context) > 0 && vmafgpu_device_name(context)[0]);
             CHECK_INT(vmafgpu_get_config(context)->gpu.batch, j->batch);
         }
         CHECK(j->selected < 0 || !vmafgpu_backend_note(context)[0]);
-        if (j->delivery == NEXT) {
+        if (j->delivery == NEXT)
             collect_next(context, &taken);
-        }
         if (j->delivery == KEPT) {
             scores got = scores_of(context);
             check_same_scores(&got, &part);
@@ -173,11 +172,10 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         }
-        if (j->delivery == KEPT) {
+        if (j->delivery == KEPT)
             scores_free(&taken.got);
-        } else {
+        else
             check_collected(&taken, &part);
-        }
         vmafgpu_close(context);
     }
     hold_opening(g, 0);
@@ -219,17 +217,16 @@ void test_change_over(gpu *g) {
 /* ---- what goes wrong meanwhile ---- */
 
 /* Pushes a film, the GPU being ready, or known not to be, before the fourth pair. The bits are the CPU's. */
-static void run_through(const film *f, const reel *r, const vmafgpu_config *config, const scores *expected, vmafgpu **opened) {
+static void run_through(const film *f, const reel *r, const vmafgpu_config *config, const scores *expected,
+                        vmafgpu **opened) {
     vmafgpu *context = *opened = open_checked(config);
     scores got;
     (void)f;
-    if (!context) {
+    if (!context)
         return;
-    }
     for (int i = 0; i < r->count / 2; i++) {
-        if (i == 3) {
+        if (i == 3)
             wait_for_opening(context);
-        }
         CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
     }
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -249,9 +246,8 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
     int is_over = 0;
     select_features(&config, &selections[selected]);
     expected = cpu_score(&f, &config);
-    for (int i = 0; i < SIMULATED_KINDS; i++) {
+    for (int i = 0; i < SIMULATED_KINDS; i++)
         baseline[i] = g->sim.live(i);
-    }
     for (long n = 1; !is_over; n += fault == 1 ? 3 : 1) {
         vmafgpu *context;
         tally t;
@@ -260,13 +256,12 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
         memset(&t, 0, sizeof t);
         config.allocator = tally_allocator(&t);
         config.gpu.no_self_test = n % 2 == 0;
-        if (fault == 0) {
+        if (fault == 0)
             g->sim.fail(NULL, n, 700);
-        } else if (fault == 1) {
+        else if (fault == 1)
             g->sim.lose(n, 719);
-        } else {
+        else
             t.fail_at = n + 40; /* the open's own are another test's */
-        }
         run_through(&f, &r, &config, &expected, &context);
         has_failed = fault == 2 ? t.failed : g->sim.hit()[0] != 0;
         if (context) {
@@ -276,9 +271,8 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
         }
         vmafgpu_close(context);
         is_over = !has_failed;
-        for (int i = 0; i < (fault == 1 ? 1 : SIMULATED_KINDS); i++) {
+        for (int i = 0; i < (fault == 1 ? 1 : SIMULATED_KINDS); i++)
             CHECK_INT(g->sim.live(i), baseline[i]);
-        }
         g->sim.fail(NULL, 0, 0);
         g->sim.lose(0, 0);
         gpu_check_caller(g);
@@ -330,7 +324,7 @@ static void check_lost_in_change(gpu *g) {
 }
 
 static void *release_soon(void *user) {
-    const struct timespec soon = {0, 30000000};
+    const struct timespec soon = { 0, 30000000 };
     nanosleep(&soon, NULL);
     ((gpu *)user)->sim.hold(NULL);
     return NULL;
@@ -338,8 +332,10 @@ static void *release_soon(void *user) {
 
 /* Closed, reset and flushed while the opening stands at one of its calls. */
 static void check_ends(gpu *g) {
-    static const char *const cuda[] = {"cuInit", "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuMemAlloc_v2", "cuEventCreate"};
-    static const char *const hip[] = {"hipInit", "hipSetDevice", "hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags"};
+    static const char *const cuda[] = { "cuInit", "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuMemAlloc_v2",
+                                        "cuEventCreate" };
+    static const char *const hip[] = { "hipInit", "hipSetDevice", "hipModuleLoadDataEx", "hipMalloc",
+                                       "hipEventCreateWithFlags" };
     film f = film_make("texture+mix", 40, 36, 8, 6, 822);
     vmafgpu_config config = background_config(g, &f);
     scores expected = cpu_score(&f, &config);
@@ -354,18 +350,16 @@ static void check_ends(gpu *g) {
             where("ended while %s is held back, way %d", (g->is_hip ? hip : cuda)[at], way);
             g->sim.hold((g->is_hip ? hip : cuda)[at]);
             context = open_checked(&config);
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 3; i++)
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-            }
-            CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 0, 0), reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
-                      VMAFGPU_OK);
-            if (way == 1) {
+            CHECK_INT(
+                vmafgpu_score_pair(context, reel_frame(&r, 0, 0), reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                VMAFGPU_OK);
+            if (way == 1)
                 CHECK_INT(vmafgpu_lend(context, &pair[0], &pair[1]), VMAFGPU_OK);
-            }
             if (way >= 2) {
-                for (int i = 3; i < 6; i++) {
+                for (int i = 3; i < 6; i++)
                     CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-                }
                 CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
                 scores got = scores_of(context);
                 check_same_scores(&got, &expected);
@@ -379,9 +373,8 @@ static void check_ends(gpu *g) {
                     g->sim.hold(NULL);
                     wait_for_opening(context);
                 }
-                for (int i = 0; i < 6; i++) {
+                for (int i = 0; i < 6; i++)
                     CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-                }
                 CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
                 scores got = scores_of(context);
                 check_same_scores(&got, &expected);
@@ -401,9 +394,8 @@ static void check_ends(gpu *g) {
 
 static void hook_of_three(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     *(int *)user += count == 3;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         task(arg, i);
-    }
 }
 
 static void check_background_rules(gpu *g) {
@@ -530,38 +522,39 @@ static vmafgpu_config devices_config(const gpu *g, const film *f, const int *dev
     return config;
 }
 
-static const int both[2] = {0, 1}, reverse[2] = {1, 0}, three[3] = {2, 0, 1};
+static const int both[2] = { 0, 1 }, reverse[2] = { 1, 0 }, three[3] = { 2, 0, 1 };
 
 /* Frames from everywhere, waits, pairs by themselves, on two and three GPUs. */
 static void check_devices(gpu *g, int count) {
     static const struct {
-        int         selected, width, height, depth, frames, count, batch, queue, subsample, threads, delivery, spoils;
+        int selected, width, height, depth, frames, count, batch, queue, subsample, threads, delivery, spoils;
         const char *kinds;
     } cases[] = {
-        {DEFAULT, 40, 36, 8, 30, 2, 2, 2, 0, 1, KEPT, 0, "h"},
-        {DEFAULT, 40, 36, 8, 30, 2, 2, 2, 0, 3, CALLBACK, 1, "p"},
-        {DEFAULT, 48, 36, 8, 26, 2, 2, 2, 0, 1, NEXT, 0, "d"},
-        {WINDOWS, 41, 37, 10, 25, 2, 3, 1, 0, 2, KEPT, 1, "hp"},
-        {WINDOWS, 40, 36, 8, 23, 3, 1, 1, 0, 1, CALLBACK, 1, "p"},
-        {WINDOWS, 41, 36, 8, 27, 3, 2, 2, 2, 1, KEPT, 0, "d"},
-        {ADM, 40, 36, 8, 25, 3, 2, 1, 3, 1, NEXT, 1, "h"},
-        {MANY, 40, 36, 10, 20, 2, 1, 3, 0, 2, KEPT, 0, "hpd"},
-        {V1, 217, 177, 8, 11, 2, 1, 2, 0, 2, KEPT, 1, "h"},
-        {LOOKING_BACK, 160, 162, 8, 11, 2, 2, 2, 0, 1, KEPT, 1, "hpd"},
-        {LOOKING_BACK, 160, 160, 10, 8, 3, 1, 2, 2, 2, NEXT, 0, "d"},
+        { DEFAULT, 40, 36, 8, 30, 2, 2, 2, 0, 1, KEPT, 0, "h" },
+        { DEFAULT, 40, 36, 8, 30, 2, 2, 2, 0, 3, CALLBACK, 1, "p" },
+        { DEFAULT, 48, 36, 8, 26, 2, 2, 2, 0, 1, NEXT, 0, "d" },
+        { WINDOWS, 41, 37, 10, 25, 2, 3, 1, 0, 2, KEPT, 1, "hp" },
+        { WINDOWS, 40, 36, 8, 23, 3, 1, 1, 0, 1, CALLBACK, 1, "p" },
+        { WINDOWS, 41, 36, 8, 27, 3, 2, 2, 2, 1, KEPT, 0, "d" },
+        { ADM, 40, 36, 8, 25, 3, 2, 1, 3, 1, NEXT, 1, "h" },
+        { MANY, 40, 36, 10, 20, 2, 1, 3, 0, 2, KEPT, 0, "hpd" },
+        { V1, 217, 177, 8, 11, 2, 1, 2, 0, 2, KEPT, 1, "h" },
+        { LOOKING_BACK, 160, 162, 8, 11, 2, 2, 2, 0, 1, KEPT, 1, "hpd" },
+        { LOOKING_BACK, 160, 160, 10, 8, 3, 1, 2, 2, 2, NEXT, 0, "d" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const uint32_t seed = (uint32_t)(840 + i);
-        film f = cases[i].selected == LOOKING_BACK
-                     ? film_make_colour("texture+mix", cases[i].width, cases[i].height, cases[i].depth, 420, cases[i].frames, seed)
-                     : small_film(cases[i].selected, cases[i].width, cases[i].height, cases[i].depth, cases[i].frames, seed);
+        film f = cases[i].selected == LOOKING_BACK ? film_make_colour("texture+mix", cases[i].width, cases[i].height,
+                                                                      cases[i].depth, 420, cases[i].frames, seed)
+                                                   : small_film(cases[i].selected, cases[i].width, cases[i].height,
+                                                                cases[i].depth, cases[i].frames, seed);
         const int *devices = cases[i].count == 3 ? three : i % 2 ? reverse : both;
         vmafgpu_config config = devices_config(g, &f, devices, cases[i].count);
         reel r = reel_of_kinds(g, &f, cases[i].kinds);
         scores expected;
         collector taken;
         vmafgpu *context;
-        int seen[3] = {0, 0, 0};
+        int seen[3] = { 0, 0, 0 };
         int64_t spoilt = 0;
         where("several GPUs, case %d", (int)i);
         if (cases[i].count > count) {
@@ -584,9 +577,8 @@ static void check_devices(gpu *g, int count) {
             CHECK(device >= 0 && device < 3);
             seen[device >= 0 && device < 3 ? device : 0]++;
             CHECK_INT(reel_push(&r, context, k), VMAFGPU_OK);
-            if (cases[i].delivery == NEXT) {
+            if (cases[i].delivery == NEXT)
                 collect_next(context, &taken);
-            }
             if (k % 9 == 5) {
                 CHECK_INT(vmafgpu_wait(context, k % 2 ? -1 : k - 2), VMAFGPU_OK);
                 CHECK(vmafgpu_reusable(context) >= (k % 2 ? k + 1 : k - 2));
@@ -600,18 +592,16 @@ static void check_devices(gpu *g, int count) {
         CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
         check_no_note(context);
         CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, cases[i].count);
-        for (int k = 0; k < cases[i].count; k++) {
+        for (int k = 0; k < cases[i].count; k++)
             CHECK(seen[k] > 1);
-        }
         if (cases[i].delivery == KEPT) {
             scores got = scores_of(context);
             check_same_scores(&got, &expected);
             scores_free(&got);
             scores_free(&taken.got);
         } else {
-            if (cases[i].delivery == NEXT) {
+            if (cases[i].delivery == NEXT)
                 collect_next(context, &taken);
-            }
             check_collected(&taken, &expected);
         }
         vmafgpu_close(context);
@@ -624,7 +614,7 @@ static void check_devices(gpu *g, int count) {
 /* Frames on the device that they are due on, and pairs by themselves there. */
 static void check_next_device(gpu *g) {
     enum { FRAMES = 26 };
-    static const storage how = {"d", 0, 0, 48, 0, 0}, upside_down = {"d", 0, 0, -48, 0, 0};
+    static const storage how = { "d", 0, 0, 48, 0, 0 }, upside_down = { "d", 0, 0, -48, 0, 0 };
     for (int way = 0; way < 3; way++) {
         film f = film_make("texture+mix", 48, 36, 8, FRAMES, 850);
         vmafgpu_config config = devices_config(g, &f, both, 2);
@@ -642,13 +632,13 @@ static void check_next_device(gpu *g) {
             vmafgpu_score score;
             devices[i] = vmafgpu_next_device(context);
             enter_device(g, devices[i], &contexts[i]);
-            for (int side = 0; side < 2; side++) {
+            for (int side = 0; side < 2; side++)
                 pictures[2 * i + side] = picture_make(g, &f, 2 * i + side, way == 2 ? &upside_down : &how);
-            }
             leave_device(g, devices[i]);
             if (i % 7 == 3) {
                 CHECK_INT(vmafgpu_score_pair(context, &pictures[2 * i - 2].frame, &pictures[2 * i].frame,
-                                             &pictures[2 * i + 1].frame, &score), VMAFGPU_OK);
+                                             &pictures[2 * i + 1].frame, &score),
+                          VMAFGPU_OK);
                 CHECK(way || score.score != 0);
             }
             CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame), VMAFGPU_OK);
@@ -672,12 +662,14 @@ static void check_next_device(gpu *g) {
 /* Lent memory of several GPUs, also in forms that are converted where they are; seeds and tails. */
 static void check_devices_lend(gpu *g) {
     static const journey ways[] = {
-        {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 40, 64, 8, 0, 0}, {WINDOWS, 2, 2, 0, 3, KEPT, 0, 0, 37, 5, 10, 6, 0},
-        {WINDOWS, 3, 1, 2, 2, NEXT, 0, 2, 40, 64, 10, 0, 0}, {ADM, 1, 3, 0, 1, CALLBACK, 1, 0, 30, 64, 8, 0, 0},
+        { DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 40, 64, 8, 0, 0 },
+        { WINDOWS, 2, 2, 0, 3, KEPT, 0, 0, 37, 5, 10, 6, 0 },
+        { WINDOWS, 3, 1, 2, 2, NEXT, 0, 2, 40, 64, 10, 0, 0 },
+        { ADM, 1, 3, 0, 1, CALLBACK, 1, 0, 30, 64, 8, 0, 0 },
     };
     for (int way = 0; way < 4; way++) {
         const journey *j = &ways[way];
-        const storage how = {"h", 0, j->shift, 0, 0, j->shift != 0};
+        const storage how = { "h", 0, j->shift, 0, 0, j->shift != 0 };
         film f = film_make("texture+mix", 41, 36, j->depth, j->end + 2, (uint32_t)(860 + way));
         vmafgpu_config config = devices_config(g, &f, both, 2);
         reel r = reel_make(g, &f, &how);
@@ -709,13 +701,11 @@ static void check_devices_lend(gpu *g) {
         context = open_checked(&config);
         if (context) {
             const int seeds = j->first < vmafgpu_seed_count(context) ? j->first : vmafgpu_seed_count(context);
-            for (int i = j->first - seeds; i < j->first; i++) {
+            for (int i = j->first - seeds; i < j->first; i++)
                 CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
-            }
             travel(&f, j, &r, context, &taken, lent, &at, &borrowed, j->end);
-            for (int i = 0; i < 2; i++) {
+            for (int i = 0; i < 2; i++)
                 CHECK_INT(vmafgpu_tail(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
-            }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_on_gpu(g, context);
         }
@@ -725,9 +715,8 @@ static void check_devices_lend(gpu *g) {
             scores_free(&got);
             scores_free(&taken.got);
         } else {
-            if (j->delivery == NEXT) {
+            if (j->delivery == NEXT)
                 collect_next(context, &taken);
-            }
             check_collected(&taken, &part);
         }
         vmafgpu_close(context);
@@ -743,7 +732,7 @@ static void check_devices_lost(gpu *g) {
     for (int way = 0; way < 6; way++) {
         int is_over = 0;
         for (long n = 1; !is_over; n += n < 30 ? 1 : way < 2 ? 7 : 23) {
-            const journey j = {WINDOWS, 2, 2, 0, 1, KEPT, 0, 0, FRAMES, way == 1 ? 64 : 0, 8, 0, 0};
+            const journey j = { WINDOWS, 2, 2, 0, 1, KEPT, 0, 0, FRAMES, way == 1 ? 64 : 0, 8, 0, 0 };
             film f = film_make("texture+mix", 20, 18, 8, FRAMES, 870);
             vmafgpu_config config = devices_config(g, &f, way % 2 ? both : reverse, 2);
             reel r = reel_of_kinds(g, &f, way == 3 ? "d" : way == 4 ? "p" : "h");
@@ -757,11 +746,10 @@ static void check_devices_lost(gpu *g) {
             select_features(&config, &selections[way % 2 ? WINDOWS : DEFAULT]);
             expected = cpu_score(&f, &config);
             context = open_checked(&config);
-            if (way == 5) {
+            if (way == 5)
                 g->sim.lose(n, 700);
-            } else {
+            else
                 g->sim.lose_device(1, n, 719);
-            }
             if (way == 4) {
                 for (int i = 0; i < FRAMES; i++) {
                     CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
@@ -780,7 +768,8 @@ static void check_devices_lost(gpu *g) {
             if (!is_over && way != 5) { /* the other one goes on */
                 CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
             } else {
-                CHECK_STR(vmafgpu_backend_name(context), is_over || !vmafgpu_backend_note(context)[0] ? g->vendor->name : "cpu");
+                CHECK_STR(vmafgpu_backend_name(context),
+                          is_over || !vmafgpu_backend_note(context)[0] ? g->vendor->name : "cpu");
             }
             CHECK(is_over || n > 200 || vmafgpu_backend_note(context)[0] || strstr(g->sim.hit(), "Destroy") ||
                   strstr(g->sim.hit(), "Pop"));
@@ -789,11 +778,10 @@ static void check_devices_lost(gpu *g) {
                 vmafgpu_score score;
                 const vmafgpu_result came = vmafgpu_next(context, &score);
                 CHECK_INT(score.index, i);
-                if (way == 3 && came == VMAFGPU_ERROR_DEVICE) {
+                if (way == 3 && came == VMAFGPU_ERROR_DEVICE)
                     missing++;
-                } else if (CHECK_INT(came, VMAFGPU_OK)) {
+                else if (CHECK_INT(came, VMAFGPU_OK))
                     check_row(score.values, expected.values + i * expected.columns, expected.columns);
-                }
             }
             CHECK_INT(flushed, missing ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
             CHECK(missing < FRAMES);
@@ -804,9 +792,8 @@ static void check_devices_lost(gpu *g) {
             g->sim.lose(0, 0);
             reel_free(g, &r);
             film_free(&f);
-            if (n > 3000) {
+            if (n > 3000)
                 break;
-            }
         }
         CHECK_STR(g->sim.report(), "");
         gpu_begin(g, SIMULATED_FORWARD, SIMULATED_LAZY, 1);
@@ -815,9 +802,8 @@ static void check_devices_lost(gpu *g) {
 
 static void hook_of_parts(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     int *calls = (int *)user;
-    for (int i = ++*calls % 3 == 0; i < count; i++) {
+    for (int i = ++*calls % 3 == 0; i < count; i++)
         task(arg, i);
-    }
 }
 
 /* A hook that leaves a part out now and then: a push fails or not, the bits are right. */
@@ -850,12 +836,14 @@ static void check_devices_hook(gpu *g) {
 
 static void check_devices_rules(gpu *g, int threads) {
     static const struct {
-        int         devices[2], count;
+        int devices[2], count;
         const char *message;
     } wrong[] = {
-        {{0, 0}, 2, "config.gpu.devices[1] is 0 again"}, {{0, -1}, 2, "config.gpu.devices[1] must be 0 or more"},
-        {{0, 1}, 17, "config.gpu.device_count"},          {{0, 1}, -2, "config.gpu.device_count"},
-        {{1, 7}, 2, "config.gpu.devices names 7, but there are 2 devices"},
+        { { 0, 0 }, 2, "config.gpu.devices[1] is 0 again" },
+        { { 0, -1 }, 2, "config.gpu.devices[1] must be 0 or more" },
+        { { 0, 1 }, 17, "config.gpu.device_count" },
+        { { 0, 1 }, -2, "config.gpu.device_count" },
+        { { 1, 7 }, 2, "config.gpu.devices names 7, but there are 2 devices" },
     };
     film f = film_make("texture+mix", 40, 36, 8, 12, 881);
     vmafgpu_config config;
@@ -872,9 +860,8 @@ static void check_devices_rules(gpu *g, int threads) {
             config.gpu.threads = threads;
             config.backend = is_auto ? VMAFGPU_BACKEND_AUTO : config.backend;
             CHECK(vmafgpu_open(&context, &config) < 0);
-            if (!is_auto || !g->is_hip || i < 4) {
+            if (!is_auto || !g->is_hip || i < 4)
                 CHECK_HAS(vmafgpu_last_error(context), wrong[i].message);
-            }
             vmafgpu_close(context);
         }
     }
@@ -913,9 +900,8 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_HAS(vmafgpu_device_name(context), "simulated GPU 0 of ");
     CHECK_HAS(vmafgpu_device_name(context), ", simulated GPU 2 of ");
     CHECK_INT(vmafgpu_wait_on_stream(context, NULL, 0), VMAFGPU_ERROR_STATE);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         CHECK_INT(vmafgpu_lend(context, &lent[i][0], &lent[i][1]), VMAFGPU_OK);
-    }
     CHECK_INT(vmafgpu_push(context, &lent[1][0], &lent[1][1]), VMAFGPU_ERROR_ARGUMENT); /* the first pair comes first */
     CHECK_HAS(vmafgpu_last_error(context), "is in lent memory");
     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -957,15 +943,14 @@ static void check_devices_rules(gpu *g, int threads) {
 /* Holds a call back until as many GPUs have come to it, or for ten seconds. */
 typedef struct meeting {
     gpu *g;
-    int  wanted, is_met;
+    int wanted, is_met;
 } meeting;
 
 static void *end_meeting(void *user) {
     meeting *m = (meeting *)user;
-    const struct timespec some = {0, 1000000};
-    for (int i = 0; i < 10000 && m->g->sim.held() < m->wanted; i++) {
+    const struct timespec some = { 0, 1000000 };
+    for (int i = 0; i < 10000 && m->g->sim.held() < m->wanted; i++)
         nanosleep(&some, NULL);
-    }
     m->is_met = m->g->sim.held() >= m->wanted;
     m->g->sim.hold(NULL);
     return NULL;
@@ -973,14 +958,14 @@ static void *end_meeting(void *user) {
 
 /* With threads all come to each step at the same time. */
 static void check_devices_together(gpu *g) {
-    static const char *const cuda[] = {"cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuEventCreate"};
-    static const char *const hip[] = {"hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags"};
+    static const char *const cuda[] = { "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuEventCreate" };
+    static const char *const hip[] = { "hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags" };
     film f = film_make("texture+mix", 40, 36, 8, 6, 882);
     reel r = reel_of_kinds(g, &f, "h");
     for (int at = 0; at < 3; at++) {
         vmafgpu_config config = devices_config(g, &f, three, at == 2 ? VMAFGPU_ALL_DEVICES : 3);
         scores expected = cpu_score(&f, &config);
-        meeting m = {NULL, 3, 0};
+        meeting m = { NULL, 3, 0 };
         pthread_t other;
         vmafgpu *context;
         where("three GPUs at %s together", (g->is_hip ? hip : cuda)[at]);
@@ -1003,9 +988,8 @@ static void check_devices_together(gpu *g) {
 
 void test_devices(gpu *g) {
     int count = 0;
-    if (g->is_simulated) {
+    if (g->is_simulated)
         g->sim.set(SIMULATED_DEVICES, 3);
-    }
     if (g->device_count(&count) != 0 || count < 2) {
         test_skip("several GPUs: there is one");
         return;

@@ -6,7 +6,7 @@
 
 /* test_gpu.c has the counts of all files. */
 #ifndef TEST_STATE
-#  define TEST_STATE extern
+#define TEST_STATE extern
 #endif
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -52,27 +52,28 @@
 
 /* Whose GPU it is, as VMAFGPU_TEST_BACKEND says. */
 typedef struct vendor {
-    const char     *name;
+    const char *name;
     vmafgpu_backend backend;
-    const char     *init; /* what every driver library must have */
+    const char *init; /* what every driver library must have */
 } vendor;
 
 static const vendor vendors[] = {
-    {"cuda", VMAFGPU_BACKEND_CUDA, "cuInit"},
-    {"hip", VMAFGPU_BACKEND_HIP, "hipInit"},
+    { "cuda", VMAFGPU_BACKEND_CUDA, "cuInit" },
+    { "hip", VMAFGPU_BACKEND_HIP, "hipInit" },
 };
 
 typedef struct gpu {
     const vendor *vendor;
-    int           is_hip;
-    const char   *driver_path, *kernels_path;
-    void         *library;
-    int           is_simulated;
-    simulated_gpu sim;     /* only if it is */
-    int         (*emulated_live)(unsigned long long counts[8]); /* only if the library runs code objects on the CPU: what is left */
-    int           is_slow; /* one of both */
-    void         *context; /* CUDA's */
-#define GPU_FIELD(name, cuda, hip, arguments) int (*name) arguments;
+    int is_hip;
+    const char *driver_path, *kernels_path;
+    void *library;
+    int is_simulated;
+    simulated_gpu sim; /* only if it is */
+    int (*emulated_live)(
+        unsigned long long counts[8]); /* only if the library runs code objects on the CPU: what is left */
+    int is_slow;                       /* one of both */
+    void *context;                     /* CUDA's */
+#define GPU_FIELD(name, cuda, hip, arguments) int(*name) arguments;
     GPU_FUNCTIONS(GPU_FIELD)
 #undef GPU_FIELD
 } gpu;
@@ -87,19 +88,17 @@ static inline int gpu_find_function(gpu *g, const char *symbol, void *function, 
 
 static inline void gpu_find(gpu *g, const char *vendor_name, const char *driver_path, const char *kernels_path) {
     memset(g, 0, sizeof *g);
-    for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
-        if (!strcmp(vendor_name, vendors[i].name)) {
+    for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++)
+        if (!strcmp(vendor_name, vendors[i].name))
             g->vendor = &vendors[i];
-        }
-    }
     test_need(g->vendor != NULL, "VMAFGPU_TEST_BACKEND is none");
     g->is_hip = g->vendor->backend == VMAFGPU_BACKEND_HIP;
     g->driver_path = driver_path;
     g->kernels_path = kernels_path;
     g->library = dlopen(driver_path, RTLD_NOW);
     test_need(g->library != NULL, "the driver library cannot be loaded");
-#define GPU_LOOK_UP(name, cuda, hip, arguments)                                                                        \
-    test_need(gpu_find_function(g, g->is_hip ? (hip) : (cuda), &g->name, sizeof g->name),                              \
+#define GPU_LOOK_UP(name, cuda, hip, arguments) \
+    test_need(gpu_find_function(g, g->is_hip ? (hip) : (cuda), &g->name, sizeof g->name), \
               "the driver library does not " #name);
     GPU_FUNCTIONS(GPU_LOOK_UP)
 #undef GPU_LOOK_UP
@@ -116,11 +115,10 @@ static inline void gpu_begin(gpu *g, int blocks, int streams, uint64_t seed) {
         g->sim.set_order(blocks, streams, seed);
     }
     test_need(g->init(0) == 0, "no driver");
-    if (g->is_hip) {
+    if (g->is_hip)
         test_need(g->set_device(0) == 0, "no device");
-    } else {
+    else
         test_need(g->retain(&g->context, 0) == 0 && g->push(g->context) == 0, "no context");
-    }
 }
 
 /* What gpu_begin() has made current still is, and no error of ours looks like one of the caller's. */
@@ -146,9 +144,8 @@ static inline void gpu_end(gpu *g) {
         CHECK_INT(g->release(0), 0);
     }
     if (g->is_simulated) {
-        for (int kind = 0; kind < SIMULATED_KINDS; kind++) {
+        for (int kind = 0; kind < SIMULATED_KINDS; kind++)
             CHECK_INT(g->sim.live(kind), 0);
-        }
         CHECK_INT(g->sim.live_bytes(), 0);
         CHECK_STR(g->sim.report(), "");
     }
@@ -164,34 +161,34 @@ static inline void gpu_end(gpu *g) {
  * and distorted frames. */
 typedef struct storage {
     const char *kinds;
-    int         bytes_per_sample; /* 0: as the film */
-    int         shift;            /* of samples into the high bits */
-    ptrdiff_t   pitch;            /* in bytes; 0: tight; below 0: upside down */
-    int         offset;           /* of the first byte from an aligned address */
-    int         interleaved;      /* u and v in turn; so are those in the high bits */
+    int bytes_per_sample; /* 0: as the film */
+    int shift;            /* of samples into the high bits */
+    ptrdiff_t pitch;      /* in bytes; 0: tight; below 0: upside down */
+    int offset;           /* of the first byte from an aligned address */
+    int interleaved;      /* u and v in turn; so are those in the high bits */
 } storage;
 
 typedef struct picture {
-    vmafgpu_frame  frame;
-    size_t         size;
-    unsigned char *bytes;   /* pageable or pinned memory; for a picture on the device, its content */
-    uint64_t       address; /* on the device */
+    vmafgpu_frame frame;
+    size_t size;
+    unsigned char *bytes; /* pageable or pinned memory; for a picture on the device, its content */
+    uint64_t address;     /* on the device */
 } picture;
 
 /* A film's pictures: reference 0, distorted 0, reference 1, ... */
 typedef struct reel {
     const film *f;
-    int         count;
-    picture    *pictures;
+    int count;
+    picture *pictures;
 } reel;
 
 /* One plane of a picture, or two in turn. */
 typedef struct plane_layout {
     const unsigned char *source[2];
-    int                  width, height, interleaved;
-    ptrdiff_t            pitch; /* the frame's; 0: tight */
-    size_t               row;   /* bytes of a row */
-    size_t               at;    /* of the top row, from the first byte of the picture */
+    int width, height, interleaved;
+    ptrdiff_t pitch; /* the frame's; 0: tight */
+    size_t row;      /* bytes of a row */
+    size_t at;       /* of the top row, from the first byte of the picture */
 } plane_layout;
 
 /* Lays a plane behind what there is of a picture; pitches differ from tight ones as luma's do. */
@@ -240,16 +237,14 @@ static inline void plane_write(const film *f, const plane_layout *l, const stora
 /* On the simulated GPU, what lies beside the samples must not be read. */
 static inline void picture_fence(gpu *g, const picture *p, const plane_layout *layouts, int planes) {
     const uint64_t start = p->address ? p->address : (uint64_t)(uintptr_t)p->bytes;
-    if (!g->is_simulated || p->frame.memory == VMAFGPU_MEMORY_HOST) {
+    if (!g->is_simulated || p->frame.memory == VMAFGPU_MEMORY_HOST)
         return;
-    }
     g->sim.forbid(start, p->size, 1);
     for (int plane = 0; plane < planes; plane++) {
         const plane_layout *l = &layouts[plane];
         const ptrdiff_t pitch = l->pitch ? l->pitch : (ptrdiff_t)l->row;
-        for (int y = 0; y < l->height; y++) {
+        for (int y = 0; y < l->height; y++)
             g->sim.forbid(start + (uint64_t)((ptrdiff_t)l->at + y * pitch), l->row, 0);
-        }
     }
 }
 
@@ -260,9 +255,8 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
     plane_layout layouts[3];
     void *pinned = NULL;
     memset(&p, 0, sizeof p);
-    for (int plane = 0; plane < planes; plane++) {
+    for (int plane = 0; plane < planes; plane++)
         layouts[plane] = plane_place(f, index, plane, how, &p.size);
-    }
     if (kind == 'p') {
         test_need(g->take_pinned(&pinned, p.size, 0) == 0, "pinned memory");
         p.bytes = (unsigned char *)pinned;
@@ -271,9 +265,8 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
         test_need(p.bytes != NULL, "memory");
     }
     memset(p.bytes, 0xEE, p.size);
-    for (int plane = 0; plane < planes; plane++) {
+    for (int plane = 0; plane < planes; plane++)
         plane_write(f, &layouts[plane], how, p.bytes);
-    }
     if (kind == 'd') {
         test_need(g->take(&p.address, p.size) == 0, "device memory");
         CHECK_INT(g->write(p.address, p.bytes, p.size), 0);
@@ -289,14 +282,12 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
 }
 
 static inline void picture_free(gpu *g, picture *p) {
-    if (p->address) {
+    if (p->address)
         CHECK_INT(g->give(p->address), 0);
-    }
-    if (p->frame.memory == VMAFGPU_MEMORY_PINNED) {
+    if (p->frame.memory == VMAFGPU_MEMORY_PINNED)
         CHECK_INT(g->give_pinned(p->bytes), 0);
-    } else {
+    else
         free(p->bytes);
-    }
 }
 
 /* Overwrites every byte of a picture. */
@@ -315,9 +306,8 @@ static inline void picture_spoil(gpu *g, const picture *p) {
 /* Sets a bit in one sample of a picture. */
 static inline void picture_mar(gpu *g, picture *p, size_t byte, int bit) {
     p->bytes[byte] |= (unsigned char)(1 << bit);
-    if (p->address) {
+    if (p->address)
         CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
-    }
 }
 
 static inline reel reel_make(gpu *g, const film *f, const storage *how) {
@@ -326,9 +316,8 @@ static inline reel reel_make(gpu *g, const film *f, const storage *how) {
     r.count = 2 * f->clip.frames;
     r.pictures = (picture *)malloc(sizeof *r.pictures * (size_t)r.count);
     test_need(r.pictures != NULL, "memory");
-    for (int i = 0; i < r.count; i++) {
+    for (int i = 0; i < r.count; i++)
         r.pictures[i] = picture_make(g, f, i, how);
-    }
     return r;
 }
 
@@ -340,9 +329,8 @@ static inline reel reel_of_kinds(gpu *g, const film *f, const char *kinds) {
 }
 
 static inline void reel_free(gpu *g, reel *r) {
-    for (int i = 0; i < r->count; i++) {
+    for (int i = 0; i < r->count; i++)
         picture_free(g, &r->pictures[i]);
-    }
     free(r->pictures);
 }
 
@@ -360,35 +348,35 @@ enum { BYTES = 1, WORDS = 2, LONG = 3, HALVES = 16 }; /* CUDA's formats of array
 
 /* CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_RESOURCE_DESC */
 typedef struct array_shape {
-    size_t   width, height, depth;
-    int      format;
+    size_t width, height, depth;
+    int format;
     unsigned channels, flags;
 } array_shape;
 
 typedef struct copy_end {
-    size_t      x, y;
-    int         kind;
+    size_t x, y;
+    int kind;
     const void *host;
-    uint64_t    device;
-    void       *array;
-    size_t      pitch;
+    uint64_t device;
+    void *array;
+    size_t pitch;
 } copy_end;
 
 typedef struct copy_rows {
     copy_end from, to;
-    size_t   width, height;
+    size_t width, height;
 } copy_rows;
 
 typedef struct resource {
-    int      kind;
-    void    *array;
+    int kind;
+    void *array;
     uint64_t rest[16];
 } resource;
 
 /* Makes an array of bytes, words, halves or longer words (format) with the content of rows of the host, and a surface of it.
  * Returns 0 if the driver refuses; what was made until then is in *array and *surface. */
-static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, int height, int format, unsigned channels,
-                             void **array, uint64_t *surface) {
+static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, int height, int format,
+                             unsigned channels, void **array, uint64_t *surface) {
     enum { SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
     array_shape shape;
     copy_rows copy;
@@ -429,7 +417,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.no_self_test = g->is_slow;   /* which takes long there; groups self_test and failures have it */
+    config.gpu.no_self_test = g->is_slow; /* which takes long there; groups self_test and failures have it */
     return config;
 }
 
@@ -453,9 +441,8 @@ static inline void check_on_gpu(const gpu *g, const vmafgpu *context) {
 
 /* Pushes what is left of a reel from `first` on and ends the clip. */
 static inline void reel_finish(const reel *r, vmafgpu *context, int first) {
-    for (int i = first; i < r->count / 2; i++) {
+    for (int i = first; i < r->count / 2; i++)
         CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
-    }
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
 }
 
@@ -471,8 +458,8 @@ static inline void check_context(const gpu *g, vmafgpu *context, const scores *e
 
 /* Rows by the index of their frame; which have come. */
 typedef struct collector {
-    scores      got;
-    int         subsample;
+    scores got;
+    int subsample;
     const char *wrong; /* in a callback there are no checks */
 } collector;
 
@@ -502,9 +489,8 @@ static inline void collect(void *user, const vmafgpu_score *score) {
 /* Takes what next() has. */
 static inline void collect_next(vmafgpu *context, collector *c) {
     vmafgpu_score score;
-    while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+    while (vmafgpu_next(context, &score) == VMAFGPU_OK)
         collect(c, &score);
-    }
 }
 
 /* All came, and they are `expected`. */
@@ -519,7 +505,7 @@ static inline void check_collected(collector *c, const scores *expected) {
 typedef struct tally {
     long live;
     long fail_at; /* the n-th allocation from now on, from 1; 0: none */
-    int  failed;
+    int failed;
 } tally;
 
 static inline void *tally_alloc(size_t size, void *user) {
@@ -573,15 +559,31 @@ GPU_GROUPS(GPU_GROUP)
 /* ---- what equality.c has for the others ---- */
 
 typedef struct selection {
-    const char            *name;
-    int                    model_count; /* 0: features only */
-    vmafgpu_model_config   models[3];
-    int                    feature_count;
+    const char *name;
+    int model_count; /* 0: features only */
+    vmafgpu_model_config models[3];
+    int feature_count;
     vmafgpu_feature_config features[6];
 } selection;
 
-enum { DEFAULT, MANY, ADM, VIF, MOTION, LIMITS, CSF, SKIPS, WINDOWS, LUMA_ONLY, V1 = LUMA_ONLY, V1_ALL, BANDING, CHROMA,
-       V0_AND_V1, SELECTIONS };
+enum {
+    DEFAULT,
+    MANY,
+    ADM,
+    VIF,
+    MOTION,
+    LIMITS,
+    CSF,
+    SKIPS,
+    WINDOWS,
+    LUMA_ONLY,
+    V1 = LUMA_ONLY,
+    V1_ALL,
+    BANDING,
+    CHROMA,
+    V0_AND_V1,
+    SELECTIONS
+};
 
 extern const selection selections[SELECTIONS];
 
@@ -592,10 +594,10 @@ film small_film(int selected, int width, int height, int depth, int frames, uint
 enum { KEPT, CALLBACK, NEXT }; /* how scores are taken */
 
 typedef struct equality {
-    const char         *what; /* clip; NULL: texture+mix */
-    int                 width, height, depth, frames;
-    storage             how;
-    int                 batch, queue, selected, subsample, arithmetic, delivery;
+    const char *what; /* clip; NULL: texture+mix */
+    int width, height, depth, frames;
+    storage how;
+    int batch, queue, selected, subsample, arithmetic, delivery;
     vmafgpu_memory_kind promised;
 } equality;
 

@@ -18,7 +18,7 @@ static double mean_without(const scores *s, int column, int first, int end) {
 
 /* Results as the callback sees them. */
 typedef struct verdicts {
-    int            count, in_order;
+    int count, in_order;
     vmafgpu_result results[16];
 } verdicts;
 
@@ -32,9 +32,8 @@ static void note_verdict(void *user, const vmafgpu_score *score) {
 static vmafgpu_frame bytes_frame(const picture *p) {
     vmafgpu_frame frame = p->frame;
     frame.memory = VMAFGPU_MEMORY_HOST;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         frame.data[i] = p->frame.data[i] ? p->bytes + ((uintptr_t)p->frame.data[i] - (uintptr_t)p->address) : NULL;
-    }
     return frame;
 }
 
@@ -46,21 +45,21 @@ static void picture_flip(gpu *g, picture *p, size_t byte, int bit) {
 /* Words of chroma that do not fit the bit depth, anywhere: the GPU finds those that the CPU finds. */
 void test_v1_speed_illegal(gpu *g) {
     static const struct {
-        int         width, height, depth;
-        storage     how;
+        int width, height, depth;
+        storage how;
         const char *options;
     } cases[] = {
-        {192, 176, 10, {"d", 0, 0, 0, 0, 0}, NULL},
-        {189, 170, 10, {"d", 0, 0, 384, 0, 0}, NULL},  /* wide rows that end within eight samples */
-        {189, 170, 10, {"d", 0, 6, 384, 0, 0}, NULL},
-        {184, 170, 12, {"d", 0, 0, -384, 0, 1}, NULL},
-        {189, 170, 10, {"d", 0, 0, 0, 0, 0}, NULL},
-        {189, 170, 9, {"d", 0, 0, 0, 1, 0}, NULL},
-        {160, 130, 8, {"d", 2, 0, 0, 0, 0}, NULL},
-        {160, 130, 16, {"d", 0, 0, 0, 0, 0}, NULL},
-        {189, 170, 10, {"d", 0, 0, 0, 0, 0}, "speed_kernelscale=0.5"},
-        {200, 190, 10, {"d", 0, 0, 0, 0, 0}, "speed_prescale=0.5:speed_prescale_method=bilinear"},
-        {200, 190, 10, {"d", 0, 6, 0, 0, 0}, "speed_prescale=0.75"},
+        { 192, 176, 10, { "d", 0, 0, 0, 0, 0 }, NULL },
+        { 189, 170, 10, { "d", 0, 0, 384, 0, 0 }, NULL }, /* wide rows that end within eight samples */
+        { 189, 170, 10, { "d", 0, 6, 384, 0, 0 }, NULL },
+        { 184, 170, 12, { "d", 0, 0, -384, 0, 1 }, NULL },
+        { 189, 170, 10, { "d", 0, 0, 0, 0, 0 }, NULL },
+        { 189, 170, 9, { "d", 0, 0, 0, 1, 0 }, NULL },
+        { 160, 130, 8, { "d", 2, 0, 0, 0, 0 }, NULL },
+        { 160, 130, 16, { "d", 0, 0, 0, 0, 0 }, NULL },
+        { 189, 170, 10, { "d", 0, 0, 0, 0, 0 }, "speed_kernelscale=0.5" },
+        { 200, 190, 10, { "d", 0, 0, 0, 0, 0 }, "speed_prescale=0.5:speed_prescale_method=bilinear" },
+        { 200, 190, 10, { "d", 0, 6, 0, 0, 0 }, "speed_prescale=0.75" },
     };
     enum { TRIES = 16 };
     uint32_t seed = 5;
@@ -102,13 +101,11 @@ void test_v1_speed_illegal(gpu *g) {
             picture_flip(g, p, at, bit % 8);
             for (int k = 0; k < 2; k++) {
                 contexts[k] = open_checked(k ? &config : &plain);
-                for (int n = 0; n < 2; n++) {
+                for (int n = 0; n < 2; n++)
                     frames[n] = k ? r.pictures[n].frame : bytes_frame(&r.pictures[n]);
-                }
                 results[k] = vmafgpu_push(contexts[k], &frames[0], &frames[1]);
-                if (results[k] == VMAFGPU_OK) {
+                if (results[k] == VMAFGPU_OK)
                     results[k] = vmafgpu_flush(contexts[k]);
-                }
             }
             CHECK_INT(results[1], results[0]);
             if (results[0] == VMAFGPU_ERROR_FRAME) {
@@ -116,9 +113,8 @@ void test_v1_speed_illegal(gpu *g) {
                 CHECK_HAS(vmafgpu_last_error(contexts[0]), side ? "distorted" : "reference");
                 CHECK_HAS(vmafgpu_last_error(contexts[1]), side ? "distorted" : "reference");
             }
-            for (int k = 0; k < 2; k++) {
+            for (int k = 0; k < 2; k++)
                 vmafgpu_close(contexts[k]);
-            }
             picture_flip(g, p, at, bit % 8);
         }
         CHECK(cases[i].depth == 16 ? found == 0 : found > 1);
@@ -149,9 +145,8 @@ static void test_illegal_neighbours(gpu *g) {
         context = open_checked(&config);
         if (context) {
             CHECK_INT(vmafgpu_seed(context, reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
-            for (int i = FIRST; i < END; i++) {
+            for (int i = FIRST; i < END; i++)
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-            }
             CHECK_INT(vmafgpu_tail(context, reel_frame(&r, END, 0)), VMAFGPU_OK);
             CHECK_INT(vmafgpu_flush(context), way == 2 ? VMAFGPU_OK : VMAFGPU_ERROR_FRAME);
             CHECK(v.in_order);
@@ -171,7 +166,7 @@ static void test_illegal_neighbours(gpu *g) {
 /* A chroma sample that SpEED reads takes its pair along, and those whose motion looks at that one; one that it does not
  * read, none. */
 static void test_illegal_chroma(gpu *g) {
-    static const char *const kinds[] = {"d", "p", "h"};
+    static const char *const kinds[] = { "d", "p", "h" };
     enum { FRAMES = 5, BAD = 2 };
     for (int way = 0; way < 12; way++) {
         const int side = way / 3 % 2, is_read = way < 6;
@@ -190,9 +185,8 @@ static void test_illegal_chroma(gpu *g) {
                             : bad->size - 1,
                     3);
         context = open_checked(&config);
-        for (int i = 0; i < FRAMES && context; i++) {
+        for (int i = 0; i < FRAMES && context; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-        }
         if (context) {
             const int reach = vmafgpu_seed_count(context);
             vmafgpu_score score;
@@ -219,7 +213,7 @@ static void test_illegal_chroma(gpu *g) {
 /* Two pairs in a row fail, and no motion looks at neighbours: each has its own failure. */
 static void check_two_in_a_row(gpu *g) {
     enum { FRAMES = 6, BAD = 2 };
-    static const char *const forced[] = {"motion.motion_force_zero=true", NULL};
+    static const char *const forced[] = { "motion.motion_force_zero=true", NULL };
     for (int way = 0; way < 2; way++) {
         film f = film_make("texture+mix", 40, 36, 10, FRAMES, 102);
         vmafgpu_config config = gpu_config(g, &f);
@@ -237,17 +231,15 @@ static void check_two_in_a_row(gpu *g) {
         context = open_checked(&config);
         picture_mar(g, &r.pictures[2 * BAD + 1], 1, 4);
         picture_mar(g, &r.pictures[2 * BAD + 3], 1, 4);
-        for (int i = 0; i < FRAMES && context; i++) {
+        for (int i = 0; i < FRAMES && context; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
         for (int i = 0; i < FRAMES && context; i++) {
             const int is_bad = i == BAD || i == BAD + 1, is_beside = !forced[way] && (i == BAD - 1 || i == BAD + 2);
             CHECK_INT(vmafgpu_next(context, &score), is_bad || is_beside ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
             CHECK_INT(score.index, i);
-            if (score.result == VMAFGPU_OK) {
+            if (score.result == VMAFGPU_OK)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
-            }
         }
         vmafgpu_close(context);
         scores_free(&expected);
@@ -259,15 +251,15 @@ static void check_two_in_a_row(gpu *g) {
 void test_illegal(gpu *g) {
     static const struct {
         const char *kinds;
-        int         depth, bytes, shift, byte, bit; /* of the first sample, or of the last one if below 0 */
-        int         side, selected, batch;
+        int depth, bytes, shift, byte, bit; /* of the first sample, or of the last one if below 0 */
+        int side, selected, batch;
     } cases[] = {
-        {"d", 10, 0, 0, 1, 4, CLIP_REFERENCE, DEFAULT, 2}, {"d", 10, 0, 0, -1, 2, CLIP_DISTORTED, DEFAULT, 1},
-        {"p", 10, 0, 0, 1, 4, CLIP_DISTORTED, DEFAULT, 3}, {"p", 10, 0, 0, -1, 7, CLIP_REFERENCE, DEFAULT, 2},
-        {"d", 10, 0, 6, 0, 5, CLIP_REFERENCE, DEFAULT, 2}, {"d", 8, 2, 0, -1, 0, CLIP_DISTORTED, DEFAULT, 2},
-        {"d", 12, 0, 0, -1, 4, CLIP_DISTORTED, VIF, 2},    {"d", 12, 0, 0, -1, 4, CLIP_DISTORTED, ADM, 2},
-        {"p", 15, 0, 0, -1, 7, CLIP_REFERENCE, ADM, 2},    {"d", 9, 0, 0, -1, 1, CLIP_REFERENCE, MOTION, 2},
-        {"p", 10, 0, 0, 1, 3, CLIP_REFERENCE, MOTION, 1},  {"d", 10, 0, 0, 1, 3, CLIP_REFERENCE, VIF, 4},
+        { "d", 10, 0, 0, 1, 4, CLIP_REFERENCE, DEFAULT, 2 }, { "d", 10, 0, 0, -1, 2, CLIP_DISTORTED, DEFAULT, 1 },
+        { "p", 10, 0, 0, 1, 4, CLIP_DISTORTED, DEFAULT, 3 }, { "p", 10, 0, 0, -1, 7, CLIP_REFERENCE, DEFAULT, 2 },
+        { "d", 10, 0, 6, 0, 5, CLIP_REFERENCE, DEFAULT, 2 }, { "d", 8, 2, 0, -1, 0, CLIP_DISTORTED, DEFAULT, 2 },
+        { "d", 12, 0, 0, -1, 4, CLIP_DISTORTED, VIF, 2 },    { "d", 12, 0, 0, -1, 4, CLIP_DISTORTED, ADM, 2 },
+        { "p", 15, 0, 0, -1, 7, CLIP_REFERENCE, ADM, 2 },    { "d", 9, 0, 0, -1, 1, CLIP_REFERENCE, MOTION, 2 },
+        { "p", 10, 0, 0, 1, 3, CLIP_REFERENCE, MOTION, 1 },  { "d", 10, 0, 0, 1, 3, CLIP_REFERENCE, VIF, 4 },
     };
     enum { FRAMES = 8, BAD = 3 };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -298,9 +290,8 @@ void test_illegal(gpu *g) {
             vmafgpu_score score;
             double mean = 0;
             where("illegal sample, case %d", (int)i);
-            for (int k = 0; k < FRAMES; k++) {
+            for (int k = 0; k < FRAMES; k++)
                 CHECK_INT(reel_push(&r, context, k), VMAFGPU_OK);
-            }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
             for (int k = 0; k < FRAMES; k++) {
                 const int is_spoilt = k >= first && k < end;
@@ -328,9 +319,8 @@ void test_illegal(gpu *g) {
             check_on_gpu(g, context);
             /* nothing of it sticks */
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
-            for (int k = BAD + 1; k < FRAMES; k++) {
+            for (int k = BAD + 1; k < FRAMES; k++)
                 CHECK_INT(reel_push(&r, context, k), VMAFGPU_OK);
-            }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         }
         vmafgpu_close(context);

@@ -6,7 +6,7 @@
 void test_kinds_of_memory(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 2, 91);
     reel host = reel_of_kinds(g, &f, "h"), pinned = reel_of_kinds(g, &f, "p"), device = reel_of_kinds(g, &f, "d");
-    const reel *const reels[3] = {&host, &pinned, &device};
+    const reel *const reels[3] = { &host, &pinned, &device };
     storage upside_down;
     reel negative;
     size_t memory[3];
@@ -74,7 +74,7 @@ void test_kinds_of_memory(gpu *g) {
 /* A config with which no GPU can be used: asked for, a sentence with these words; else the CPU and a note. */
 static void check_unusable(const gpu *g, const film *f, vmafgpu_config config, const scores *expected,
                            const char *words) {
-    static const vmafgpu_memory_kind frames[3] = {VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE};
+    static const vmafgpu_memory_kind frames[3] = { VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE };
     for (int way = 0; way < 3; way++) {
         vmafgpu *context = NULL;
         tally t;
@@ -89,9 +89,8 @@ static void check_unusable(const gpu *g, const film *f, vmafgpu_config config, c
             CHECK_STR(vmafgpu_backend_name(context), "cpu");
             CHECK_STR(vmafgpu_device_name(context), "");
             CHECK_INT(vmafgpu_device_memory(context), 0);
-            for (int i = 0; i < f->clip.frames; i++) {
+            for (int i = 0; i < f->clip.frames; i++)
                 CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
-            }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             got = scores_of(context);
             check_same_scores(&got, expected);
@@ -141,20 +140,20 @@ static void check_texts(gpu *g) {
     char *image = file_text(g->kernels_path, &size);
     const struct {
         const char *name, *data;
-        size_t      size;
+        size_t size;
         const char *words;
     } images[] = {
-        {"cut off by a line", image, size > 26 ? size - 26 : 0, "config.gpu.kernels is "},
-        {"cut off in the middle", image, size / 2, "config.gpu.kernels is "},
-        {"cut off by two bytes", image, size - 2, "config.gpu.kernels is "},
-        {"one line end", line_end, 1, "config.gpu.kernels is no image"},
-        {"a foreign text", foreign, sizeof foreign - 1, "config.gpu.kernels is no image"},
-        {"a bundle for AMD", bundle, sizeof bundle, "config.gpu.kernels is no image"},
-        {"for a later device", later, sizeof later - 1, "config.gpu.kernels is for compute capability 12.1"},
-        {"not compiled", broken, sizeof broken - 1, "does not take config.gpu.kernels"},
-        {"no machine code", elf, sizeof elf - 1, "does not take config.gpu.kernels"},
+        { "cut off by a line", image, size > 26 ? size - 26 : 0, "config.gpu.kernels is " },
+        { "cut off in the middle", image, size / 2, "config.gpu.kernels is " },
+        { "cut off by two bytes", image, size - 2, "config.gpu.kernels is " },
+        { "one line end", line_end, 1, "config.gpu.kernels is no image" },
+        { "a foreign text", foreign, sizeof foreign - 1, "config.gpu.kernels is no image" },
+        { "a bundle for AMD", bundle, sizeof bundle, "config.gpu.kernels is no image" },
+        { "for a later device", later, sizeof later - 1, "config.gpu.kernels is for compute capability 12.1" },
+        { "not compiled", broken, sizeof broken - 1, "does not take config.gpu.kernels" },
+        { "no machine code", elf, sizeof elf - 1, "does not take config.gpu.kernels" },
     };
-    const char *const paths[] = {"there/is/no/such/file.ptx", "."};
+    const char *const paths[] = { "there/is/no/such/file.ptx", "." };
     config.gpu.kernels_path = NULL;
     for (size_t i = 0; i < sizeof images / sizeof images[0]; i++) {
         where("image: %s", images[i].name);
@@ -203,12 +202,23 @@ static void check_texts(gpu *g) {
 
 /* ---- images for AMD: code objects, which are ELF files, and bundles of them ---- */
 
-enum { GFX900 = 0x2c, GFX906 = 0x2f, GFX908 = 0x30, GFX1010 = 0x33, GFX1030 = 0x36, GFX90A = 0x3f, GFX1100 = 0x41,
-       GFX1200 = 0x48, GFX942 = 0x4c, GFX1201 = 0x4e, GFX950 = 0x4f }; /* low byte of e_flags */
+enum {
+    GFX900 = 0x2c,
+    GFX906 = 0x2f,
+    GFX908 = 0x30,
+    GFX1010 = 0x33,
+    GFX1030 = 0x36,
+    GFX90A = 0x3f,
+    GFX1100 = 0x41,
+    GFX1200 = 0x48,
+    GFX942 = 0x4c,
+    GFX1201 = 0x4e,
+    GFX950 = 0x4f
+}; /* low byte of e_flags */
 
 typedef struct bytes {
     unsigned char data[4096];
-    size_t        size;
+    size_t size;
 } bytes;
 
 static void put(bytes *b, const void *data, size_t size) {
@@ -230,13 +240,16 @@ static bytes code_object(int machine, int target, const char *names, size_t name
     bytes b;
     const int has_names = names != NULL;
     b.size = 0;
-    put(&b, "\x7f" "ELF\2\1\1\x40\3", 9);                   /* 64 bits, little-endian, AMD's, code object version 5 */
+    put(&b,
+        "\x7f"
+        "ELF\2\1\1\x40\3",
+        9); /* 64 bits, little-endian, AMD's, code object version 5 */
     put_number(&b, 0, 7);
-    put_number(&b, 3, 2);                                      /* a shared object */
+    put_number(&b, 3, 2); /* a shared object */
     put_number(&b, (uint64_t)machine, 2);
     put_number(&b, 1, 4);
-    put_number(&b, 0, 16);                                     /* entry, segments */
-    put_number(&b, has_names ? 64 + names_size : 0, 8);        /* sections */
+    put_number(&b, 0, 16);                              /* entry, segments */
+    put_number(&b, has_names ? 64 + names_size : 0, 8); /* sections */
     put_number(&b, (uint64_t)target, 4);
     put_number(&b, 64, 2);
     put_number(&b, 0, 4);
@@ -246,7 +259,7 @@ static bytes code_object(int machine, int target, const char *names, size_t name
     if (has_names) {
         put(&b, names, names_size);
         put_number(&b, 0, 4);
-        put_number(&b, 3, 4);                                  /* a table of strings */
+        put_number(&b, 3, 4); /* a table of strings */
         put_number(&b, 0, 16);
         put_number(&b, 64, 8);
         put_number(&b, names_size, 8);
@@ -262,9 +275,8 @@ static bytes shortened(bytes b, size_t by) {
 
 /* With another number in 8 bytes from `at` on. */
 static bytes changed(bytes b, size_t at, uint64_t value) {
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         b.data[at + (size_t)i] = (unsigned char)(value >> 8 * i);
-    }
     return b;
 }
 
@@ -279,7 +291,7 @@ enum { AMD_GPU = 224, X86_64 = 62 };
 
 typedef struct part {
     const char *id;
-    int         target;
+    int target;
 } part;
 
 /* A bundle of code objects; target 0: an entry without content, as the host's. */
@@ -289,9 +301,8 @@ static bytes bundle(const part *parts, int count) {
     b.size = 0;
     put(&b, "__CLANG_OFFLOAD_BUNDLE__", 24);
     put_number(&b, (uint64_t)count, 8);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         at += 24 + strlen(parts[i].id);
-    }
     for (int i = 0; i < count; i++) {
         put_number(&b, at, 8);
         put_number(&b, parts[i].target ? 64 : 0, 8);
@@ -306,8 +317,8 @@ static bytes bundle(const part *parts, int count) {
     return b;
 }
 
-#define HOST_ENTRY {"host-x86_64-unknown-linux--", 0}
-#define ENTRY_OF(name, target) {"hipv4-amdgcn-amd-amdhsa--" name, target}
+#define HOST_ENTRY             { "host-x86_64-unknown-linux--", 0 }
+#define ENTRY_OF(name, target) { "hipv4-amdgcn-amd-amdhsa--" name, target }
 
 static void check_image(const gpu *g, const film *f, vmafgpu_config config, const scores *expected, const bytes *image,
                         const char *words) {
@@ -327,29 +338,28 @@ static void check_image(const gpu *g, const film *f, vmafgpu_config config, cons
 static void check_targets(gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
     static const struct {
         part own;
-        int  lanes, target, arithmetic;
+        int lanes, target, arithmetic;
     } targets[] = {
-        {ENTRY_OF("gfx900", GFX900), 64, GFX900, 2},
-        {ENTRY_OF("gfx906", GFX906), 64, GFX906, 1},
-        {ENTRY_OF("gfx908:xnack-", GFX908), 64, GFX908, 1},
-        {ENTRY_OF("gfx90a:sramecc+:xnack-", GFX90A), 64, GFX90A, 1},
-        {ENTRY_OF("gfx942", GFX942), 64, GFX942, 1},
-        {{"hip-amdgcn-amd-amdhsa-gfx950", GFX950}, 64, GFX950, 1},
-        {ENTRY_OF("gfx1010", GFX1010), 32, GFX1010, 2},
-        {ENTRY_OF("gfx1030", GFX1030), 32, GFX1030, 2},
-        {{"hip-amdgcn-amd-amdhsa--gfx1100", GFX1100}, 32, GFX1100, 2},
-        {ENTRY_OF("gfx1200", GFX1200), 32, GFX1200, 2},
-        {ENTRY_OF("gfx1201", GFX1201), 32, GFX1201, 2},
+        { ENTRY_OF("gfx900", GFX900), 64, GFX900, 2 },
+        { ENTRY_OF("gfx906", GFX906), 64, GFX906, 1 },
+        { ENTRY_OF("gfx908:xnack-", GFX908), 64, GFX908, 1 },
+        { ENTRY_OF("gfx90a:sramecc+:xnack-", GFX90A), 64, GFX90A, 1 },
+        { ENTRY_OF("gfx942", GFX942), 64, GFX942, 1 },
+        { { "hip-amdgcn-amd-amdhsa-gfx950", GFX950 }, 64, GFX950, 1 },
+        { ENTRY_OF("gfx1010", GFX1010), 32, GFX1010, 2 },
+        { ENTRY_OF("gfx1030", GFX1030), 32, GFX1030, 2 },
+        { { "hip-amdgcn-amd-amdhsa--gfx1100", GFX1100 }, 32, GFX1100, 2 },
+        { ENTRY_OF("gfx1200", GFX1200), 32, GFX1200, 2 },
+        { ENTRY_OF("gfx1201", GFX1201), 32, GFX1201, 2 },
     };
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
-        const part parts[] = {HOST_ENTRY, ENTRY_OF("gfx9", GFX1100), ENTRY_OF("gfx1", GFX942), targets[i].own,
-                              ENTRY_OF("gfx11000", GFX942)};
+        const part parts[] = { HOST_ENTRY, ENTRY_OF("gfx9", GFX1100), ENTRY_OF("gfx1", GFX942), targets[i].own,
+                               ENTRY_OF("gfx11000", GFX942) };
         const bytes image = bundle(parts, 5), alone = code_object(AMD_GPU, targets[i].target, NULL, 0);
         vmafgpu *context;
         where("target %s", targets[i].own.id);
-        if (targets[i].lanes != g->sim.lanes()) {
+        if (targets[i].lanes != g->sim.lanes())
             continue;
-        }
         g->sim.set(SIMULATED_CAPABILITY, targets[i].target);
         check_image(g, f, config, expected, &image, NULL);
         check_image(g, f, config, expected, &alone, NULL);
@@ -366,20 +376,20 @@ static void check_targets(gpu *g, const film *f, vmafgpu_config config, const sc
 static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
     static const struct {
         const char *name;
-        size_t      at;
-        uint64_t    value;
+        size_t at;
+        uint64_t value;
     } cases[] = {
-        {"many entries", 24, 1000000},
-        {"entries without end", 24, UINT64_MAX},
-        {"an entry beyond the end", 32, 4000},
-        {"an entry far beyond the end", 32, UINT64_MAX - 32},
-        {"an entry that is too long", 40, 4000},
-        {"an entry of all memory", 40, UINT64_MAX},
-        {"an id that is too long", 48, 4000},
-        {"an id of all memory", 48, UINT64_MAX},
-        {"an id that ends where numbers end", 48, UINT64_MAX - 55},
+        { "many entries", 24, 1000000 },
+        { "entries without end", 24, UINT64_MAX },
+        { "an entry beyond the end", 32, 4000 },
+        { "an entry far beyond the end", 32, UINT64_MAX - 32 },
+        { "an entry that is too long", 40, 4000 },
+        { "an entry of all memory", 40, UINT64_MAX },
+        { "an id that is too long", 48, 4000 },
+        { "an id of all memory", 48, UINT64_MAX },
+        { "an id that ends where numbers end", 48, UINT64_MAX - 55 },
     };
-    const part parts[] = {ENTRY_OF("gfx1100", GFX1100), ENTRY_OF("gfx942", GFX942), HOST_ENTRY};
+    const part parts[] = { ENTRY_OF("gfx1100", GFX1100), ENTRY_OF("gfx942", GFX942), HOST_ENTRY };
     const bytes whole = bundle(parts, 3);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const bytes image = changed(whole, cases[i].at, cases[i].value);
@@ -401,12 +411,12 @@ static void check_code_objects(gpu *g) {
     static const char compressed[] = "CCOB\2\0\1\0 and what is compressed, which is longer than the head of a file is";
     const int own = g->sim.lanes() == 32 ? GFX1100 : GFX942, foreign = g->sim.lanes() == 32 ? GFX1200 : GFX90A;
     const char *own_name = g->sim.lanes() == 32 ? "gfx1100" : "gfx942";
-    const part others[] = {HOST_ENTRY, ENTRY_OF("gfx1030", GFX1030), ENTRY_OF("gfx90a:xnack+", GFX90A)},
-               host[] = {HOST_ENTRY},
-               mixed_up[] = {HOST_ENTRY, ENTRY_OF("gfx1100", GFX942), ENTRY_OF("gfx942", GFX1100)},
-               empty[] = {HOST_ENTRY, ENTRY_OF("gfx1100", 0), ENTRY_OF("gfx942", 0)};
+    const part others[] = { HOST_ENTRY, ENTRY_OF("gfx1030", GFX1030), ENTRY_OF("gfx90a:xnack+", GFX90A) },
+               host[] = { HOST_ENTRY },
+               mixed_up[] = { HOST_ENTRY, ENTRY_OF("gfx1100", GFX942), ENTRY_OF("gfx942", GFX1100) },
+               empty[] = { HOST_ENTRY, ENTRY_OF("gfx1100", 0), ENTRY_OF("gfx942", 0) };
     const char *const neither = "config.gpu.kernels is neither a code object";
-    const char *const paths[] = {"there/is/no/such/file.hsaco", "."};
+    const char *const paths[] = { "there/is/no/such/file.hsaco", "." };
     char no_target[160];
     film f = film_make("texture+mix", 40, 36, 8, 2, 95);
     vmafgpu_config config = gpu_config(g, &f);
@@ -415,28 +425,29 @@ static void check_code_objects(gpu *g) {
     char *file = file_text(g->kernels_path, &size);
     const struct {
         const char *name;
-        bytes       image;
+        bytes image;
         const char *words;
     } images[] = {
-        {"a code object", code_object(AMD_GPU, own, NULL, 0), NULL},
-        {"a code object with features", code_object(AMD_GPU, own | 0x500, NULL, 0), NULL},
-        {"for another device", code_object(AMD_GPU, foreign, NULL, 0), "does not take config.gpu.kernels"},
-        {"some kernels", code_object(AMD_GPU, own, some, sizeof some), "config.gpu.kernels has no kernel vmafgpu_"},
-        {"other kernels", code_object(AMD_GPU, own, other, sizeof other), "config.gpu.kernels has no kernel vmafgpu_"},
-        {"a program", code_object(X86_64, own, NULL, 0), neither},
-        {"without its last section", shortened(code_object(AMD_GPU, own, some, sizeof some), 64), neither},
-        {"without its last byte", shortened(code_object(AMD_GPU, own, some, sizeof some), 1), neither},
-        {"63 bytes", shortened(code_object(AMD_GPU, own, NULL, 0), 1), neither},
-        {"sections at the end of memory", changed(code_object(AMD_GPU, own, some, sizeof some), 40, UINT64_MAX - 63),
-         neither},
-        {"of 32 bits", changed(code_object(AMD_GPU, own, NULL, 0), 0, UINT64_C(0x40010101464c457f)), neither},
-        {"of other targets", bundle(others, 3), no_target},
-        {"for the host", bundle(host, 1), "only for none at all"},
-        {"of nothing", bundle(host, 0), "only for none at all"},
-        {"that says what is not so", bundle(mixed_up, 3), "does not take config.gpu.kernels"},
-        {"of empty entries", bundle(empty, 3), neither},
-        {"PTX", bytes_of(text, sizeof text - 1), neither},
-        {"compressed", bytes_of(compressed, sizeof compressed), neither},
+        { "a code object", code_object(AMD_GPU, own, NULL, 0), NULL },
+        { "a code object with features", code_object(AMD_GPU, own | 0x500, NULL, 0), NULL },
+        { "for another device", code_object(AMD_GPU, foreign, NULL, 0), "does not take config.gpu.kernels" },
+        { "some kernels", code_object(AMD_GPU, own, some, sizeof some), "config.gpu.kernels has no kernel vmafgpu_" },
+        { "other kernels", code_object(AMD_GPU, own, other, sizeof other),
+          "config.gpu.kernels has no kernel vmafgpu_" },
+        { "a program", code_object(X86_64, own, NULL, 0), neither },
+        { "without its last section", shortened(code_object(AMD_GPU, own, some, sizeof some), 64), neither },
+        { "without its last byte", shortened(code_object(AMD_GPU, own, some, sizeof some), 1), neither },
+        { "63 bytes", shortened(code_object(AMD_GPU, own, NULL, 0), 1), neither },
+        { "sections at the end of memory", changed(code_object(AMD_GPU, own, some, sizeof some), 40, UINT64_MAX - 63),
+          neither },
+        { "of 32 bits", changed(code_object(AMD_GPU, own, NULL, 0), 0, UINT64_C(0x40010101464c457f)), neither },
+        { "of other targets", bundle(others, 3), no_target },
+        { "for the host", bundle(host, 1), "only for none at all" },
+        { "of nothing", bundle(host, 0), "only for none at all" },
+        { "that says what is not so", bundle(mixed_up, 3), "does not take config.gpu.kernels" },
+        { "of empty entries", bundle(empty, 3), neither },
+        { "PTX", bytes_of(text, sizeof text - 1), neither },
+        { "compressed", bytes_of(compressed, sizeof compressed), neither },
     };
     snprintf(no_target, sizeof no_target, "has no kernels for this device, a %s, only for gfx1030, gfx90a:xnack+",
              own_name);
@@ -472,13 +483,12 @@ static void check_code_objects(gpu *g) {
 }
 
 void test_images(gpu *g) {
-    if (!g->is_hip) {
+    if (!g->is_hip)
         check_texts(g);
-    } else if (g->is_simulated) {
+    else if (g->is_simulated)
         check_code_objects(g);
-    } else {
+    else
         test_skip("images: whole code objects are needed here");
-    }
 }
 
 void test_no_device(gpu *g) {
@@ -560,9 +570,8 @@ void test_memory(gpu *g) {
         CHECK(vmafgpu_get_config(context)->gpu.arithmetic == 1 || vmafgpu_get_config(context)->gpu.arithmetic == 2);
         CHECK(vmafgpu_device_memory(context) > smallest);
         smallest = vmafgpu_device_memory(context);
-        if (g->is_simulated) {
+        if (g->is_simulated)
             CHECK_INT(vmafgpu_device_memory(context), g->sim.live_bytes() - before);
-        }
         vmafgpu_close(context);
     }
     film_free(&f);

@@ -16,16 +16,14 @@ static void cover_with_squares(film *f) {
         for (int x = 0; x < width; x++) {
             const uint32_t h = clip_hash((uint32_t)x >> 2, y >> 2, 4);
             uint32_t v = 200 + ((((uint32_t)x >> 4) + (y >> 4)) & 1) * 4;
-            if (h % 61 == 0) {
+            if (h % 61 == 0)
                 v = 100 + (h >> 8) % 600;
-            } else if (h % 97 == 0) {
+            else if (h % 97 == 0)
                 v += (h >> 20) % 5;
-            }
             v = depth < 10 ? v >> (10 - depth) : v << (depth - 10);
             row[x * f->bytes_per_sample] = (unsigned char)v;
-            if (f->bytes_per_sample == 2) {
+            if (f->bytes_per_sample == 2)
                 row[2 * x + 1] = (unsigned char)(v >> 8);
-            }
         }
     }
 }
@@ -44,16 +42,14 @@ static void check_cambi(gpu *g, const char *what, int width, int height, int dep
     int count = 0;
     test_need(text && sums && frames <= FRAMES, "memory");
     where("cambi of %s %dx%d %d bits, '%s', batch %d", what ? what : "squares", width, height, depth, options, batch);
-    if (!what) {
+    if (!what)
         cover_with_squares(&f);
-    }
     strcpy(text, options);
     memset(features, 0, sizeof features);
     for (; rest && count < MOST; count++) {
         char *bar = strchr(rest, '|');
-        if (bar) {
+        if (bar)
             *bar++ = 0;
-        }
         features[count].name = "cambi";
         features[count].options = *rest ? rest : NULL;
         rest = bar;
@@ -67,9 +63,8 @@ static void check_cambi(gpu *g, const char *what, int width, int height, int dep
         int taken = 0;
         config.backend = k ? VMAFGPU_BACKEND_CPU : config.backend;
         v = open_checked(&config);
-        if (!v) {
+        if (!v)
             break;
-        }
         for (int i = 0; i < frames; i++) {
             vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
             vmafgpu_result result;
@@ -78,17 +73,14 @@ static void check_cambi(gpu *g, const char *what, int width, int height, int dep
             job.reference = &reference;
             job.distorted = &distorted;
             job.count = 1;
-            while ((result = v->backend->submit(v, &job)) == VMAFGPU_AGAIN) {
+            while ((result = v->backend->submit(v, &job)) == VMAFGPU_AGAIN)
                 CHECK_INT(v->backend->collect(v, VMAFGPU__WAIT, &sums[k * FRAMES + taken++]), VMAFGPU_OK);
-            }
             CHECK_INT(result, VMAFGPU_OK);
-            if (k) {
+            if (k)
                 CHECK_INT(v->backend->collect(v, VMAFGPU__WAIT, &sums[k * FRAMES + taken++]), VMAFGPU_OK);
-            }
         }
-        while (taken < frames) {
+        while (taken < frames)
             CHECK_INT(v->backend->collect(v, VMAFGPU__WAIT, &sums[k * FRAMES + taken++]), VMAFGPU_OK);
-        }
         CHECK_STR(v->note, "");
         for (int i = 0; k && i < frames; i++) {
             for (int n = 0; n < v->plan.cambi_variants; n++) {
@@ -111,39 +103,39 @@ static void check_cambi(gpu *g, const char *what, int width, int height, int dep
 void test_v1_cambi(gpu *g) {
     static const struct {
         const char *what;
-        int         width, height, depth, frames;
+        int width, height, depth, frames;
         const char *options;
-        int         batch, least;
+        int batch, least;
     } cases[] = {
         /* depths, odd sizes, batches that are full and not */
-        {"bands+same", 320, 240, 8, 3, "", 2, 40},
-        {"bands+same", 331, 217, 9, 2, "", 1, 40},
-        {"bands+same", 257, 243, 10, 5, "", 5, 40},
-        {"dusk+same", 217, 129, 10, 3, "", 8, 36},
-        {NULL, 322, 241, 11, 1, "", 1, 40},
-        {NULL, 323, 240, 12, 2, "", 1, 40},
-        {NULL, 250, 333, 14, 1, "", 1, 40},
-        {NULL, 320, 251, 16, 2, "", 2, 40},
-        {"noise+same", 320, 240, 10, 1, "", 1, -1},
+        { "bands+same", 320, 240, 8, 3, "", 2, 40 },
+        { "bands+same", 331, 217, 9, 2, "", 1, 40 },
+        { "bands+same", 257, 243, 10, 5, "", 5, 40 },
+        { "dusk+same", 217, 129, 10, 3, "", 8, 36 },
+        { NULL, 322, 241, 11, 1, "", 1, 40 },
+        { NULL, 323, 240, 12, 2, "", 1, 40 },
+        { NULL, 250, 333, 14, 1, "", 1, 40 },
+        { NULL, 320, 251, 16, 2, "", 2, 40 },
+        { "noise+same", 320, 240, 10, 1, "", 1, -1 },
         /* as small as it gets: one side is not */
-        {NULL, 216, 48, 10, 1, "", 1, 30},
-        {NULL, 48, 216, 8, 1, "", 1, 30},
+        { NULL, 216, 48, 10, 1, "", 1, 30 },
+        { NULL, 48, 216, 8, 1, "", 1, 30 },
         /* options: those of the models, selection, contrasts, what is visible, sizes */
-        {NULL, 320, 240, 10, 2, "cambi_high_res_speedup=1080:cambi_vis_lum_threshold=0.06:cambi_max_val=17", 2, 40},
-        {NULL, 400, 300, 10, 1, "topk=0.0001|topk=0.01|topk=0.2|topk=1", 1, 40},
-        {"bands+same", 320, 240, 10, 2, "cambi_topk=0.3|topk=0.9", 2, 40},
-        {NULL, 320, 240, 10, 1,
-         "max_log_contrast=0|max_log_contrast=1|max_log_contrast=3|max_log_contrast=4|max_log_contrast=5", 1, 40},
-        {"bands+same", 320, 240, 8, 1, "cambi_eotf=pq|eotf=pq:tvi_threshold=0.05|tvi_threshold=0.005", 1, 40},
-        {"bands+same", 320, 240, 10, 1, "cambi_vis_lum_threshold=0.5:max_log_contrast=4|tvi_threshold=1", 1, 40},
-        {"bands+same", 320, 240, 10, 1, "enc_bitdepth=8|enc_bitdepth=9:topk=0.1", 1, 40},
-        {NULL, 320, 240, 8, 1, "enc_bitdepth=10|window_size=15|window_size=127|window_size=100", 1, 40},
-        {"bands+same", 400, 300, 16, 1, "enc_width=300:enc_height=250|enc_width=233:enc_height=155", 1, 40},
-        {"bands+mix", 401, 303, 8, 2, "full_ref=true:src_width=480:src_height=320", 2, 40},
-        {NULL, 401, 303, 10, 1, "full_ref=true:enc_width=301:enc_height=203:src_width=333:src_height=251:topk=0.1", 1,
-         40},
+        { NULL, 320, 240, 10, 2, "cambi_high_res_speedup=1080:cambi_vis_lum_threshold=0.06:cambi_max_val=17", 2, 40 },
+        { NULL, 400, 300, 10, 1, "topk=0.0001|topk=0.01|topk=0.2|topk=1", 1, 40 },
+        { "bands+same", 320, 240, 10, 2, "cambi_topk=0.3|topk=0.9", 2, 40 },
+        { NULL, 320, 240, 10, 1,
+          "max_log_contrast=0|max_log_contrast=1|max_log_contrast=3|max_log_contrast=4|max_log_contrast=5", 1, 40 },
+        { "bands+same", 320, 240, 8, 1, "cambi_eotf=pq|eotf=pq:tvi_threshold=0.05|tvi_threshold=0.005", 1, 40 },
+        { "bands+same", 320, 240, 10, 1, "cambi_vis_lum_threshold=0.5:max_log_contrast=4|tvi_threshold=1", 1, 40 },
+        { "bands+same", 320, 240, 10, 1, "enc_bitdepth=8|enc_bitdepth=9:topk=0.1", 1, 40 },
+        { NULL, 320, 240, 8, 1, "enc_bitdepth=10|window_size=15|window_size=127|window_size=100", 1, 40 },
+        { "bands+same", 400, 300, 16, 1, "enc_width=300:enc_height=250|enc_width=233:enc_height=155", 1, 40 },
+        { "bands+mix", 401, 303, 8, 2, "full_ref=true:src_width=480:src_height=320", 2, 40 },
+        { NULL, 401, 303, 10, 1, "full_ref=true:enc_width=301:enc_height=203:src_width=333:src_height=251:topk=0.1", 1,
+          40 },
         /* sums that a double does not hold */
-        {NULL, 1024, 640, 10, 1, "window_size=127:topk=1", 1, 53},
+        { NULL, 1024, 640, 10, 1, "window_size=127:topk=1", 1, 53 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_cambi(g, cases[i].what, cases[i].width, cases[i].height, cases[i].depth, cases[i].frames,
@@ -160,17 +152,14 @@ void test_v1_cambi(gpu *g) {
 /* ---- the integers behind the scores ---- */
 
 static void check_sums(const vmafgpu__plan *plan, const vmafgpu__sums *got, const vmafgpu__sums *expected) {
-    for (int k = 0; k < 2; k++) {
-        if (plan->motion[k]) {
+    for (int k = 0; k < 2; k++)
+        if (plan->motion[k])
             CHECK_INT(got->motion[k], expected->motion[k]);
-        }
-    }
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         const vmafgpu__vif_sums *vif = &got->vif[s], *vif_expected = &expected->vif[s];
         const vmafgpu__adm_sums *adm = &got->adm[s], *adm_expected = &expected->adm[s];
-        for (int k = 0; k < plan->vif_variants; k++) {
+        for (int k = 0; k < plan->vif_variants; k++)
             CHECK_INT(vif->numerator[k], vif_expected->numerator[k]);
-        }
         if (plan->vif_variants) {
             CHECK_INT(vif->denominator, vif_expected->denominator);
             CHECK_INT(vif->flat_noise, vif_expected->flat_noise);
@@ -181,9 +170,8 @@ static void check_sums(const vmafgpu__plan *plan, const vmafgpu__sums *got, cons
                 CHECK_INT(adm->numerator[k][band], adm_expected->numerator[k][band]);
                 CHECK_INT(adm->impairment[k][band], adm_expected->impairment[k][band]);
             }
-            if (plan->adm_variants) {
+            if (plan->adm_variants)
                 CHECK_INT(adm->denominator[band], adm_expected->denominator[band]);
-            }
         }
     }
 }
@@ -191,9 +179,8 @@ static void check_sums(const vmafgpu__plan *plan, const vmafgpu__sums *got, cons
 /* The sums of each pair of a film from one backend. */
 static int sums_of(const film *f, const vmafgpu_config *config, vmafgpu__plan *plan, vmafgpu__sums *sums) {
     vmafgpu *v = open_checked(config);
-    if (!v) {
+    if (!v)
         return 0;
-    }
     *plan = v->plan;
     for (int i = 0; i < f->clip.frames; i++) {
         vmafgpu_frame reference = film_frame(f, i, 0), distorted = film_frame(f, i, 1);
@@ -217,7 +204,8 @@ static void check_sums_of(gpu *g, const char *what, const film *f, int selected,
     vmafgpu__plan plan;
     vmafgpu_config config = gpu_config(g, f);
     int ok;
-    where("sums of %s %dx%d %d bits, %s", what, f->clip.width, f->clip.height, f->clip.depth, selections[selected].name);
+    where("sums of %s %dx%d %d bits, %s", what, f->clip.width, f->clip.height, f->clip.depth,
+          selections[selected].name);
     memset(got, 0, sizeof got);
     memset(expected, 0x55, sizeof expected);
     select_features(&config, &selections[selected]);
@@ -225,9 +213,8 @@ static void check_sums_of(gpu *g, const char *what, const film *f, int selected,
     ok = sums_of(f, &config, &plan, got);
     config.backend = VMAFGPU_BACKEND_CPU;
     ok = ok && sums_of(f, &config, &plan, expected);
-    for (int k = 0; k < f->clip.frames && ok; k++) {
+    for (int k = 0; k < f->clip.frames && ok; k++)
         check_sums(&plan, &got[k], &expected[k]);
-    }
 }
 
 static void check_generated_sums(gpu *g, const char *what, int width, int height, int depth, int selected, int batch) {
@@ -238,7 +225,7 @@ static void check_generated_sums(gpu *g, const char *what, int width, int height
 
 /* The largest values that there are inside: these wrapped elsewhere where a quarter of the range did not. */
 void test_noise(gpu *g) {
-    static const int depths[] = {8, 10, 12, 16};
+    static const int depths[] = { 8, 10, 12, 16 };
     for (int width = 33; width <= 65; width++) {
         for (int i = width % 2; i < 4; i += 2) {
             film f = film_make("black", width, 33 + (width * 7 + i) % 33, depths[i], 2, 1);
@@ -252,48 +239,50 @@ void test_noise(gpu *g) {
 void test_sums(gpu *g) {
     static const struct {
         const char *what;
-        int         width, height, depth, selected;
+        int width, height, depth, selected;
     } cases[] = {
-        {"texture+mix", 64, 48, 8, MANY},    {"blocks+stretch", 97, 61, 8, LIMITS}, {"noise+grain", 65, 49, 10, MANY},
-        {"lines+invert", 50, 70, 12, MANY},  {"blocks+invert", 65, 49, 16, LIMITS}, {"texture+stretch", 58, 44, 9, CSF},
-        {"black+grain", 33, 33, 8, DEFAULT}, {"ramp+coarse", 16, 16, 16, MANY},
+        { "texture+mix", 64, 48, 8, MANY },      { "blocks+stretch", 97, 61, 8, LIMITS },
+        { "noise+grain", 65, 49, 10, MANY },     { "lines+invert", 50, 70, 12, MANY },
+        { "blocks+invert", 65, 49, 16, LIMITS }, { "texture+stretch", 58, 44, 9, CSF },
+        { "black+grain", 33, 33, 8, DEFAULT },   { "ramp+coarse", 16, 16, 16, MANY },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_generated_sums(g, cases[i].what, cases[i].width, cases[i].height, cases[i].depth, cases[i].selected,
-                      1 + (int)(i % 2));
+                             1 + (int)(i % 2));
     }
 }
 
 /* Sizes at which the last tile of a row or column is nearly empty: of its block the last waves, or the last lanes of a
  * wave, have nothing but what is outside the frame, and must add nothing. */
 void test_partial(gpu *g) {
-    static const int widths[] = {VMAFGPU__VIF_TILE_WIDTH + 1, VMAFGPU__VIF_TILE_WIDTH + 8,
-                                 VMAFGPU__MOTION_TILE_WIDTH + 1, VMAFGPU__MOTION_TILE_WIDTH + 6},
-                     heights[] = {VMAFGPU__VIF_TILE_HEIGHT + 1, VMAFGPU__MOTION_TILE_HEIGHT + 8, 63, 127};
+    static const int widths[] = { VMAFGPU__VIF_TILE_WIDTH + 1, VMAFGPU__VIF_TILE_WIDTH + 8,
+                                  VMAFGPU__MOTION_TILE_WIDTH + 1, VMAFGPU__MOTION_TILE_WIDTH + 6 },
+                     heights[] = { VMAFGPU__VIF_TILE_HEIGHT + 1, VMAFGPU__MOTION_TILE_HEIGHT + 8, 63, 127 };
     for (int i = 0; i < 16; i++) {
-        check_generated_sums(g, "noise+grain", widths[i % 4], heights[i / 4], i % 3 ? 8 : 10, i % 2 ? MANY : DEFAULT, 1);
+        check_generated_sums(g, "noise+grain", widths[i % 4], heights[i / 4], i % 3 ? 8 : 10, i % 2 ? MANY : DEFAULT,
+                             1);
     }
 }
 
 /* ---- the self-test at open ---- */
 
 typedef struct tested {
-    int            width, height, depth;
+    int width, height, depth;
     vmafgpu_layout layout;
-    int            arithmetic;
-    const char    *features;   /* "name options|name options" */
-    int            edit_size, map_size;   /* with the default model, too */
+    int arithmetic;
+    const char *features;    /* "name options|name options" */
+    int edit_size, map_size; /* with the default model, too */
 } tested;
 
-static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text, vmafgpu_feature_config *features) {
+static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text,
+                                    vmafgpu_feature_config *features) {
     vmafgpu_config config = gpu_config(g, f);
     int count = 0;
     strcpy(text, t->features);
     for (char *rest = text; rest;) {
         char *bar = strchr(rest, '|'), *blank = strchr(rest, ' ');
-        if (bar) {
+        if (bar)
             *bar++ = 0;
-        }
         features[count].name = rest;
         features[count].options = NULL;
         if (blank && (!bar || blank < bar)) {
@@ -306,9 +295,8 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
     config.layout = t->layout;
     config.gpu.batch = config.gpu.queue = 1;
     config.gpu.no_self_test = 0;
-    if (t->layout == VMAFGPU_SEMIPLANAR_HIGH) {
+    if (t->layout == VMAFGPU_SEMIPLANAR_HIGH)
         config.bytes_per_sample = 2;
-    }
     config.gpu.arithmetic = t->arithmetic;
     config.no_model = !t->map_size;
     config.edit_size = t->edit_size;
@@ -326,7 +314,8 @@ static int is_shown(const char *kernel, const tested *t) {
     const int is_speed = !strncmp(t->features, "speed", 5);
     const char *low = !strstr(t->features, "prescale") ? "vmafgpu_speed_low_" : "vmafgpu_speed_low_scaled";
     return strcmp(kernel, "vmafgpu_interface_2") && strncmp(kernel, "vmafgpu_speed_check", 19) &&
-           strcmp(kernel, "vmafgpu_cambi_order") && strcmp(kernel, "vmafgpu_edit_patch") && !(is_speed && !strcmp(kernel, "vmafgpu_import")) &&
+           strcmp(kernel, "vmafgpu_cambi_order") && strcmp(kernel, "vmafgpu_edit_patch") &&
+           !(is_speed && !strcmp(kernel, "vmafgpu_import")) &&
            (strncmp(kernel, "vmafgpu_speed_low", 17) ||
             (!strncmp(kernel, low, strlen(low)) && (!strcmp(kernel, low) || !strstr(kernel, "scaled"))));
 }
@@ -352,9 +341,8 @@ static void check_planted(gpu *g, const tested *t) {
     for (int i = 0; i < count && g->is_simulated; i++) {
         const char *name = list[i].name;
         vmafgpu_config planted = config;
-        if (!is_shown(name, t)) {
+        if (!is_shown(name, t))
             continue;
-        }
         where("self-test with a wrong %s, %d bits, layout %d, arithmetic %d", name, t->depth, t->layout, t->arithmetic);
         g->sim.plant(name);
         CHECK_INT(vmafgpu_open(&other, &planted), VMAFGPU_ERROR_BACKEND);
@@ -369,30 +357,31 @@ static void check_planted(gpu *g, const tested *t) {
 
 void test_self_test(gpu *g) {
     static const tested cases[] = {
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true", 0, 0},
-        {48, 40, 10, VMAFGPU_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0, 0},
-        {64, 48, 16, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0, 0},
-        {1920, 1080, 8, VMAFGPU_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0, 0},
-        {1920, 1080, 10, VMAFGPU_PLANAR, 1, "cambi full_ref=true:window_size=127", 0, 0},
-        {400, 320, 8, VMAFGPU_PLANAR, 1, "speed_chroma", 0, 0},
-        {400, 320, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "speed_chroma", 0, 0},
-        {800, 640, 8, VMAFGPU_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0, 0},
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr", 0, 0},
-        {48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0, 0},
-        {96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0, 0},
-        {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr", 0, 0},
-        {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0, 0},
-        {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim", 0, 0},
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs", 0, 0},
-        {48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede", 0, 0},
-        {64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 16, 16},
-        {48, 96, 16, VMAFGPU_PLANAR, 1, "vif", 64, 64},
-        {64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 0, 16},
-        {64, 48, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif", 16, 16},
+        { 48, 40, 8, VMAFGPU_PLANAR, 1,
+          "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true", 0, 0 },
+        { 48, 40, 10, VMAFGPU_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0, 0 },
+        { 64, 48, 16, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0, 0 },
+        { 1920, 1080, 8, VMAFGPU_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0, 0 },
+        { 1920, 1080, 10, VMAFGPU_PLANAR, 1, "cambi full_ref=true:window_size=127", 0, 0 },
+        { 400, 320, 8, VMAFGPU_PLANAR, 1, "speed_chroma", 0, 0 },
+        { 400, 320, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "speed_chroma", 0, 0 },
+        { 800, 640, 8, VMAFGPU_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0, 0 },
+        { 48, 40, 8, VMAFGPU_PLANAR, 1, "psnr", 0, 0 },
+        { 48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0, 0 },
+        { 96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0, 0 },
+        { 48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr", 0,
+          0 },
+        { 64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0, 0 },
+        { 180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim", 0, 0 },
+        { 48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs", 0, 0 },
+        { 48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede", 0, 0 },
+        { 64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 16, 16 },
+        { 48, 96, 16, VMAFGPU_PLANAR, 1, "vif", 64, 64 },
+        { 64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 0, 16 },
+        { 64, 48, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif", 16, 16 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_planted(g, &cases[i]);
-    }
     {
         /* AUTO scores on the CPU; who does not want to know is not told. */
         film f = film_make("texture+mix", 48, 40, 8, 2, 7);
@@ -418,9 +407,8 @@ void test_self_test(gpu *g) {
         v = open_checked(&config);
         CHECK_INT(vmafgpu_self_test_sum(v), 0);
         vmafgpu_close(v);
-        if (g->is_simulated) {
+        if (g->is_simulated)
             g->sim.plant(NULL);
-        }
         scores_free(&expected);
         film_free(&f);
     }
@@ -450,16 +438,15 @@ static void check_in_order(gpu *g, int left, const char *what, int width, int he
         const vmafgpu__value *words;
         context->gpu->context.uncertain = ~(uint32_t)0;
         context->gpu->context.still_uncertain = left == IN_ORDER ? ~(uint32_t)0 : 0;
-        for (int i = 0; i < f.clip.frames; i++) {
+        for (int i = 0; i < f.clip.frames; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         check_context(g, context, &expected);
         words = (const vmafgpu__value *)(const void *)(context->gpu->slots[0].results + context->gpu->words_at);
-        if (left != ANY) {
+        if (left != ANY)
             CHECK((words[context->gpu->word_count - 1].whole != 0) == (left == IN_ORDER));
-        }
-        CHECK(!strstr(feature, "ssim") || words[context->gpu->word_count - 1].whole == words[context->gpu->word_count - 2].whole);
+        CHECK(!strstr(feature, "ssim") ||
+              words[context->gpu->word_count - 1].whole == words[context->gpu->word_count - 2].whole);
         vmafgpu_close(context);
     }
     scores_free(&expected);
@@ -470,7 +457,7 @@ static void check_in_order(gpu *g, int left, const char *what, int width, int he
 static void check_rounded_squares(gpu *g) {
     enum { COUNT = 2404 * 2101 };
     film f = film_make("noise+invert", 2404, 2101, 16, 1, 3);
-    vmafgpu_feature_config features[2] = {{"float_moment", NULL}, {"float_psnr", NULL}};
+    vmafgpu_feature_config features[2] = { { "float_moment", NULL }, { "float_psnr", NULL } };
     vmafgpu_config config = gpu_config(g, &f);
     scores expected;
     vmafgpu *context;
@@ -480,9 +467,8 @@ static void check_rounded_squares(gpu *g) {
     where("rounded squares");
     for (int side = 0; side < 2; side++) {
         uint16_t *samples = (uint16_t *)(void *)(f.luma + (size_t)side * f.plane_bytes);
-        for (int n = 0; n < COUNT; n++) {
+        for (int n = 0; n < COUNT; n++)
             samples[n] = (uint16_t)(n < COUNT / 4 * 3 ? side ? 0 : 65535 : side ? n % 2 : 1 + n % 5);
-        }
     }
     expected = cpu_score(&f, &config);
     context = open_checked(&config);
@@ -498,13 +484,15 @@ static void check_rounded_squares(gpu *g) {
 
 /* Pixels in doubt: some, or more of them than can be listed. */
 static void check_colours(gpu *g, int all_over) {
-    static const unsigned char colours[][6] = {   /* luma of both frames, Cb, Cr */
-        {145, 152, 38, 34, 70, 77},   {72, 68, 62, 54, 81, 80},       {168, 171, 203, 202, 180, 175}, {77, 83, 101, 96, 64, 70},
-        {46, 51, 149, 142, 192, 187}, {193, 200, 183, 189, 109, 101}, {180, 182, 38, 38, 162, 169}
+    static const unsigned char colours[][6] = { /* luma of both frames, Cb, Cr */
+                                                { 145, 152, 38, 34, 70, 77 },     { 72, 68, 62, 54, 81, 80 },
+                                                { 168, 171, 203, 202, 180, 175 }, { 77, 83, 101, 96, 64, 70 },
+                                                { 46, 51, 149, 142, 192, 187 },   { 193, 200, 183, 189, 109, 101 },
+                                                { 180, 182, 38, 38, 162, 169 }
     };
     const int count = (int)(sizeof colours / sizeof colours[0]);
     film f = film_make_colour("texture+mix", 80, 60, 8, 444, 1, 3);
-    vmafgpu_feature_config features[1] = {{"ciede", NULL}};
+    vmafgpu_feature_config features[1] = { { "ciede", NULL } };
     vmafgpu_config config = gpu_config(g, &f);
     scores expected;
     vmafgpu *context;
@@ -524,7 +512,8 @@ static void check_colours(gpu *g, int all_over) {
     expected = cpu_score(&f, &config);
     context = open_checked(&config);
     if (context) {
-        const vmafgpu__value *words = (const vmafgpu__value *)(const void *)(context->gpu->slots[0].results + context->gpu->words_at);
+        const vmafgpu__value *words =
+            (const vmafgpu__value *)(const void *)(context->gpu->slots[0].results + context->gpu->words_at);
         CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         check_context(g, context, &expected);
@@ -546,7 +535,7 @@ void test_doubts(gpu *g) {
     check_in_order(g, IN_ORDER, "noise+invert", 97, 64, 10, "float_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "blocks+stretch", 190, 177, 8, "float_ms_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "flat+faint", 64, 48, 16, "float_ssim", "scale=2");
-    check_in_order(g, IN_ORDER, "noise+mix", 640, 470, 8, "float_ssim", "scale=1");   /* more than one strip */
+    check_in_order(g, IN_ORDER, "noise+mix", 640, 470, 8, "float_ssim", "scale=1"); /* more than one strip */
     check_in_order(g, SETTLED, "noise+mix", 640, 470, 8, "float_ssim", "enable_lcs=true:scale=1");
     check_in_order(g, ANY, "blocks+stretch", 190, 177, 10, "float_ms_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "noise+invert", 97, 64, 16, "float_moment", NULL);
@@ -561,7 +550,7 @@ void test_doubts(gpu *g) {
 static void put_blob(unsigned char *container, size_t *at, int i, const char *target, const void *data, size_t size) {
     unsigned char *entry = container + 24 + 32 * i, *stream = container + *at;
     const size_t packed = lzma_literals(data, size, stream);
-    const uint32_t numbers[4] = {(uint32_t)packed, vmafgpu__crc32(stream, packed), 0, (uint32_t)size};
+    const uint32_t numbers[4] = { (uint32_t)packed, vmafgpu__crc32(stream, packed), 0, (uint32_t)size };
     memset(entry, 0, 32);
     memcpy(entry, target, strlen(target));
     memcpy(entry + 16, numbers, sizeof numbers);
@@ -570,7 +559,7 @@ static void put_blob(unsigned char *container, size_t *at, int i, const char *ta
 
 /* Kernels for the simulated GPU: a text for CUDA, the head of a code object for HIP; or what no driver takes. */
 static size_t sim_kernels(const gpu *g, int is_good, char *out) {
-    static const unsigned char elf[20] = {0x7f, 'E', 'L', 'F', 2, 1, 1, 64, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 224, 0};
+    static const unsigned char elf[20] = { 0x7f, 'E', 'L', 'F', 2, 1, 1, 64, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 224, 0 };
     memset(out, 0, 128);
     if (!g->is_hip) {
         sprintf(out, ".version %s\n.target sm_%d\n// end of vmafgpu kernels\n", is_good ? "8.0" : "9.9",
@@ -590,14 +579,14 @@ void test_containers(gpu *g) {
         const char *good, *bad; /* targets, in this order; '*' is the device's own */
         const char *words;      /* NULL: one is taken */
     } cases[] = {
-        {"only the own", "*", "", NULL},
-        {"the own among others", "*", "sm_70 sm_75 sm_90 sm_120 gfx900 gfx1201 ptx_75", NULL},
-        {"machine code that is refused, and PTX", "ptx_75", "*", NULL},
-        {"PTX for later", "ptx_121", "", "only for ptx_121"},
-        {"of others", "sm_90 gfx900", "", "has no kernels for this device, a "},
-        {"nothing", "", "", "only for none at all"},
-        {"what the driver refuses", "", "*", "does not take the "},
-        {"names that are none", "sm_ sm ptx_ ptx gfx sm_-8 sm_99999999999", "", "has no kernels for this device"},
+        { "only the own", "*", "", NULL },
+        { "the own among others", "*", "sm_70 sm_75 sm_90 sm_120 gfx900 gfx1201 ptx_75", NULL },
+        { "machine code that is refused, and PTX", "ptx_75", "*", NULL },
+        { "PTX for later", "ptx_121", "", "only for ptx_121" },
+        { "of others", "sm_90 gfx900", "", "has no kernels for this device, a " },
+        { "nothing", "", "", "only for none at all" },
+        { "what the driver refuses", "", "*", "does not take the " },
+        { "names that are none", "sm_ sm ptx_ ptx gfx sm_-8 sm_99999999999", "", "has no kernels for this device" },
     };
     film f;
     vmafgpu_config config;
@@ -612,33 +601,32 @@ void test_containers(gpu *g) {
     config.gpu.kernels_path = NULL;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         static unsigned char container[8192];
-        const char *own = g->is_hip ? (g->sim.lanes() == 32 ? "gfx1100" : "gfx942") : g->sim.lanes() == 32 ? "sm_80" : "sm_75";
-        const char *const lists[2] = {cases[c].good, cases[c].bad};
+        const char *own = g->is_hip              ? (g->sim.lanes() == 32 ? "gfx1100" : "gfx942")
+                          : g->sim.lanes() == 32 ? "sm_80"
+                                                 : "sm_75";
+        const char *const lists[2] = { cases[c].good, cases[c].bad };
         size_t at = 24;
         int count = 0;
         vmafgpu *v = NULL;
         where("container: %s", cases[c].name);
-        if (g->is_hip && strstr(cases[c].name, "PTX")) {
+        if (g->is_hip && strstr(cases[c].name, "PTX"))
             continue;
-        }
         for (int pass = 0; pass < 2; pass++) { /* first how many there are */
             int i = 0;
             for (int k = 0; k < 2; k++) {
                 char words[128], image[128];
                 const size_t size = sim_kernels(g, k == 0, image);
                 strcpy(words, lists[k]);
-                for (char *word = strtok(words, " "); word; word = strtok(NULL, " "), i++) {
-                    if (pass) {
+                for (char *word = strtok(words, " "); word; word = strtok(NULL, " "), i++)
+                    if (pass)
                         put_blob(container, &at, i, *word == '*' ? own : word, image, size);
-                    }
-                }
             }
             count = i;
             at = pass ? at : (size_t)(24 + 32 * count);
         }
         memcpy(container, "vmafgpu kernels\n", 16);
         {
-            const uint32_t numbers[2] = {(uint32_t)count, vmafgpu__crc32(container + 24, (size_t)(32 * count))};
+            const uint32_t numbers[2] = { (uint32_t)count, vmafgpu__crc32(container + 24, (size_t)(32 * count)) };
             memcpy(container + 16, numbers, sizeof numbers);
         }
         config.gpu.kernels = container;

@@ -6,7 +6,7 @@ enum { MOST = 64 };
 /* Pairs on loan, oldest first. */
 typedef struct loans {
     vmafgpu_frame pairs[MOST][2];
-    int           first, end; /* by index of the pair */
+    int first, end; /* by index of the pair */
 } loans;
 
 /* Writes picture i of a film to a frame that was lent. */
@@ -34,9 +34,8 @@ static void borrow(vmafgpu *context, const film *f, const storage *how, loans *l
             CHECK(l->end > l->first); /* else it waits */
             break;
         }
-        if (!CHECK_INT(result, VMAFGPU_OK)) {
+        if (!CHECK_INT(result, VMAFGPU_OK))
             break;
-        }
         fill_pair(f, l->end++, how, pair);
     }
 }
@@ -48,28 +47,28 @@ static vmafgpu_result give_back(vmafgpu *context, loans *l) {
     return result;
 }
 
-static const storage plain_storage = {"h", 0, 0, 0, 0, 0};
+static const storage plain_storage = { "h", 0, 0, 0, 0, 0 };
 
 /* ---- the same bits, in every format ---- */
 
 static void test_lent_formats(gpu *g) {
     static const struct {
-        int     width, height, depth;
+        int width, height, depth;
         storage how;
-        int     selected, batch, queue, ahead, threads, subsample;
+        int selected, batch, queue, ahead, threads, subsample;
     } cases[] = {
-        {64, 36, 8, {"h", 0, 0, 0, 0, 0}, DEFAULT, 2, 2, MOST, 1, 0}, /* rows without gaps */
-        {41, 37, 8, {"h", 0, 0, 0, 0, 0}, MANY, 3, 2, MOST, 3, 0},
-        {64, 36, 10, {"h", 0, 0, 0, 0, 0}, DEFAULT, 1, 1, 1, 1, 0},
-        {41, 37, 10, {"h", 0, 0, 0, 0, 0}, ADM, 4, 1, 3, 1, 0},       /* which does not look for illegal samples itself */
-        {41, 37, 10, {"h", 0, 6, 0, 0, 0}, DEFAULT, 2, 2, MOST, 4, 0},
-        {64, 36, 16, {"h", 0, 0, 0, 0, 0}, MOTION, 2, 3, 2, 1, 0},
-        {41, 37, 8, {"h", 2, 0, 0, 0, 0}, DEFAULT, 2, 2, MOST, 2, 0},
-        {64, 36, 8, {"h", 2, 8, 0, 0, 0}, DEFAULT, 2, 2, MOST, 3, 0},
-        {217, 177, 8, {"h", 0, 0, 0, 0, 0}, V1, 2, 2, MOST, 2, 0},
-        {216, 176, 10, {"h", 0, 0, 0, 0, 1}, V1, 2, 2, 3, 1, 0},
-        {217, 177, 10, {"h", 0, 6, 0, 0, 1}, V1, 3, 2, MOST, 5, 0},
-        {64, 36, 8, {"h", 0, 0, 0, 0, 0}, DEFAULT, 2, 2, MOST, 1, 3},
+        { 64, 36, 8, { "h", 0, 0, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 1, 0 }, /* rows without gaps */
+        { 41, 37, 8, { "h", 0, 0, 0, 0, 0 }, MANY, 3, 2, MOST, 3, 0 },
+        { 64, 36, 10, { "h", 0, 0, 0, 0, 0 }, DEFAULT, 1, 1, 1, 1, 0 },
+        { 41, 37, 10, { "h", 0, 0, 0, 0, 0 }, ADM, 4, 1, 3, 1, 0 }, /* which does not look for illegal samples itself */
+        { 41, 37, 10, { "h", 0, 6, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 4, 0 },
+        { 64, 36, 16, { "h", 0, 0, 0, 0, 0 }, MOTION, 2, 3, 2, 1, 0 },
+        { 41, 37, 8, { "h", 2, 0, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 2, 0 },
+        { 64, 36, 8, { "h", 2, 8, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 3, 0 },
+        { 217, 177, 8, { "h", 0, 0, 0, 0, 0 }, V1, 2, 2, MOST, 2, 0 },
+        { 216, 176, 10, { "h", 0, 0, 0, 0, 1 }, V1, 2, 2, 3, 1, 0 },
+        { 217, 177, 10, { "h", 0, 6, 0, 0, 1 }, V1, 3, 2, MOST, 5, 0 },
+        { 64, 36, 8, { "h", 0, 0, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 1, 3 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const storage *how = &cases[i].how;
@@ -96,9 +95,8 @@ static void test_lent_formats(gpu *g) {
             while (l.first < f.clip.frames) {
                 borrow(context, &f, how, &l, cases[i].ahead);
                 most = l.end - l.first > most ? l.end - l.first : most;
-                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK)) {
+                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK))
                     break;
-                }
             }
             CHECK(cases[i].ahead < MOST || most == cases[i].batch * cases[i].queue || most == f.clip.frames);
             CHECK_INT(vmafgpu_get_config(context)->threads, cases[i].threads);
@@ -117,7 +115,7 @@ static void test_lent_formats(gpu *g) {
 /* Lent frames, frames of other memory, neighbours and pairs by themselves in turn; nothing is overwritten. */
 static void test_lent_and_others(gpu *g) {
     enum { FRAMES = 14, FIRST = 2, END = 12 };
-    static const char *const kinds[] = {"h", "p", "d"};
+    static const char *const kinds[] = { "h", "p", "d" };
     for (int way = 0; way < 12; way++) {
         film f = film_make("texture+mix", 48, 40, 8, FRAMES, 711);
         vmafgpu_config config = gpu_config(g, &f);
@@ -135,23 +133,22 @@ static void test_lent_and_others(gpu *g) {
         config.gpu.batch = 1 + way % 4;
         config.gpu.queue = 2;
         context = open_checked(&config);
-        if (!context) {
+        if (!context)
             continue;
-        }
         CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score), VMAFGPU_OK);
         alone = score.score;
         CHECK_INT(vmafgpu_lend(context, &seed[0], &seed[1]), VMAFGPU_OK);
         fill(&f, 0, FIRST - 1, &plain_storage, &seed[0]);
-        if (config.gpu.batch > 1) {
+        if (config.gpu.batch > 1)
             borrow(context, &f, &plain_storage, &l, 1); /* while the seed is still on loan */
-        }
         CHECK_INT(vmafgpu_seed(context, way & 1 ? &seed[0] : reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
         for (int i = FIRST; i < END; i++) {
             vmafgpu_frame *pair;
             borrow(context, &f, &plain_storage, &l, 1 + i % 3);
             pair = l.pairs[i % MOST];
             if (l.end - l.first < config.gpu.batch * config.gpu.queue) {
-                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                          VMAFGPU_OK);
                 CHECK_BITS(score.score, alone);
                 CHECK_INT(vmafgpu_score_pair(context, NULL, &pair[0], reel_frame(&r, i, 1), &score), VMAFGPU_OK);
             } else {
@@ -160,11 +157,11 @@ static void test_lent_and_others(gpu *g) {
                 CHECK_HAS(vmafgpu_last_error(context), "lent");
             }
             CHECK_INT(vmafgpu_push(context, (i + way) % 3 ? &pair[0] : reel_frame(&r, i, 0),
-                                   (i + way) % 4 ? &pair[1] : reel_frame(&r, i, 1)), VMAFGPU_OK);
+                                   (i + way) % 4 ? &pair[1] : reel_frame(&r, i, 1)),
+                      VMAFGPU_OK);
             l.first++;
-            if (i == 7) {
+            if (i == 7)
                 CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
-            }
         }
         if (l.end == l.first) {
             CHECK_INT(vmafgpu_lend(context, &tail[0], &tail[1]), VMAFGPU_OK);
@@ -178,9 +175,8 @@ static void test_lent_and_others(gpu *g) {
         check_on_gpu(g, context);
         got = scores_of(context);
         CHECK_INT(got.rows, END - FIRST);
-        for (int i = 0; i < got.rows; i++) {
+        for (int i = 0; i < got.rows; i++)
             check_row(got.values + i * got.columns, expected.values + (i + FIRST) * expected.columns, expected.columns);
-        }
         scores_free(&got);
         CHECK_INT(vmafgpu_lend(context, &tail[0], &tail[1]), VMAFGPU_ERROR_STATE);
         CHECK_HAS(vmafgpu_last_error(context), "flushed");
@@ -220,7 +216,7 @@ static void test_lent_refusals(gpu *g) {
         wrong = a[0];
         wrong.data[0] = (const char *)a[0].data[0] + 16;
         CHECK_INT(vmafgpu_push(context, &wrong, &a[1]), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_OK); /* nothing was taken before */
+        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_OK);             /* nothing was taken before */
         CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT); /* given back already */
         CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* though nothing is on loan */
@@ -228,9 +224,8 @@ static void test_lent_refusals(gpu *g) {
         CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_AGAIN);
     }
     vmafgpu_close(context); /* with four on loan */
@@ -249,7 +244,7 @@ static void test_lent_illegal(gpu *g) {
     enum { FRAMES = 6, BAD = 2, COLUMN = 37, ROW = 30 };
     for (int way = 0; way < 12; way++) {
         const int side = way & 1, converts = way >= 8;
-        const storage how = {"h", 0, converts ? 6 : 0, 0, 0, 0};
+        const storage how = { "h", 0, converts ? 6 : 0, 0, 0, 0 };
         film f = film_make("texture+mix", way & 2 ? 41 : 48, 36, 10, FRAMES, 713);
         vmafgpu_config config = gpu_config(g, &f);
         scores expected;
@@ -285,7 +280,8 @@ static void test_lent_illegal(gpu *g) {
                 const int is_spoilt = !converts && i >= BAD - reach && i <= BAD + reach;
                 CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
                 if (is_spoilt) {
-                    CHECK_HAS(vmafgpu_last_error(context), side ? "distorted: the luma word" : "reference: the luma word");
+                    CHECK_HAS(vmafgpu_last_error(context),
+                              side ? "distorted: the luma word" : "reference: the luma word");
                     CHECK_HAS(vmafgpu_last_error(context), "column 37, row 30");
                 } else {
                     check_row(score.values, expected.values + i * expected.columns, expected.columns);
@@ -321,9 +317,8 @@ static void test_lent_failures(gpu *g) {
             g->sim.lose(n, 700);
             while (context && l.first < FRAMES) {
                 borrow(context, &f, &plain_storage, &l, MOST);
-                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK)) {
+                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK))
                     break;
-                }
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             lost = g->sim.hit()[0] != 0;
@@ -365,9 +360,8 @@ static void test_lent_illegal_lost(gpu *g) {
                 CHECK(!is_refused && l.first == BAD);
                 at[1] &= 0xef;
                 is_refused = 1;
-                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK)) {
+                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK))
                     break;
-                }
             }
         }
         CHECK_INT(vmafgpu_flush(context), is_refused ? VMAFGPU_OK : VMAFGPU_ERROR_FRAME);
@@ -376,9 +370,8 @@ static void test_lent_illegal_lost(gpu *g) {
         for (int i = 0; i < FRAMES && context; i++) {
             const int is_spoilt = !is_refused && i >= BAD - 1 && i <= BAD + 1;
             vmafgpu_score score;
-            if (CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK) && !is_spoilt) {
+            if (CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK) && !is_spoilt)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
-            }
         }
         vmafgpu_close(context);
     }
@@ -390,14 +383,14 @@ static void test_lent_illegal_lost(gpu *g) {
 
 /* Calls parts in the order that nobody expects, or leaves one out. */
 static void hook(void *user, int count, void (*task)(void *arg, int index), void *arg) {
-    for (int i = count - 1; i >= *(const int *)user; i--) {
+    for (int i = count - 1; i >= *(const int *)user; i--)
         task(arg, i);
-    }
 }
 
 static void test_staging(gpu *g) {
     static const storage forms[] = {
-        {"h", 0, 0, 0, 0, 0}, {"h", 0, 0, 80, 1, 0}, {"h", 0, 0, -96, 0, 0}, {"h", 0, 6, 0, 0, 0}, {"h", 0, 0, 0, 0, 1},
+        { "h", 0, 0, 0, 0, 0 }, { "h", 0, 0, 80, 1, 0 }, { "h", 0, 0, -96, 0, 0 },
+        { "h", 0, 6, 0, 0, 0 }, { "h", 0, 0, 0, 0, 1 },
     };
     enum { FRAMES = 6, BAD = 3, THREADS = 5 };
     for (int way = 0; way < 20; way++) {

@@ -5,9 +5,9 @@ enum { MOST_FEATURES = 14 };
 
 typedef struct measured {
     const char *what;
-    int         width, height, depth, chroma, frames;
-    storage     how;
-    int         batch, subsample;
+    int width, height, depth, chroma, frames;
+    storage how;
+    int batch, subsample;
     const char *features; /* "name options|name options" */
 } measured;
 
@@ -18,9 +18,8 @@ static int list_features(char *text, vmafgpu_feature_config *features) {
     for (char *rest = text, *bar; rest; rest = bar) {
         char *blank = strchr(rest, ' ');
         bar = strchr(rest, '|');
-        if (bar) {
+        if (bar)
             *bar++ = 0;
-        }
         test_need(count < MOST_FEATURES, "too many features");
         features[count].name = rest;
         if (blank && (!bar || blank < bar)) {
@@ -40,9 +39,7 @@ static vmafgpu_config measured_config(const gpu *g, const film *f, const measure
     config.features = features;
     config.feature_count = list_features(text, features);
     config.bytes_per_sample = m->how.bytes_per_sample;
-    config.layout = m->how.shift         ? VMAFGPU_SEMIPLANAR_HIGH
-                    : m->how.interleaved ? VMAFGPU_SEMIPLANAR
-                                         : VMAFGPU_PLANAR;
+    config.layout = m->how.shift ? VMAFGPU_SEMIPLANAR_HIGH : m->how.interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
     config.subsample = m->subsample;
     config.gpu.batch = m->batch;
     return config;
@@ -61,8 +58,8 @@ static void check_measured(gpu *g, const measured *m) {
     reel r = reel_make(g, &f, &m->how);
     vmafgpu *context, *cpu;
     scores expected;
-    where("%s, %s %dx%d %d bits %d, '%s' shift %d pitch %d", m->features, m->what, m->width, m->height, m->depth, m->chroma,
-          m->how.kinds, m->how.shift, (int)m->how.pitch);
+    where("%s, %s %dx%d %d bits %d, '%s' shift %d pitch %d", m->features, m->what, m->width, m->height, m->depth,
+          m->chroma, m->how.kinds, m->how.shift, (int)m->how.pitch);
     expected = cpu_score(&f, &config);
     plain.backend = VMAFGPU_BACKEND_CPU;
     plain.no_model = 1;
@@ -74,10 +71,12 @@ static void check_measured(gpu *g, const measured *m) {
         reel_finish(&r, context, 0);
         check_context(g, context, &expected);
         for (int i = 0; i < f.clip.frames; i++) {
-            const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1), before = film_frame(&f, 0, 0);
+            const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1),
+                                before = film_frame(&f, 0, 0);
             vmafgpu_score a, b;
             if (CHECK_INT(vmafgpu_score_pair(context, i ? reel_frame(&r, 0, 0) : NULL, reel_frame(&r, i, 0),
-                                             reel_frame(&r, i, 1), &a), VMAFGPU_OK) &&
+                                             reel_frame(&r, i, 1), &a),
+                          VMAFGPU_OK) &&
                 CHECK_INT(vmafgpu_score_pair(cpu, i ? &before : NULL, &reference, &distorted, &b), VMAFGPU_OK)) {
                 check_row(a.values, b.values, expected.columns);
             }
@@ -91,14 +90,17 @@ static void check_measured(gpu *g, const measured *m) {
     film_free(&f);
 }
 
-#define SUMS "psnr enable_mse=true|float_psnr|float_moment"
-#define SSIMS "float_ssim enable_lcs=true"
+#define SUMS   "psnr enable_mse=true|float_psnr|float_moment"
+#define SSIMS  "float_ssim enable_lcs=true"
 #define FLOATS "float_vif debug=true|float_motion|float_adm debug=true|float_ansnr"
 
 #define UV "float_motion motion_add_uv=true|float_motion motion_add_uv=true:motion_filter_size=3"
-#define MOVING "float_motion motion_add_scale1=true|float_motion motion_add_uv=true|float_motion motion_add_scale1=true:motion_filter_size=1"
-#define TEMPORAL                                                                                                             \
-    "speed_temporal|speed_temporal speed_prescale=0.5:speed_prescale_method=bilinear:speed_use_ref_diff=true:speed_sigma_nn=0.19|"  \
+#define MOVING \
+    "float_motion motion_add_scale1=true|float_motion motion_add_uv=true|float_motion " \
+    "motion_add_scale1=true:motion_filter_size=1"
+#define TEMPORAL \
+    "speed_temporal|speed_temporal " \
+    "speed_prescale=0.5:speed_prescale_method=bilinear:speed_use_ref_diff=true:speed_sigma_nn=0.19|" \
     "speed_temporal speed_kernelscale=0.5:speed_prescale=0.75:speed_prescale_method=lanczos4:speed_nn_floor=0.1"
 
 void test_measured(gpu *g) {
@@ -164,15 +166,14 @@ void test_measured(gpu *g) {
         {"blocks+grain", 176, 180, 12, 444, 5, {"d", 0, 0, -999, 3, 1}, 2, 0, TEMPORAL},
     };
     /* clang-format on */
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_measured(g, &cases[i]);
-    }
 }
 
 /* ---- what the CPU alone measures ---- */
 
 static void check_lacks(gpu *g, int width, int height, const char *features, const char *words) {
-    const measured m = {"flat", width, height, 8, 420, 0, {"h", 0, 0, 0, 0, 0}, 0, 0, features};
+    const measured m = { "flat", width, height, 8, 420, 0, { "h", 0, 0, 0, 0, 0 }, 0, 0, features };
     film f = measured_film(&m);
     char text[640];
     vmafgpu_feature_config list[MOST_FEATURES];
@@ -196,7 +197,8 @@ static void check_lacks(gpu *g, int width, int height, const char *features, con
 }
 
 void test_measured_lacks(gpu *g) {
-    check_lacks(g, 16, 16384, "float_vif vif_prescale=4", "the feature float_vif with vif_prescale to more than 65535 rows");
+    check_lacks(g, 16, 16384, "float_vif vif_prescale=4",
+                "the feature float_vif with vif_prescale to more than 65535 rows");
     check_lacks(g, 16, 16380, "float_vif vif_prescale=4|psnr", NULL);
     check_lacks(g, 16384, 2049, "psnr|ciede", "the feature ciede with more than 33554432 pixels");
 }
@@ -231,9 +233,8 @@ void test_measured_dies(gpu *g) {
             where("a failure with frame %d, %d bits, '%s' bytes %d shift %d", at, m->depth, m->how.kinds,
                   m->how.bytes_per_sample, m->how.shift);
             for (int i = 0; context && i < f.clip.frames; i++) {
-                if (i == at) {
+                if (i == at)
                     g->sim.fail(NULL, 3, 999);
-                }
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
             }
             if (context) {
@@ -257,7 +258,7 @@ void test_measured_dies(gpu *g) {
 /* An illegal sample takes along the pairs that look at it. A seed's, which comes alone, too. */
 static void check_marred(gpu *g, const char *feature, int side, int plane, int is_seed, int first, int last) {
     enum { FRAMES = 6, BAD = 2 };
-    const measured m = {"texture+mix", 160, 160, 10, 420, FRAMES, {"d", 0, 0, 0, 0, 0}, 2, 0, feature};
+    const measured m = { "texture+mix", 160, 160, 10, 420, FRAMES, { "d", 0, 0, 0, 0, 0 }, 2, 0, feature };
     film f = measured_film(&m);
     char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];
@@ -269,22 +270,19 @@ static void check_marred(gpu *g, const char *feature, int side, int plane, int i
     vmafgpu_score score;
     where("marred %s, side %d, plane %d%s", feature, side, plane, is_seed ? ", seed" : "");
     picture_mar(g, bad, (size_t)((const char *)bad->frame.data[plane] - (const char *)bad->frame.data[0]) + 1, 3);
-    if (context && is_seed) {
+    if (context && is_seed)
         CHECK_INT(vmafgpu_seed(context, reel_frame(&r, 0, 0)), VMAFGPU_OK);
-    }
-    for (int i = is_seed; i < FRAMES && context; i++) {
+    for (int i = is_seed; i < FRAMES && context; i++)
         CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-    }
     if (context) {
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
         for (int i = is_seed; i < FRAMES; i++) {
             const int is_spoilt = i >= first && i <= last;
             CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
-            if (is_spoilt) {
+            if (is_spoilt)
                 CHECK_HAS(vmafgpu_last_error(context), plane ? "chroma" : "luma");
-            } else if (!is_seed) {
+            else if (!is_seed)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
-            }
         }
     }
     vmafgpu_close(context);
@@ -295,14 +293,23 @@ static void check_marred(gpu *g, const char *feature, int side, int plane, int i
 
 /* Frames are overwritten as soon as they may be, and the GPU may die on the way. */
 void test_looks_back(gpu *g) {
-    static const char *const kinds[] = {"d", "p", "dp", "h"};
+    static const char *const kinds[] = { "d", "p", "dp", "h" };
     enum { FRAMES = 7 };
     for (int way = 0; way < 16; way++) {
         const int is_interleaved = way % 8 >= 4,
                   dies = way >= 8 && g->is_simulated && !strchr(kinds[way % 4], 'd') ? 1 + way % 5 : (int)FRAMES;
-        const measured m = {"texture+mix", way % 3 == 1 ? 163 : 164, 160, way % 2 ? 10 : 8, 420, FRAMES,
-                            {kinds[way % 4], 0, way % 2 && is_interleaved ? 6 : 0, 0, 0, is_interleaved}, 1 + way % 3, 0,
-                            "speed_temporal|float_motion motion_add_uv=true|float_motion motion_add_scale1=true|motion"};
+        const measured m = {
+            "texture+mix",
+            way % 3 == 1 ? 163 : 164,
+            160,
+            way % 2 ? 10 : 8,
+            420,
+            FRAMES,
+            { kinds[way % 4], 0, way % 2 && is_interleaved ? 6 : 0, 0, 0, is_interleaved },
+            1 + way % 3,
+            0,
+            "speed_temporal|float_motion motion_add_uv=true|float_motion motion_add_scale1=true|motion"
+        };
         film f = measured_film(&m);
         char text[640];
         vmafgpu_feature_config features[MOST_FEATURES];
@@ -316,9 +323,8 @@ void test_looks_back(gpu *g) {
         context = open_checked(&config);
         for (int i = 0; context && i < FRAMES; i++) {
             int64_t reusable;
-            if (i == dies) {
+            if (i == dies)
                 g->sim.fail(NULL, 3, 999);
-            }
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
             if (i == 3) {
                 CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
@@ -338,9 +344,8 @@ void test_looks_back(gpu *g) {
             scores_free(&got);
         }
         vmafgpu_close(context);
-        if (g->is_simulated) {
+        if (g->is_simulated)
             g->sim.fail(NULL, 0, 0);
-        }
         reel_free(g, &r);
         scores_free(&expected);
         film_free(&f);

@@ -6,24 +6,24 @@ enum { FRAMES = 3, PICTURES = 2 * FRAMES };
 
 typedef struct pixel_case {
     vmafgpu_pixels pixels[2]; /* reference, distorted */
-    const char    *kinds;     /* 'h', 'p', 'd', 's' for a surface and 'a' for an array, in turn */
-    int            width, height, depth;
+    const char *kinds;        /* 'h', 'p', 'd', 's' for a surface and 'a' for an array, in turn */
+    int width, height, depth;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
-    int            margin, offset; /* bytes behind a row; before the first one. margin below 0: rows go up */
-    int            batch;
+    int margin, offset; /* bytes behind a row; before the first one. margin below 0: rows go up */
+    int batch;
 } pixel_case;
 
 /* Pixels in pageable memory and where the GPU finds them. */
 typedef struct pixel_picture {
-    vmafgpu_frame  host, frame;
+    vmafgpu_frame host, frame;
     unsigned char *bytes;
-    size_t         size;
-    uint64_t       address, surface;
-    void          *pinned, *array;
+    size_t size;
+    uint64_t address, surface;
+    void *pinned, *array;
 } pixel_picture;
 
-static const int pixel_bytes[] = {0, 4, 4, 3, 4, 8};
+static const int pixel_bytes[] = { 0, 4, 4, 3, 4, 8 };
 
 static uint32_t pixel_noise(uint32_t x) {
     x ^= x >> 16;
@@ -35,8 +35,10 @@ static uint32_t pixel_noise(uint32_t x) {
 
 static void make_surface(gpu *g, pixel_picture *p, vmafgpu_pixels pixels, int width, int height, char kind) {
     test_need(make_array(g, p->host.data[0], (size_t)p->host.pitch[0], width, height,
-               pixels == VMAFGPU_PIXELS_RGBA16F ? HALVES : pixels == VMAFGPU_PIXELS_RGB10A2 ? LONG : BYTES,
-               pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4, &p->array, &p->surface),
+                         pixels == VMAFGPU_PIXELS_RGBA16F   ? HALVES
+                         : pixels == VMAFGPU_PIXELS_RGB10A2 ? LONG
+                                                            : BYTES,
+                         pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4, &p->array, &p->surface),
               "a surface");
     memset(&p->frame, 0, sizeof p->frame);
     p->frame.data[0] = kind == 'a' ? p->array : (const void *)(uintptr_t)p->surface;
@@ -64,7 +66,8 @@ static void make_linear(gpu *g, pixel_picture *p, const pixel_case *c, vmafgpu_p
     if (g->is_simulated) {
         g->sim.forbid(start, p->size, 1);
         for (int y = 0; y < c->height; y++) {
-            g->sim.forbid(start + (uint64_t)(at + y * p->host.pitch[0]), (size_t)c->width * (size_t)pixel_bytes[pixels], 0);
+            g->sim.forbid(start + (uint64_t)(at + y * p->host.pitch[0]), (size_t)c->width * (size_t)pixel_bytes[pixels],
+                          0);
         }
     }
 }
@@ -93,13 +96,12 @@ static pixel_picture pixel_picture_make(gpu *g, const pixel_case *c, int index) 
     p.host.data[0] = p.bytes + c->offset + (c->margin < 0 ? (ptrdiff_t)pitch * (c->height - 1) : 0);
     p.host.pitch[0] = c->margin < 0 ? -pitch : pitch;
     p.host.pixels = pixels;
-    if (kind == 'h') {
+    if (kind == 'h')
         p.frame = p.host;
-    } else if (kind == 's' || kind == 'a') {
+    else if (kind == 's' || kind == 'a')
         make_surface(g, &p, pixels, c->width, c->height, kind);
-    } else {
+    else
         make_linear(g, &p, c, pixels, kind);
-    }
     p.frame.pixels = pixels;
     return p;
 }
@@ -109,12 +111,10 @@ static void pixel_picture_free(gpu *g, pixel_picture *p) {
         CHECK_INT(g->surface_destroy(p->surface), 0);
         CHECK_INT(g->array_destroy(p->array), 0);
     }
-    if (p->address) {
+    if (p->address)
         CHECK_INT(g->give(p->address), 0);
-    }
-    if (p->pinned) {
+    if (p->pinned)
         CHECK_INT(g->give_pinned(p->pinned), 0);
-    }
     free(p->bytes);
 }
 
@@ -147,7 +147,9 @@ static vmafgpu_config on_cpu(const vmafgpu_config *config) {
 static scores score_pictures(const pixel_picture *pictures, vmafgpu *context, int in_place) {
     for (int i = 0; i < FRAMES; i++) {
         const pixel_picture *r = &pictures[2 * i], *d = r + 1;
-        if (!CHECK_INT(in_place ? vmafgpu_push(context, &r->frame, &d->frame) : vmafgpu_push(context, &r->host, &d->host), VMAFGPU_OK)) {
+        if (!CHECK_INT(in_place ? vmafgpu_push(context, &r->frame, &d->frame)
+                                : vmafgpu_push(context, &r->host, &d->host),
+                       VMAFGPU_OK)) {
             printf("%s\n", vmafgpu_last_error(context));
         }
     }
@@ -161,22 +163,20 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
     vmafgpu_config config = pixel_config(g, c, which), plain;
     vmafgpu *context, *cpu;
     const int has_surface = strpbrk(c->kinds, "sa") != NULL;
-    where("pixels %d and %d, '%s' %dx%d %d bits chroma %d layout %d margin %d", (int)c->pixels[0], (int)c->pixels[1], c->kinds,
-          c->width, c->height, c->depth, (int)c->chroma, (int)c->layout, c->margin);
-    if (has_surface && !g->surface_create) {
+    where("pixels %d and %d, '%s' %dx%d %d bits chroma %d layout %d margin %d", (int)c->pixels[0], (int)c->pixels[1],
+          c->kinds, c->width, c->height, c->depth, (int)c->chroma, (int)c->layout, c->margin);
+    if (has_surface && !g->surface_create)
         return;
-    }
     psnr.name = "psnr";
     config.features = &psnr;
     config.feature_count = which % 4 != 3; /* else luma alone */
-    config.gpu.frames = strspn(c->kinds, "sa") == strlen(c->kinds)  ? VMAFGPU_MEMORY_SURFACE
+    config.gpu.frames = strspn(c->kinds, "sa") == strlen(c->kinds)    ? VMAFGPU_MEMORY_SURFACE
                         : strspn(c->kinds, "dsa") == strlen(c->kinds) ? VMAFGPU_MEMORY_DEVICE
-                        : strchr(c->kinds, 'h')                    ? VMAFGPU_MEMORY_HOST
-                                                                   : VMAFGPU_MEMORY_PINNED;
+                        : strchr(c->kinds, 'h')                       ? VMAFGPU_MEMORY_HOST
+                                                                      : VMAFGPU_MEMORY_PINNED;
     plain = on_cpu(&config);
-    for (int i = 0; i < PICTURES; i++) {
+    for (int i = 0; i < PICTURES; i++)
         pictures[i] = pixel_picture_make(g, c, i);
-    }
     context = open_checked(&config);
     cpu = open_checked(&plain);
     if (context && cpu) {
@@ -187,24 +187,27 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
         scores_free(&expected);
         for (int i = 0; i < 2; i++) {
             vmafgpu_score a, b;
-            if (CHECK_INT(vmafgpu_score_pair(context, i ? &pictures[0].frame : NULL, &pictures[2].frame, &pictures[3].frame, &a),
+            if (CHECK_INT(vmafgpu_score_pair(context, i ? &pictures[0].frame : NULL, &pictures[2].frame,
+                                             &pictures[3].frame, &a),
                           VMAFGPU_OK) &&
-                CHECK_INT(vmafgpu_score_pair(cpu, i ? &pictures[0].host : NULL, &pictures[2].host, &pictures[3].host, &b),
-                          VMAFGPU_OK)) {
+                CHECK_INT(
+                    vmafgpu_score_pair(cpu, i ? &pictures[0].host : NULL, &pictures[2].host, &pictures[3].host, &b),
+                    VMAFGPU_OK)) {
                 CHECK_BITS(a.score, b.score);
             }
         }
     }
     vmafgpu_close(context);
     vmafgpu_close(cpu);
-    for (int i = 0; i < PICTURES; i++) {
+    for (int i = 0; i < PICTURES; i++)
         pixel_picture_free(g, &pictures[i]);
-    }
 }
 
 /* Sentences for what cannot be. */
 static void check_pixels_refused(gpu *g) {
-    const pixel_case c = {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1};
+    const pixel_case c = {
+        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 }, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1
+    };
     vmafgpu_config config = pixel_config(g, &c, 1);
     pixel_picture p = pixel_picture_make(g, &c, 0);
     vmafgpu *context = open_checked(&config);
@@ -219,8 +222,9 @@ static void check_pixels_refused(gpu *g) {
         frame.pixels = VMAFGPU_PIXELS_RGB24;
         CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, but surfaces hold");
-        if (!g->is_hip && g->is_simulated) { /* an array that no surface can be made of; NVIDIA's driver takes it all the same */
-            const array_shape shape = {64, 32, 0, BYTES, 4, 0};
+        if (!g->is_hip &&
+            g->is_simulated) { /* an array that no surface can be made of; NVIDIA's driver takes it all the same */
+            const array_shape shape = { 64, 32, 0, BYTES, 4, 0 };
             void *array = NULL;
             test_need(g->array_create(&array, &shape) == 0, "an array");
             frame.data[0] = array;
@@ -249,13 +253,15 @@ static void check_pixels_refused(gpu *g) {
 
 /* A kernel that is compiled wrongly is found at open. */
 static void check_pixels_self_test(gpu *g) {
-    const pixel_case c = {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1};
-    static const char *const kernels[][2] = {{"vmafgpu_pixels", "vmafgpu_pixels computes"},
-                                             {"vmafgpu_pixels_chroma", "vmafgpu_pixels computes"},
-                                             {"vmafgpu_surfaces", "vmafgpu_surfaces computes"},
-                                             {"vmafgpu_pixels_surface", "vmafgpu_pixels_surface computes"},
-                                             {"vmafgpu_pixels_surface_chroma", "vmafgpu_pixels_surface computes"},
-                                             {NULL, ""}};
+    const pixel_case c = {
+        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 }, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1
+    };
+    static const char *const kernels[][2] = { { "vmafgpu_pixels", "vmafgpu_pixels computes" },
+                                              { "vmafgpu_pixels_chroma", "vmafgpu_pixels computes" },
+                                              { "vmafgpu_surfaces", "vmafgpu_surfaces computes" },
+                                              { "vmafgpu_pixels_surface", "vmafgpu_pixels_surface computes" },
+                                              { "vmafgpu_pixels_surface_chroma", "vmafgpu_pixels_surface computes" },
+                                              { NULL, "" } };
     vmafgpu_feature_config psnr = VMAFGPU_INIT;
     vmafgpu_config config = pixel_config(g, &c, 1);
     psnr.name = "psnr";
@@ -267,9 +273,8 @@ static void check_pixels_self_test(gpu *g) {
         vmafgpu *context = NULL;
         const char *kernel = kernels[i][0];
         where("self-test, %s", kernel ? kernel : "nothing wrong");
-        if (kernel && strstr(kernel, "surface") && g->is_hip) {
+        if (kernel && strstr(kernel, "surface") && g->is_hip)
             continue;
-        }
         g->sim.plant(kernel);
         CHECK_INT(vmafgpu_open(&context, &config), kernel ? VMAFGPU_ERROR_BACKEND : VMAFGPU_OK);
         CHECK_HAS(vmafgpu_last_error(context), kernels[i][1]);
@@ -280,18 +285,18 @@ static void check_pixels_self_test(gpu *g) {
 /* ---- planes of YUV in surfaces and arrays ---- */
 
 typedef struct plane_case {
-    int            width, height, depth;
+    int width, height, depth;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
-    char           kind;
-    int            bad; /* a plane with a sample that does not fit; 0: none */
+    char kind;
+    int bad; /* a plane with a sample that does not fit; 0: none */
 } plane_case;
 
 typedef struct plane_picture {
-    vmafgpu_frame  host, frame;
+    vmafgpu_frame host, frame;
     unsigned char *bytes;
-    void          *arrays[3];
-    uint64_t       surfaces[3];
+    void *arrays[3];
+    uint64_t surfaces[3];
 } plane_picture;
 
 /* In the low bits of P010, which nobody looks at in surfaces, there is something. */
@@ -322,8 +327,9 @@ static plane_picture plane_picture_make(gpu *g, const vmafgpu_config *config, co
                 }
             }
         }
-        test_need(make_array(g, other, pitch, w, h, bytes == 1 ? BYTES : WORDS, (unsigned)channels,
-                             &p.arrays[i], &p.surfaces[i]), "a surface");
+        test_need(make_array(g, other, pitch, w, h, bytes == 1 ? BYTES : WORDS, (unsigned)channels, &p.arrays[i],
+                             &p.surfaces[i]),
+                  "a surface");
         p.frame.data[i] = c->kind == 'a' ? p.arrays[i] : (const void *)(uintptr_t)p.surfaces[i];
     }
     return p;
@@ -342,8 +348,8 @@ static void check_planes(gpu *g, const plane_case *c) {
     vmafgpu_feature_config features[2] = VMAFGPU_INIT;
     vmafgpu_config config = VMAFGPU_INIT, plain;
     vmafgpu *context, *cpu;
-    where("planes in '%c' %dx%d %d bits chroma %d layout %d bad %d", c->kind, c->width, c->height, c->depth, (int)c->chroma,
-          (int)c->layout, c->bad);
+    where("planes in '%c' %dx%d %d bits chroma %d layout %d bad %d", c->kind, c->width, c->height, c->depth,
+          (int)c->chroma, (int)c->layout, c->bad);
     config.width = c->width;
     config.height = c->height;
     config.bit_depth = c->depth;
@@ -362,9 +368,8 @@ static void check_planes(gpu *g, const plane_case *c) {
     config.feature_count = c->bad ? 1 : 2;
     config.no_model = c->bad == 1; /* VIF would see the sample by itself */
     plain = on_cpu(&config);
-    for (int i = 0; i < PICTURES; i++) {
+    for (int i = 0; i < PICTURES; i++)
         pictures[i] = plane_picture_make(g, &config, c, i);
-    }
     context = open_checked(&config);
     cpu = open_checked(&plain);
     if (context && cpu && c->bad) {
@@ -388,8 +393,10 @@ static void check_planes(gpu *g, const plane_case *c) {
         scores_free(&got);
         scores_free(&expected);
         vmafgpu_score a, b;
-        if (CHECK_INT(vmafgpu_score_pair(context, &pictures[0].frame, &pictures[2].frame, &pictures[3].frame, &a), VMAFGPU_OK) &&
-            CHECK_INT(vmafgpu_score_pair(cpu, &pictures[0].host, &pictures[2].host, &pictures[3].host, &b), VMAFGPU_OK)) {
+        if (CHECK_INT(vmafgpu_score_pair(context, &pictures[0].frame, &pictures[2].frame, &pictures[3].frame, &a),
+                      VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_score_pair(cpu, &pictures[0].host, &pictures[2].host, &pictures[3].host, &b),
+                      VMAFGPU_OK)) {
             check_row(a.values, b.values, vmafgpu_column_count(cpu));
         }
         /* A batch that is given up, and one that runs when the context is closed. */
@@ -401,13 +408,12 @@ static void check_planes(gpu *g, const plane_case *c) {
     }
     vmafgpu_close(context);
     vmafgpu_close(cpu);
-    for (int i = 0; i < PICTURES; i++) {
+    for (int i = 0; i < PICTURES; i++)
         plane_picture_free(g, &pictures[i]);
-    }
 }
 
 static void check_planes_refused(gpu *g) {
-    static const plane_case c = {64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 0};
+    static const plane_case c = { 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 0 };
     vmafgpu_config config = VMAFGPU_INIT;
     vmafgpu *context = NULL;
     config.width = c.width;
@@ -441,27 +447,26 @@ static void check_planes_refused(gpu *g) {
 
 /* When the GPU fails, what was in host memory goes on on the CPU, what was a surface does not. */
 static void check_pixels_failure(gpu *g, char kind) {
-    const char kinds[] = {kind, 0};
-    const pixel_case c = {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, kinds, 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1};
+    const char kinds[] = { kind, 0 };
+    const pixel_case c = {
+        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2 }, kinds, 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1
+    };
     vmafgpu_config config = pixel_config(g, &c, 1), plain = on_cpu(&config);
     pixel_picture pictures[PICTURES];
     vmafgpu *context, *cpu;
     where("a failure, '%c'", kind);
-    if (!g->is_simulated || (strchr("sa", kind) && !g->surface_create)) {
+    if (!g->is_simulated || (strchr("sa", kind) && !g->surface_create))
         return;
-    }
-    for (int i = 0; i < PICTURES; i++) {
+    for (int i = 0; i < PICTURES; i++)
         pictures[i] = pixel_picture_make(g, &c, i);
-    }
     context = open_checked(&config);
     cpu = open_checked(&plain);
     if (context && cpu) {
         scores expected = score_pictures(pictures, cpu, 0);
         CHECK_INT(vmafgpu_push(context, &pictures[0].frame, &pictures[1].frame), VMAFGPU_OK);
         g->sim.fail(NULL, 3, 999);
-        for (int i = 1; i < FRAMES; i++) {
+        for (int i = 1; i < FRAMES; i++)
             CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame), VMAFGPU_OK);
-        }
         CHECK_INT(vmafgpu_flush(context), strchr("sa", kind) ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
         CHECK_HAS(vmafgpu_backend_note(context), "failed");
         if (!strchr("sa", kind)) {
@@ -474,16 +479,15 @@ static void check_pixels_failure(gpu *g, char kind) {
     }
     vmafgpu_close(context);
     vmafgpu_close(cpu);
-    for (int i = 0; i < PICTURES; i++) {
+    for (int i = 0; i < PICTURES; i++)
         pixel_picture_free(g, &pictures[i]);
-    }
 }
 
 /* The base of edits is the context's: its frames may go before edits become part of it. */
 static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
-    const char kinds[] = {kind, 0};
-    const pixel_case c = {{pixels, pixels}, kinds, 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 1};
-    const plane_case of_planes = {64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, kind, 0};
+    const char kinds[] = { kind, 0 };
+    const pixel_case c = { { pixels, pixels }, kinds, 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 1 };
+    const plane_case of_planes = { 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, kind, 0 };
     vmafgpu_config config = pixel_config(g, &c, 1), plain;
     vmafgpu *v[2];
     vmafgpu_score score[2];
@@ -498,18 +502,20 @@ static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
     for (int i = 0; i < 2; i++) {
         pixel_picture p;
         plane_picture q;
-        if (pixels) {
+        if (pixels)
             p = pixel_picture_make(g, &c, 0);
-        } else {
+        else
             q = plane_picture_make(g, &config, &of_planes, 0);
-        }
-        CHECK_INT(vmafgpu_edit_begin(v[i], NULL, i ? pixels ? &p.host : &q.host : pixels ? &p.frame : &q.frame, NULL, NULL, &score[i]),
+        CHECK_INT(vmafgpu_edit_begin(v[i], NULL,
+                                     i        ? pixels ? &p.host : &q.host
+                                     : pixels ? &p.frame
+                                              : &q.frame,
+                                     NULL, NULL, &score[i]),
                   VMAFGPU_OK);
-        if (pixels) {
+        if (pixels)
             pixel_picture_free(g, &p);
-        } else {
+        else
             plane_picture_free(g, &q);
-        }
         base[i] = score[i].score;
         memset(&edit, 0, sizeof edit);
         memset(samples, 90, sizeof samples);
@@ -540,9 +546,8 @@ void test_pixels(gpu *g) {
         {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_RGB10A2}, "d", 515, 19, 8, VMAFGPU_444, VMAFGPU_PLANAR, 0, 0, 0},
     };
     /* clang-format on */
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_pixels(g, &cases[i], (int)i);
-    }
     /* clang-format off */
     static const plane_case planes[] = {
         {128, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 0},   {131, 37, 8, VMAFGPU_420, VMAFGPU_PLANAR, 'a', 0},
@@ -551,9 +556,8 @@ void test_pixels(gpu *g) {
         {64, 32, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 2},
     };
     /* clang-format on */
-    for (size_t i = 0; i < sizeof planes / sizeof *planes && g->surface_create; i++) {
+    for (size_t i = 0; i < sizeof planes / sizeof *planes && g->surface_create; i++)
         check_planes(g, &planes[i]);
-    }
     check_planes_refused(g);
     check_pixels_refused(g);
     check_pixels_self_test(g);

@@ -54,13 +54,11 @@ void simulated::forget_threads() {
 }
 
 static int retain(const Call &call, const void **context, int device) {
-    if (!driver.is_device(device)) {
+    if (!driver.is_device(device))
         return call.mistake(INVALID_DEVICE, no_device);
-    }
     const void *&handle = driver.primaries[device];
-    if (!handle) {
+    if (!handle)
         handle = new_context(device, true);
-    }
     driver.find_context(handle)->retains++;
     *context = handle;
     return SUCCESS;
@@ -68,9 +66,8 @@ static int retain(const Call &call, const void **context, int device) {
 
 static int release(const Call &call, int device) {
     const auto it = driver.primaries.find(device);
-    if (it == driver.primaries.end() || !it->second) {
+    if (it == driver.primaries.end() || !it->second)
         return call.mistake(INVALID_CONTEXT, "more releases than retains");
-    }
     if (--driver.find_context(it->second)->retains == 0) {
         end_context(it->second);
         driver.primaries.erase(it);
@@ -79,9 +76,8 @@ static int release(const Call &call, int device) {
 }
 
 static int create(const Call &call, const void **context, int device) {
-    if (!driver.is_device(device)) {
+    if (!driver.is_device(device))
         return call.mistake(INVALID_DEVICE, no_device);
-    }
     *context = new_context(device, false);
     own_stack().push_back(*context);
     return SUCCESS;
@@ -90,47 +86,39 @@ static int create(const Call &call, const void **context, int device) {
 static int destroy(const Call &call, const void *handle) {
     const Context *const context = driver.find_context(handle);
     auto &stack = own_stack();
-    if (!context || context->is_primary) {
+    if (!context || context->is_primary)
         return call.mistake(INVALID_CONTEXT, "no context that was created");
-    }
-    if (!stack.empty() && stack.back() == handle) {
+    if (!stack.empty() && stack.back() == handle)
         stack.pop_back();
-    }
     end_context(handle);
     return call.error;
 }
 
 static int push(const Call &call, const void *context) {
-    if (!driver.find_context(context)) {
+    if (!driver.find_context(context))
         return call.mistake(INVALID_CONTEXT, "no live context");
-    }
     own_stack().push_back(context);
     return SUCCESS;
 }
 
 static int pop(const Call &call, const void **context) {
     auto &stack = own_stack();
-    if (stack.empty()) {
+    if (stack.empty())
         return call.mistake(INVALID_CONTEXT, "no context is current");
-    }
-    if (context) {
+    if (context)
         *context = stack.back();
-    }
     stack.pop_back();
     return call.error;
 }
 
 static int set_current(const Call &call, const void *context) {
     auto &stack = own_stack();
-    if (context && !driver.find_context(context)) {
+    if (context && !driver.find_context(context))
         return call.mistake(INVALID_CONTEXT, "no live context");
-    }
-    if (!stack.empty()) {
+    if (!stack.empty())
         stack.pop_back();
-    }
-    if (context) {
+    if (context)
         stack.push_back(context);
-    }
     return SUCCESS;
 }
 
@@ -156,25 +144,22 @@ ENTRY(cuCtxSynchronize, (void), NEEDS_CONTEXT, synchronize(call))
  * ================================================================================================ */
 
 static int init(const Call &call, unsigned flags) {
-    if (flags) {
+    if (flags)
         return call.mistake(INVALID_VALUE, "flags must be 0");
-    }
     driver.is_initialized = true;
     return driver.properties[SIMULATED_DEVICES] ? SUCCESS : NO_DEVICE;
 }
 
 static int get_error(int error, const char **text, const char *ErrorName::*which) {
     *text = nullptr;
-    for (const auto &known : error_names) {
+    for (const auto &known : error_names)
         *text = known.number == error ? known.*which : *text;
-    }
     return *text ? SUCCESS : INVALID_VALUE;
 }
 
 static int get_name(const Call &call, char *name, int size, int device) {
-    if (!driver.is_device(device)) {
+    if (!driver.is_device(device))
         return call.mistake(INVALID_DEVICE, no_device);
-    }
     snprintf(name, static_cast<size_t>(size), "simulated GPU %d of %d lanes", device, LANES);
     return SUCCESS;
 }
@@ -198,14 +183,11 @@ static int get_attribute(const Call &call, int *value, int attribute, int device
         { 87, p[SIMULATED_DOUBLE_RATIO] }, { 97, p[SIMULATED_SHARED_MEMORY] }, { 106, 16 },
     };
     /* clang-format on */
-    if (!driver.is_device(device)) {
+    if (!driver.is_device(device))
         return call.mistake(INVALID_DEVICE, no_device);
-    }
-    for (const auto &known : attributes) {
-        if (known.first == attribute) {
+    for (const auto &known : attributes)
+        if (known.first == attribute)
             return answer(value, known.second);
-        }
-    }
     return call.mistake(INVALID_VALUE, "an attribute that is not simulated");
 }
 
@@ -230,20 +212,16 @@ static int load_module(const Call &call, const void **handle, const char *text) 
     const char *const last_line = "// end of vmafgpu kernels";
     const char *const version = strstr(text, ".version "), *const target = strstr(text, ".target sm_");
     const size_t length = strlen(text);
-    if (!version || !target) {
+    if (!version || !target)
         return length ? INVALID_PTX : INVALID_IMAGE;
-    }
     const size_t end = std::min<size_t>(length, strlen(last_line) + 2);
-    if (!strstr(text + length - end, last_line)) {
+    if (!strstr(text + length - end, last_line))
         return INVALID_PTX;
-    }
-    if (atof(version + strlen(".version ")) > 8.0) {
+    if (atof(version + strlen(".version ")) > 8.0)
         return UNSUPPORTED_PTX_VERSION;
-    }
     const int capability = atoi(target + strlen(".target sm_"));
-    if (capability > driver.properties[SIMULATED_CAPABILITY] || (capability >= 80 && LANES != 32)) {
+    if (capability > driver.properties[SIMULATED_CAPABILITY] || (capability >= 80 && LANES != 32))
         return NO_BINARY_FOR_GPU;
-    }
     Module module = { nullptr, capability >= 80, true, {} };
     const char *const word = ".entry ";
     for (const char *at = strstr(text, word); at; at = strstr(at, word)) {
@@ -259,35 +237,29 @@ enum { MOST_THREADS = 0, STATIC_SHARED = 1, REGISTERS = 4, MOST_SHARED = 8, CARV
 
 static int set_attribute(const Call &call, const void *handle, int attribute, int value) {
     Function *const function = find_function(call, handle);
-    if (!function) {
+    if (!function)
         return call.mistake(INVALID_HANDLE, no_function);
-    }
-    if (attribute == CARVEOUT) {
+    if (attribute == CARVEOUT)
         return SUCCESS;
-    }
-    if (attribute != MOST_SHARED || value < 0 || value > driver.properties[SIMULATED_SHARED_MEMORY]) {
+    if (attribute != MOST_SHARED || value < 0 || value > driver.properties[SIMULATED_SHARED_MEMORY])
         return INVALID_VALUE;
-    }
     function->most_shared = static_cast<uint32_t>(value);
     return SUCCESS;
 }
 
 static int get_attribute_of_function(const Call &call, int *value, int attribute, const void *handle) {
     const Function *const function = find_function(call, handle);
-    if (!function) {
+    if (!function)
         return call.mistake(INVALID_HANDLE, no_function);
-    }
     /* clang-format off */
     const std::pair<int, uint32_t> attributes[] = {
         { MOST_THREADS, function->kernel->threads }, { STATIC_SHARED, 0 }, { REGISTERS, 64 },
         { MOST_SHARED, function->most_shared },
     };
     /* clang-format on */
-    for (const auto &known : attributes) {
-        if (known.first == attribute) {
+    for (const auto &known : attributes)
+        if (known.first == attribute)
             return answer(value, known.second);
-        }
-    }
     return call.mistake(INVALID_VALUE, "an attribute that is not simulated");
 }
 
@@ -304,9 +276,10 @@ ENTRY(cuFuncGetAttribute, (int *value, int attribute, const void *function), NEE
       get_attribute_of_function(call, value, attribute, function))
 ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, const void *function, int threads, size_t shared),
       NEEDS_CONTEXT, occupancy(call, blocks, function, threads, shared))
-ENTRY(cuLaunchKernel, (const void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, unsigned y,
-                       unsigned z, unsigned shared, const void *stream, void **arguments, void **extra), NEEDS_CONTEXT,
-      launch(call, function, { grid_x, grid_y, grid_z }, { x, y, z }, shared, stream, arguments, extra))
+ENTRY(cuLaunchKernel,
+      (const void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, unsigned y, unsigned z,
+       unsigned shared, const void *stream, void **arguments, void **extra),
+      NEEDS_CONTEXT, launch(call, function, { grid_x, grid_y, grid_z }, { x, y, z }, shared, stream, arguments, extra))
 
 /* ================================================================================================
  * >>memory
@@ -329,7 +302,7 @@ struct CopyRows {
 /* ---- arrays, and surfaces of them ---- */
 
 enum { ARRAY = 3, SURFACE_LDST = 2 };
-static std::map<void *, Surface> arrays;   /* the handle is that of the memory */
+static std::map<void *, Surface> arrays; /* the handle is that of the memory */
 
 /* CUDA_ARRAY3D_DESCRIPTOR */
 struct ArrayShape {
@@ -339,17 +312,19 @@ struct ArrayShape {
 };
 
 static int create_array(const Call &call, void **array, const ArrayShape &shape) {
-    const std::pair<int, size_t> formats[] = { { 1, 1 }, { 2, 2 }, { 3, 4 }, { 16, 2 } };   /* bytes, words, ..., halves */
+    const std::pair<int, size_t> formats[] = {
+        { 1, 1 }, { 2, 2 }, { 3, 4 }, { 16, 2 }
+    }; /* bytes, words, ..., halves */
     uint64_t memory = 0;
     for (const auto &known : formats) {
-        if (known.first != shape.format || !shape.width || !shape.height || shape.depth) {
+        if (known.first != shape.format || !shape.width || !shape.height || shape.depth)
             continue;
-        }
         const size_t row = shape.width * shape.channels * known.second, pitch = (row + 255) / 256 * 256;
         const int error = take_memory(call, &memory, pitch * shape.height);
         if (error == SUCCESS) {
             *array = reinterpret_cast<void *>(memory);
-            arrays[*array] = { static_cast<uintptr_t>(memory), row, pitch, shape.flags & SURFACE_LDST ? shape.height : 0 };
+            arrays[*array] = { static_cast<uintptr_t>(memory), row, pitch,
+                               shape.flags & SURFACE_LDST ? shape.height : 0 };
         }
         return error;
     }
@@ -357,7 +332,8 @@ static int create_array(const Call &call, void **array, const ArrayShape &shape)
 }
 
 static int destroy_array(const Call &call, void *array) {
-    return arrays.erase(array) ? give_memory(call, reinterpret_cast<uint64_t>(array)) : call.mistake(INVALID_HANDLE, "no array");
+    return arrays.erase(array) ? give_memory(call, reinterpret_cast<uint64_t>(array))
+                               : call.mistake(INVALID_HANDLE, "no array");
 }
 
 /* CUDA_RESOURCE_DESC */
@@ -369,12 +345,10 @@ struct Resource {
 static int create_surface(const Call &call, uint64_t *surface, const Resource &resource) {
     static uint64_t last = 0;
     const auto it = arrays.find(resource.array);
-    if (resource.kind != 0 || it == arrays.end()) {
+    if (resource.kind != 0 || it == arrays.end())
         return call.mistake(INVALID_VALUE, "no array");
-    }
-    if (!it->second.height) {   /* one may ask */
+    if (!it->second.height) /* one may ask */
         return INVALID_VALUE;
-    }
     *surface = ++last << 8 | 1;
     surfaces[*surface] = it->second;
     return SUCCESS;
@@ -382,28 +356,24 @@ static int create_surface(const Call &call, uint64_t *surface, const Resource &r
 
 /* A lost device works on no kernel, but here what waits runs later: it still has its surfaces. */
 static int destroy_surface(const Call &call, uint64_t surface) {
-    if (call.error && call.context) {
+    if (call.error && call.context)
         finish(call.context);
-    }
     return surfaces.erase(surface) ? SUCCESS : call.mistake(INVALID_HANDLE, "no surface");
 }
 
 static Side side_of(const CopyEnd &end) {
     const auto it = end.kind == ARRAY ? arrays.find(end.array) : arrays.end();
-    if (it != arrays.end()) {
+    if (it != arrays.end())
         return { DEVICE, nullptr, it->second.memory + end.y * it->second.pitch + end.x, it->second.pitch };
-    }
     const size_t offset = end.y * end.pitch + end.x;
     unsigned char *const host = end.kind == HOST ? static_cast<unsigned char *>(end.host) + offset : nullptr;
     return { end.kind, host, end.device + offset, end.pitch };
 }
 
 static int copy_rows(const Call &call, const CopyRows &what, const void *stream) {
-    for (const int kind : { what.from.kind, what.to.kind }) {
-        if (kind != HOST && kind != DEVICE && kind != ANYWHERE && kind != ARRAY) {
+    for (const int kind : { what.from.kind, what.to.kind })
+        if (kind != HOST && kind != DEVICE && kind != ANYWHERE && kind != ARRAY)
             return call.mistake(INVALID_VALUE, "a kind of memory that is not simulated");
-        }
-    }
     return copy(call, find_stream(call, stream), side_of(what.to), side_of(what.from), what.width, what.height);
 }
 
@@ -412,24 +382,18 @@ static int get_pointer_attribute(const Call &call, void *value, int attribute, u
     const bool is_on_device = (address & DEVICE_BIT) != 0;
     const auto &blocks = is_on_device ? driver.memory : driver.pinned;
     auto it = blocks.upper_bound(address);
-    if (it == blocks.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes) {
-        return INVALID_VALUE;   /* of pageable memory the driver knows nothing */
-    }
+    if (it == blocks.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)
+        return INVALID_VALUE; /* of pageable memory the driver knows nothing */
     const Context *const context = std::prev(it)->second.context;
     switch (attribute) {
     case OF_CONTEXT:
-        for (const auto &known : driver.contexts) {
-            if (known.second.get() == context) {
+        for (const auto &known : driver.contexts)
+            if (known.second.get() == context)
                 *static_cast<const void **>(value) = known.first;
-            }
-        }
         return SUCCESS;
-    case OF_KIND:
-        return answer(static_cast<unsigned *>(value), is_on_device ? DEVICE : HOST);
-    case OF_DEVICE:
-        return answer(static_cast<int *>(value), context->device);
-    default:
-        return call.mistake(INVALID_VALUE, "an attribute that is not simulated");
+    case OF_KIND: return answer(static_cast<unsigned *>(value), is_on_device ? DEVICE : HOST);
+    case OF_DEVICE: return answer(static_cast<int *>(value), context->device);
+    default: return call.mistake(INVALID_VALUE, "an attribute that is not simulated");
     }
 }
 
@@ -451,7 +415,8 @@ ENTRY(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes), NEEDS_CONTEXT,
       copy_now(call, on_host(to), on_device(from), bytes))
 ENTRY(cuArray3DCreate_v2, (void **array, const ArrayShape *shape), NEEDS_CONTEXT, create_array(call, array, *shape))
 ENTRY_GIVING_BACK(cuArrayDestroy, (void *array), NEEDS_CONTEXT, destroy_array(call, array))
-ENTRY(cuSurfObjectCreate, (uint64_t *surface, const Resource *resource), NEEDS_CONTEXT, create_surface(call, surface, *resource))
+ENTRY(cuSurfObjectCreate, (uint64_t *surface, const Resource *resource), NEEDS_CONTEXT,
+      create_surface(call, surface, *resource))
 ENTRY_GIVING_BACK(cuSurfObjectDestroy, (uint64_t surface), NEEDS_CONTEXT, destroy_surface(call, surface))
 ENTRY(cuMemcpy2DAsync_v2, (const CopyRows *what, const void *stream), NEEDS_CONTEXT, copy_rows(call, *what, stream))
 ENTRY(cuMemsetD8Async, (uint64_t address, unsigned char value, size_t count, const void *stream), NEEDS_CONTEXT,
@@ -483,23 +448,22 @@ struct BufferDescription {
 };
 
 struct External {
-    unsigned char *file, *first;        /* all of it, and where the allocation begins */
+    unsigned char *file, *first; /* all of it, and where the allocation begins */
     size_t file_bytes, bytes;
 };
 
 static int import_memory(const Call &call, External **external, const MemoryDescription *what) {
     struct stat file;
-    if (what->type != OPAQUE_FD || what->flags > DEDICATED || fstat(what->handle.fd, &file) != 0 || !S_ISREG(file.st_mode)) {
+    if (what->type != OPAQUE_FD || what->flags > DEDICATED || fstat(what->handle.fd, &file) != 0 ||
+        !S_ISREG(file.st_mode)) {
         return call.mistake(INVALID_VALUE, "this is no memory of Vulkan's");
     }
     const size_t file_bytes = static_cast<size_t>(file.st_size), bytes = static_cast<size_t>(what->size);
-    if (bytes > file_bytes) {
+    if (bytes > file_bytes)
         return call.mistake(INVALID_VALUE, "more bytes than Vulkan has allocated");
-    }
     void *const at = mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, what->handle.fd, 0);
-    if (at == MAP_FAILED) {
+    if (at == MAP_FAILED)
         return OUT_OF_MEMORY;
-    }
     close(what->handle.fd); /* it is the driver's now */
     unsigned char *const first = static_cast<unsigned char *>(at);
     *external = new External{ first, first + (file_bytes - bytes) / PAGE * PAGE, file_bytes, bytes };
@@ -507,9 +471,8 @@ static int import_memory(const Call &call, External **external, const MemoryDesc
 }
 
 static int map_external(const Call &call, uint64_t *address, const External *external, const BufferDescription *what) {
-    if (what->size > external->bytes || what->offset > external->bytes - what->size) {
+    if (what->size > external->bytes || what->offset > external->bytes - what->size)
         return call.mistake(INVALID_VALUE, "a part that is not in the memory");
-    }
     *address = machine.memory.import(external->first + what->offset, static_cast<size_t>(what->size), call.context);
     driver.memory[*address] = { call.context, static_cast<size_t>(what->size), nullptr };
     return SUCCESS;
@@ -529,11 +492,11 @@ static int get_uuid(unsigned char *uuid, int device) {
 
 ENTRY(cuDeviceGetUuid, (unsigned char *uuid, int device), NEEDS_INIT,
       driver.is_device(device) ? get_uuid(uuid, device) : INVALID_DEVICE)
-ENTRY(cuImportExternalMemory, (External **external, const MemoryDescription *what), NEEDS_CONTEXT,
+ENTRY(cuImportExternalMemory, (External * *external, const MemoryDescription *what), NEEDS_CONTEXT,
       import_memory(call, external, what))
 ENTRY(cuExternalMemoryGetMappedBuffer, (uint64_t *address, const External *external, const BufferDescription *what),
       NEEDS_CONTEXT, map_external(call, address, external, what))
-ENTRY_GIVING_BACK(cuDestroyExternalMemory, (External *external), NEEDS_CONTEXT, destroy_external(call, external))
+ENTRY_GIVING_BACK(cuDestroyExternalMemory, (External * external), NEEDS_CONTEXT, destroy_external(call, external))
 
 /* ================================================================================================
  * >>streams and events
@@ -541,12 +504,10 @@ ENTRY_GIVING_BACK(cuDestroyExternalMemory, (External *external), NEEDS_CONTEXT, 
 
 static int elapsed_time(const Call &call, float *milliseconds, const void *from_handle, const void *to_handle) {
     const Event *const from = find_event(call, from_handle), *const to = find_event(call, to_handle);
-    if (!from || !to || !from->is_timed || !to->is_timed || !from->record || !to->record) {
+    if (!from || !to || !from->is_timed || !to->is_timed || !from->record || !to->record)
         return call.mistake(INVALID_HANDLE, "no recorded and timed events of the current context");
-    }
-    if (!from->is_done() || !to->is_done()) {
+    if (!from->is_done() || !to->is_done())
         return NOT_READY;
-    }
     return answer(milliseconds, to->record->milliseconds - from->record->milliseconds);
 }
 

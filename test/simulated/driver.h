@@ -52,7 +52,7 @@ inline const char *const no_function = "no function of the current context";
 inline const char *const no_stream = "no stream of the current context";
 inline const char *const no_event = "no event of the current context";
 
-enum { HOST = 1, DEVICE = 2, ANYWHERE = 4 };  /* kinds of memory; the last: of any device */
+enum { HOST = 1, DEVICE = 2, ANYWHERE = 4 }; /* kinds of memory; the last: of any device */
 
 /* ================================================================================================
  * >>vendor                                       what cuda.cpp and hip.cpp say besides their entry points
@@ -61,18 +61,18 @@ enum { HOST = 1, DEVICE = 2, ANYWHERE = 4 };  /* kinds of memory; the last: of a
 struct Context;
 
 struct Vendor {
-    const char *init;                         /* the entry point that comes first */
-    uint32_t shared_by_default;               /* bytes that a launch may ask for */
-    uint32_t shared_reserved;                 /* bytes that each block takes besides its own */
-    bool takes_fewer_threads;                 /* than a kernel was compiled for */
-    uintptr_t end_of_extra;                   /* ends the list of a launch's extras */
-    long long properties[SIMULATED_PROPERTIES];   /* by default */
+    const char *init;                           /* the entry point that comes first */
+    uint32_t shared_by_default;                 /* bytes that a launch may ask for */
+    uint32_t shared_reserved;                   /* bytes that each block takes besides its own */
+    bool takes_fewer_threads;                   /* than a kernel was compiled for */
+    uintptr_t end_of_extra;                     /* ends the list of a launch's extras */
+    long long properties[SIMULATED_PROPERTIES]; /* by default */
 };
 extern const Vendor vendor;
 
-Context *current_context();                   /* of the calling thread, or NULL */
-int returned(int error);                      /* sees what every entry point returns */
-void forget_threads();                        /* what is kept for each thread is as after loading */
+Context *current_context(); /* of the calling thread, or NULL */
+int returned(int error);    /* sees what every entry point returns */
+void forget_threads();      /* what is kept for each thread is as after loading */
 
 /* ================================================================================================
  * >>objects
@@ -84,19 +84,19 @@ struct Stream;
 struct Record {
     std::shared_ptr<Stream> where;
     bool is_done = false;
-    double milliseconds = 0;                  /* when, on the clock of the simulation */
+    double milliseconds = 0; /* when, on the clock of the simulation */
 };
 
 struct Work {
     uint64_t sequence = 0;
-    std::function<int()> run;                 /* what to do; or, if there is none: */
-    std::shared_ptr<Record> record;           /* the event that happens here, or that is waited for */
+    std::function<int()> run;       /* what to do; or, if there is none: */
+    std::shared_ptr<Record> record; /* the event that happens here, or that is waited for */
     bool is_wait = false;
 };
 
 struct Stream {
     Context *context = nullptr;
-    bool is_null = false, is_blocking = false;   /* the null stream; one that keeps step with it */
+    bool is_null = false, is_blocking = false; /* the null stream; one that keeps step with it */
     std::deque<Work> queue;
 };
 
@@ -104,14 +104,14 @@ struct Context {
     int device = 0;
     bool is_primary = false;
     long retains = 0;
-    int error = SUCCESS;                      /* stays */
+    int error = SUCCESS; /* stays */
     std::shared_ptr<Stream> null_stream;
 };
 
 struct Module {
     Context *context;
-    int image;                                /* which of the library's */
-    bool has_all;                             /* of its kernels; or only these: */
+    int image;    /* which of the library's */
+    bool has_all; /* of its kernels; or only these: */
     std::set<std::string> kernels;
 };
 struct Function {
@@ -127,23 +127,23 @@ struct StreamHandle {
 struct Event {
     Context *context;
     bool is_timed;
-    std::shared_ptr<Record> record;           /* the latest; NULL: none yet */
+    std::shared_ptr<Record> record; /* the latest; NULL: none yet */
 
     bool is_done() const {
         return !record || record->is_done;
     }
 };
-struct Block {                                /* of device or pinned memory */
+struct Block { /* of device or pinned memory */
     Context *context;
     size_t bytes;
     std::unique_ptr<unsigned char[]> pinned;
 };
 
 struct Fault {
-    std::string entry;                        /* "": any */
-    long countdown = 0;                       /* 0: none */
+    std::string entry;  /* "": any */
+    long countdown = 0; /* 0: none */
     int error = 0;
-    int device = -1;                          /* that is current; -1: any */
+    int device = -1; /* that is current; -1: any */
 };
 
 struct Driver {
@@ -153,14 +153,14 @@ struct Driver {
     double clock = 0;
 
     std::map<const void *, std::unique_ptr<Context>> contexts;
-    std::map<int, const void *> primaries;    /* by device */
+    std::map<int, const void *> primaries; /* by device */
     std::map<const void *, Module> modules;
     std::map<const void *, Function> functions;
     std::map<const void *, StreamHandle> stream_handles;
-    std::vector<std::shared_ptr<Stream>> streams;   /* also null streams, and destroyed ones that have work */
+    std::vector<std::shared_ptr<Stream>> streams; /* also null streams, and destroyed ones that have work */
     std::map<const void *, Event> events;
     std::map<uint64_t, Block> memory, pinned;
-    long left_behind[SIMULATED_KINDS] = {};   /* objects whose context is gone */
+    long left_behind[SIMULATED_KINDS] = {}; /* objects whose context is gone */
 
     long long properties[SIMULATED_PROPERTIES];
     int stream_order = SIMULATED_LAZY;
@@ -192,15 +192,13 @@ struct Driver {
     }
     size_t used(int device) const {
         size_t bytes = 0;
-        for (const auto &it : memory) {
+        for (const auto &it : memory)
             bytes += it.second.context->device == device ? it.second.bytes : 0;
-        }
         return bytes;
     }
     int complain(int error, const std::string &sentence) {
-        if (mistakes++ == 0) {
+        if (mistakes++ == 0)
             report = sentence;
-        }
         return error;
     }
 };
@@ -234,16 +232,14 @@ struct Call {
         driver.all_calls++;
         driver.calls[name]++;
         context = current_context();
-        if (needs == NEVER_FAILS || meets(driver.fault, needs) || meets(driver.loss, needs)) {
+        if (needs == NEVER_FAILS || meets(driver.fault, needs) || meets(driver.loss, needs))
             return;
-        }
-        if (needs >= NEEDS_INIT && !driver.is_initialized) {
+        if (needs >= NEEDS_INIT && !driver.is_initialized)
             error = mistake(NOT_INITIALIZED, (std::string("before ") + vendor.init).c_str());
-        } else if (needs >= NEEDS_CONTEXT && !context) {
+        else if (needs >= NEEDS_CONTEXT && !context)
             error = mistake(INVALID_CONTEXT, "no context is current");
-        } else if (needs >= NEEDS_CONTEXT) {
+        else if (needs >= NEEDS_CONTEXT)
             error = context->error;
-        }
     }
     int mistake(int code, const char *what) const {
         return driver.complain(code, std::string(entry) + ": " + what);
@@ -265,9 +261,8 @@ struct Call {
             return false;
         }
         fault.countdown = is_loss ? 1 : 0;
-        if (driver.hit.empty()) {
+        if (driver.hit.empty())
             driver.hit = entry;
-        }
         error = fault.error;
         return true;
     }
@@ -299,15 +294,13 @@ template <class T, class Value> int answer(T *out, Value value) {
 /* The stream whose work has to run before the next of this one; NULL if nothing holds it back. */
 inline Stream *blocker(const Stream &stream) {
     const Work &work = stream.queue.front();
-    if (work.is_wait && !work.record->is_done) {
+    if (work.is_wait && !work.record->is_done)
         return work.record->where.get();
-    }
     for (const auto &other : driver.streams) {
         const bool keeps_step = other->context == stream.context &&
                                 ((stream.is_null && other->is_blocking) || (stream.is_blocking && other->is_null));
-        if (keeps_step && !other->queue.empty() && other->queue.front().sequence < work.sequence) {
+        if (keeps_step && !other->queue.empty() && other->queue.front().sequence < work.sequence)
             return other.get();
-        }
     }
     return nullptr;
 }
@@ -318,9 +311,8 @@ inline void run_next(Stream &stream) {
     driver.clock += 0.001;
     if (work.run) {
         const int error = stream.context->error ? SUCCESS : work.run();
-        if (error) {
+        if (error)
             stream.context->error = error;
-        }
     } else if (!work.is_wait) {
         work.record->is_done = true;
         work.record->milliseconds = driver.clock;
@@ -331,20 +323,17 @@ inline void run_next(Stream &stream) {
 inline Stream *choose(Stream *wanted) {
     Stream *best = nullptr;
     uint32_t seen = 0;
-    if (driver.stream_order == SIMULATED_LAZY) {
+    if (driver.stream_order == SIMULATED_LAZY)
         return wanted;
-    }
     for (const auto &stream : driver.streams) {
-        if (stream->queue.empty()) {
+        if (stream->queue.empty())
             continue;
-        }
         seen++;
         const bool is_better = !best || (driver.stream_order == SIMULATED_NEWEST
                                              ? stream->queue.back().sequence > best->queue.back().sequence
                                              : stream->queue.front().sequence < best->queue.front().sequence);
-        if (driver.stream_order == SIMULATED_MIXED ? driver.random.below(seen) == 0 : is_better) {
+        if (driver.stream_order == SIMULATED_MIXED ? driver.random.below(seen) == 0 : is_better)
             best = stream.get();
-        }
     }
     return best;
 }
@@ -352,38 +341,32 @@ inline Stream *choose(Stream *wanted) {
 /* Runs one piece of work; `wanted` has some. */
 inline void advance(Stream *wanted) {
     Stream *stream = choose(wanted);
-    while (Stream *first = blocker(*stream)) {
+    while (Stream *first = blocker(*stream))
         stream = first;
-    }
     run_next(*stream);
 }
 
 inline void finish(Stream &stream) {
-    while (!stream.queue.empty()) {
+    while (!stream.queue.empty())
         advance(&stream);
-    }
 }
 
 inline void finish(const Event &event) {
-    while (!event.is_done()) {
+    while (!event.is_done())
         advance(event.record->where.get());
-    }
 }
 
 inline void finish(const Context *context) {
-    for (size_t i = 0; i < driver.streams.size(); i++) {
-        if (driver.streams[i]->context == context) {
+    for (size_t i = 0; i < driver.streams.size(); i++)
+        if (driver.streams[i]->context == context)
             finish(*driver.streams[i]);
-        }
-    }
 }
 
 inline void submit(const std::shared_ptr<Stream> &stream, Work work) {
     work.sequence = ++driver.last_sequence;
     stream->queue.push_back(std::move(work));
-    while (driver.stream_order == SIMULATED_EAGER && !stream->queue.empty()) {
+    while (driver.stream_order == SIMULATED_EAGER && !stream->queue.empty())
         advance(stream.get());
-    }
 }
 
 inline void submit(const std::shared_ptr<Stream> &stream, std::function<int()> run) {
@@ -394,9 +377,8 @@ inline void submit(const std::shared_ptr<Stream> &stream, std::function<int()> r
 
 /* A stream of the current context; the null stream has two names. */
 inline std::shared_ptr<Stream> find_stream(const Call &call, const void *handle) {
-    if (reinterpret_cast<uintptr_t>(handle) <= 1) {
+    if (reinterpret_cast<uintptr_t>(handle) <= 1)
         return call.context->null_stream;
-    }
     const StreamHandle *found = Driver::find(driver.stream_handles, handle);
     return found && found->context == call.context ? found->stream : nullptr;
 }
@@ -408,9 +390,8 @@ inline std::shared_ptr<Stream> find_stream(const Call &call, const void *handle)
 /* Bytes at a device address of this context (NULL: of any), on the host; NULL if they are not all in one allocation. */
 inline unsigned char *device_bytes(const Context *context, uint64_t address, size_t bytes) {
     const Range *range = machine.memory.find(address, bytes);
-    if (!range || (context && range->owner && range->owner != context)) {
+    if (!range || (context && range->owner && range->owner != context))
         return nullptr;
-    }
     return range->host + (address - range->begin);
 }
 
@@ -432,65 +413,54 @@ struct Side {
     }
 };
 
-inline void copy_bytes(unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
-                       size_t width, size_t height) {
-    for (size_t y = 0; y < height; y++) {
+inline void copy_bytes(unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch, size_t width,
+                       size_t height) {
+    for (size_t y = 0; y < height; y++)
         memmove(to + y * to_pitch, from + y * from_pitch, width);
-    }
 }
 
-inline int copy(const Call &call, const std::shared_ptr<Stream> &stream, const Side &to, const Side &from,
-                size_t width, size_t height) {
-    if (!stream) {
+inline int copy(const Call &call, const std::shared_ptr<Stream> &stream, const Side &to, const Side &from, size_t width,
+                size_t height) {
+    if (!stream)
         return call.mistake(INVALID_HANDLE, no_stream);
-    }
-    if (width == 0 || height == 0) {
+    if (width == 0 || height == 0)
         return SUCCESS;
-    }
     const Context *const context = call.context;
-    for (const Side *side : { &to, &from }) {
-        if (side->kind == HOST && (reinterpret_cast<uintptr_t>(side->host) & DEVICE_BIT)) {
+    for (const Side *side : { &to, &from })
+        if (side->kind == HOST && (reinterpret_cast<uintptr_t>(side->host) & DEVICE_BIT))
             return call.mistake(INVALID_VALUE, "an address on the device for one of the host");
-        }
-    }
     if ((to.kind == HOST && !to.host) || (from.kind == HOST && !from.host) || !to.find(context, width, height) ||
         !from.find(context, width, height)) {
         return call.mistake(INVALID_VALUE, "an address is not in one live allocation of the current context");
     }
-    if (height > 1 && (to.pitch < width || from.pitch < width)) {
+    if (height > 1 && (to.pitch < width || from.pitch < width))
         return call.mistake(INVALID_VALUE, "the rows are longer than the pitch");
-    }
     const uintptr_t first = from.kind == HOST ? reinterpret_cast<uintptr_t>(from.host) : from.device;
     const Range *const range = machine.memory.find(first, from.pitch * (height - 1) + width);
-    for (size_t y = 0; range && y < height; y++) {
-        if (!range->may_be_read(first + y * from.pitch, width)) {
+    for (size_t y = 0; range && y < height; y++)
+        if (!range->may_be_read(first + y * from.pitch, width))
             return call.mistake(INVALID_VALUE, "bytes are copied that must not be read");
-        }
-    }
     if (from.kind == HOST && !is_pinned(from.host, from.pitch * (height - 1) + width)) {
         /* The driver takes pageable memory into buffers of its own before it returns. */
         auto taken = std::make_shared<std::vector<unsigned char>>(width * height);
         copy_bytes(taken->data(), width, static_cast<unsigned char *>(from.host), from.pitch, width, height);
         submit(stream, [=] {
             unsigned char *const target = to.find(context, width, height);
-            if (target) {
+            if (target)
                 copy_bytes(target, to.pitch, taken->data(), width, width, height);
-            }
             return target ? SUCCESS : ILLEGAL_ADDRESS;
         });
     } else {
         submit(stream, [=] {
             unsigned char *const target = to.find(context, width, height);
             unsigned char *const source = from.find(context, width, height);
-            if (target && source) {
+            if (target && source)
                 copy_bytes(target, to.pitch, source, from.pitch, width, height);
-            }
             return target && source ? SUCCESS : ILLEGAL_ADDRESS;
         });
     }
-    if (to.kind == HOST && !is_pinned(to.host, to.pitch * (height - 1) + width)) {
+    if (to.kind == HOST && !is_pinned(to.host, to.pitch * (height - 1) + width))
         finish(*stream);
-    }
     return context->error;
 }
 
@@ -511,20 +481,16 @@ inline int fill(const Call &call, const void *stream_handle, uint64_t address, u
                 size_t count) {
     const auto stream = find_stream(call, stream_handle);
     Context *const context = call.context;
-    if (!stream) {
+    if (!stream)
         return call.mistake(INVALID_HANDLE, no_stream);
-    }
-    if (!count) {
+    if (!count)
         return SUCCESS;
-    }
-    if (address % unit || !device_bytes(context, address, unit * count)) {
+    if (address % unit || !device_bytes(context, address, unit * count))
         return call.mistake(INVALID_VALUE, "an address not aligned, or not in one live allocation of the context");
-    }
     submit(stream, [=] {
         unsigned char *const bytes = device_bytes(context, address, unit * count);
-        for (size_t i = 0; bytes && i < count; i++) {
+        for (size_t i = 0; bytes && i < count; i++)
             memcpy(bytes + i * unit, &value, unit);
-        }
         return bytes ? SUCCESS : ILLEGAL_ADDRESS;
     });
     return context->error;
@@ -558,11 +524,9 @@ template <class Map> long erase_of(Map &objects, const Context *context) {
 }
 
 inline void erase_memory_of(std::map<uint64_t, Block> &blocks, const Context *context) {
-    for (const auto &it : blocks) {
-        if (it.second.context == context) {
+    for (const auto &it : blocks)
+        if (it.second.context == context)
             machine.memory.remove(it.first);
-        }
-    }
 }
 
 /* The context and all that is in it. What somebody forgot in there is remembered. */
@@ -601,26 +565,22 @@ inline Module *find_module(const Call &call, const void *handle) {
 }
 
 inline int unload_module(const Call &call, const void *handle) {
-    if (!find_module(call, handle)) {
+    if (!find_module(call, handle))
         return call.mistake(INVALID_HANDLE, no_module);
-    }
     finish(call.context);
-    for (auto it = driver.functions.begin(); it != driver.functions.end();) {
+    for (auto it = driver.functions.begin(); it != driver.functions.end();)
         it = it->second.module == handle ? driver.functions.erase(it) : std::next(it);
-    }
     driver.modules.erase(handle);
     return call.done(SUCCESS);
 }
 
 inline int get_function(const Call &call, const void **function, const void *handle, const char *name) {
     const Module *const module = find_module(call, handle);
-    if (!module) {
+    if (!module)
         return call.mistake(INVALID_HANDLE, no_module);
-    }
     const Kernel *const kernel = Kernel::find(name, module->image);
-    if (!kernel || (!module->has_all && !module->kernels.count(name))) {
+    if (!kernel || (!module->has_all && !module->kernels.count(name)))
         return NOT_FOUND;
-    }
     *function = driver.new_handle();
     driver.functions[*function] = { call.context, handle, kernel, vendor.shared_by_default };
     return SUCCESS;
@@ -633,9 +593,8 @@ inline Function *find_function(const Call &call, const void *handle) {
 
 inline int occupancy(const Call &call, int *blocks, const void *handle, int threads, size_t shared) {
     const Function *const function = find_function(call, handle);
-    if (!function || threads <= 0) {
+    if (!function || threads <= 0)
         return call.mistake(INVALID_VALUE, "no function of the current context, or no threads");
-    }
     const size_t reserved = vendor.shared_reserved, wanted = std::max<size_t>(shared + reserved, 1);
     const size_t by_memory = (static_cast<size_t>(driver.properties[SIMULATED_SHARED_MEMORY]) + reserved) / wanted;
     const size_t by_threads = 2048 / static_cast<size_t>(threads);
@@ -648,19 +607,13 @@ inline int occupancy(const Call &call, int *blocks, const void *handle, int thre
 inline const void *launch_struct(const Kernel &kernel, void **arguments, void **extra) {
     const void *buffer = nullptr;
     size_t size = 0;
-    if (arguments) {
+    if (arguments)
         return extra ? nullptr : arguments[0];
-    }
     for (int i = 0; extra && reinterpret_cast<uintptr_t>(extra[i]) != vendor.end_of_extra; i += 2) {
         switch (reinterpret_cast<uintptr_t>(extra[i])) {
-        case 1:
-            buffer = extra[i + 1];
-            break;
-        case 2:
-            size = *static_cast<const size_t *>(extra[i + 1]);
-            break;
-        default:
-            return nullptr;
+        case 1: buffer = extra[i + 1]; break;
+        case 2: size = *static_cast<const size_t *>(extra[i + 1]); break;
+        default: return nullptr;
         }
     }
     return size == kernel.launch_size ? buffer : nullptr;
@@ -674,22 +627,19 @@ inline int launch(const Call &call, const void *handle, Size grid, Size threads,
                   const void *stream_handle, void **arguments, void **extra) {
     const Function *const function = find_function(call, handle);
     const auto stream = find_stream(call, stream_handle);
-    if (!function || !stream) {
+    if (!function || !stream)
         return call.mistake(INVALID_HANDLE, function ? no_stream : no_function);
-    }
     const Kernel *const kernel = function->kernel;
     const std::string who = std::string(kernel->name) + ": ";
     const void *const given = launch_struct(*kernel, arguments, extra);
-    if (!given) {
+    if (!given)
         return call.mistake(INVALID_VALUE, (who + "no launch struct of the right size").c_str());
-    }
     if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 || !threads.x ||
         threads.y != 1 || threads.z != 1) {
         return call.mistake(INVALID_VALUE, (who + "an impossible grid or block").c_str());
     }
-    if (shared > function->most_shared) {
+    if (shared > function->most_shared)
         return call.mistake(INVALID_VALUE, (who + "more shared memory than the function may have").c_str());
-    }
     if (threads.x > kernel->threads || (threads.x < kernel->fewest && !vendor.takes_fewer_threads)) {
         return call.mistake(LAUNCH_OUT_OF_RESOURCES,
                             (who + "a block of a size that the kernel was not compiled for").c_str());
@@ -718,26 +668,22 @@ inline int memory_info(const Call &call, size_t *available, size_t *total) {
 inline int take_memory(const Call &call, uint64_t *address, size_t bytes) {
     const size_t total = static_cast<size_t>(driver.properties[SIMULATED_DEVICE_MEMORY]);
     const size_t used = driver.used(call.context->device);
-    if (bytes == 0) {
+    if (bytes == 0)
         return call.mistake(INVALID_VALUE, "no bytes are asked for");
-    }
     const uint64_t found = used < total && bytes <= total - used ? machine.memory.allocate(bytes, call.context) : 0;
-    if (!found) {
+    if (!found)
         return OUT_OF_MEMORY;
-    }
     *address = found;
     driver.memory[found] = { call.context, bytes, nullptr };
     return SUCCESS;
 }
 
 inline int take_pinned(const Call &call, void **pointer, size_t bytes, unsigned flags) {
-    if (bytes == 0 || flags > 7) {
+    if (bytes == 0 || flags > 7)
         return call.mistake(INVALID_VALUE, "no bytes are asked for, or an unknown flag");
-    }
     std::unique_ptr<unsigned char[]> block(new (std::nothrow) unsigned char[bytes]);
-    if (!block) {
+    if (!block)
         return OUT_OF_MEMORY;
-    }
     memset(block.get(), POISON_DEVICE, bytes);
     machine.memory.map(block.get(), bytes);
     *pointer = block.get();
@@ -747,12 +693,10 @@ inline int take_pinned(const Call &call, void **pointer, size_t bytes, unsigned 
 
 inline int give_block(const Call &call, std::map<uint64_t, Block> &blocks, uint64_t address) {
     const auto it = blocks.find(address);
-    if (!call.context) {
+    if (!call.context)
         return call.error ? call.error : INVALID_CONTEXT;
-    }
-    if (it == blocks.end() || it->second.context != call.context) {
+    if (it == blocks.end() || it->second.context != call.context)
         return call.mistake(INVALID_VALUE, "no such memory of the current context");
-    }
     finish(call.context);
     machine.memory.remove(address);
     blocks.erase(it);
@@ -774,9 +718,8 @@ inline int copy_later(const Call &call, const Side &to, const Side &from, size_t
 /* ---- streams and events ---- */
 
 inline int create_stream(const Call &call, const void **handle, unsigned flags) {
-    if (flags > 1) {
+    if (flags > 1)
         return call.mistake(INVALID_VALUE, "an unknown flag");
-    }
     auto stream = std::make_shared<Stream>();
     stream->context = call.context;
     stream->is_blocking = flags == 0;
@@ -789,13 +732,10 @@ inline int create_stream(const Call &call, const void **handle, unsigned flags) 
 /* Its work runs all the same; the stream is forgotten when the context ends. */
 inline int destroy_stream(const Call &call, const void *handle) {
     const StreamHandle *const found = Driver::find(driver.stream_handles, handle);
-    if (!found || found->context != call.context) {
+    if (!found || found->context != call.context)
         return call.mistake(INVALID_HANDLE, no_stream);
-    }
     driver.stream_handles.erase(handle);
-    const auto is_over = [](const auto &s) {
-        return s.use_count() == 1 && s->queue.empty();
-    };
+    const auto is_over = [](const auto &s) { return s.use_count() == 1 && s->queue.empty(); };
     auto &all = driver.streams;
     all.erase(std::remove_if(all.begin(), all.end(), is_over), all.end());
     return call.done(SUCCESS);
@@ -803,9 +743,8 @@ inline int destroy_stream(const Call &call, const void *handle) {
 
 inline int wait_for_stream(const Call &call, const void *handle) {
     const auto stream = find_stream(call, handle);
-    if (!stream) {
+    if (!stream)
         return call.mistake(INVALID_HANDLE, no_stream);
-    }
     finish(*stream);
     return call.context->error;
 }
@@ -813,12 +752,10 @@ inline int wait_for_stream(const Call &call, const void *handle) {
 /* Asking makes time go by: one piece of work runs. */
 inline int query_stream(const Call &call, const void *handle) {
     const auto stream = find_stream(call, handle);
-    if (!stream) {
+    if (!stream)
         return call.mistake(INVALID_HANDLE, no_stream);
-    }
-    if (stream->queue.empty()) {
+    if (stream->queue.empty())
         return SUCCESS;
-    }
     advance(stream.get());
     return call.context->error ? call.context->error : stream->queue.empty() ? SUCCESS : NOT_READY;
 }
@@ -831,9 +768,8 @@ inline Event *find_event(const Call &call, const void *handle) {
 inline int let_stream_wait(const Call &call, const void *stream_handle, const void *event_handle) {
     const auto stream = find_stream(call, stream_handle);
     const Event *const event = find_event(call, event_handle);
-    if (!stream || !event) {
+    if (!stream || !event)
         return call.mistake(INVALID_HANDLE, stream ? no_event : no_stream);
-    }
     if (event->record) {
         Work work;
         work.record = event->record;
@@ -845,18 +781,16 @@ inline int let_stream_wait(const Call &call, const void *stream_handle, const vo
 
 inline int create_event(const Call &call, const void **handle, unsigned flags) {
     enum { BLOCKING = 1, NO_TIMING = 2 };
-    if (flags & ~static_cast<unsigned>(BLOCKING | NO_TIMING)) {
+    if (flags & ~static_cast<unsigned>(BLOCKING | NO_TIMING))
         return call.mistake(INVALID_VALUE, "an unknown flag");
-    }
     *handle = driver.new_handle();
     driver.events[*handle] = { call.context, !(flags & NO_TIMING), nullptr };
     return SUCCESS;
 }
 
 inline int destroy_event(const Call &call, const void *handle) {
-    if (!call.context || !find_event(call, handle)) {
+    if (!call.context || !find_event(call, handle))
         return call.mistake(INVALID_HANDLE, no_event);
-    }
     driver.events.erase(handle);
     return call.done(SUCCESS);
 }
@@ -864,9 +798,8 @@ inline int destroy_event(const Call &call, const void *handle) {
 inline int record_event(const Call &call, const void *event_handle, const void *stream_handle) {
     const auto stream = find_stream(call, stream_handle);
     Event *const event = find_event(call, event_handle);
-    if (!stream || !event) {
+    if (!stream || !event)
         return call.mistake(INVALID_HANDLE, stream ? no_event : no_stream);
-    }
     event->record = std::make_shared<Record>();
     event->record->where = stream;
     Work work;
@@ -877,20 +810,17 @@ inline int record_event(const Call &call, const void *event_handle, const void *
 
 inline int query_event(const Call &call, const void *handle) {
     const Event *const event = find_event(call, handle);
-    if (!event) {
+    if (!event)
         return call.mistake(INVALID_HANDLE, no_event);
-    }
-    if (!event->is_done()) {
+    if (!event->is_done())
         advance(event->record->where.get());
-    }
     return call.context->error ? call.context->error : event->is_done() ? SUCCESS : NOT_READY;
 }
 
 inline int wait_for_event(const Call &call, const void *handle) {
     const Event *const event = find_event(call, handle);
-    if (!event) {
+    if (!event)
         return call.mistake(INVALID_HANDLE, no_event);
-    }
     finish(*event);
     return call.context->error;
 }
@@ -904,7 +834,7 @@ inline int wait_for_event(const Call &call, const void *handle) {
 CONTROL(void, simulated_reset)(void) {
     const std::lock_guard<std::mutex> lock(driver.mutex);
     while (!driver.contexts.empty()) {
-        driver.contexts.begin()->second->error = UNKNOWN;   /* nothing of what waits is run */
+        driver.contexts.begin()->second->error = UNKNOWN; /* nothing of what waits is run */
         end_context(driver.contexts.begin()->first);
     }
     driver.primaries.clear();
@@ -982,12 +912,14 @@ CONTROL(long, simulated_calls)(const char *entry) {
 CONTROL(long, simulated_live)(int kind) {
     const std::lock_guard<std::mutex> lock(driver.mutex);
     long contexts = 0;
-    for (const auto &it : driver.contexts) {
+    for (const auto &it : driver.contexts)
         contexts += it.second->is_primary ? it.second->retains : 1;
-    }
     const long counts[SIMULATED_KINDS] = {
-        contexts, static_cast<long>(driver.modules.size()), static_cast<long>(driver.memory.size()),
-        static_cast<long>(driver.pinned.size()), static_cast<long>(driver.stream_handles.size()),
+        contexts,
+        static_cast<long>(driver.modules.size()),
+        static_cast<long>(driver.memory.size()),
+        static_cast<long>(driver.pinned.size()),
+        static_cast<long>(driver.stream_handles.size()),
         static_cast<long>(driver.events.size()),
     };
     return counts[kind] + driver.left_behind[kind];
@@ -996,9 +928,8 @@ CONTROL(long, simulated_live)(int kind) {
 CONTROL(long long, simulated_live_bytes)(void) {
     const std::lock_guard<std::mutex> lock(driver.mutex);
     long long bytes = 0;
-    for (const auto &it : driver.memory) {
+    for (const auto &it : driver.memory)
         bytes += static_cast<long long>(it.second.bytes);
-    }
     return bytes;
 }
 
@@ -1020,9 +951,8 @@ CONTROL(long, simulated_launches)(void) {
 CONTROL(long, simulated_pending)(void) {
     const std::lock_guard<std::mutex> lock(driver.mutex);
     size_t count = 0;
-    for (const auto &stream : driver.streams) {
+    for (const auto &stream : driver.streams)
         count += stream->queue.size();
-    }
     return static_cast<long>(count);
 }
 
@@ -1045,7 +975,7 @@ CONTROL(int, simulated_lanes)(void) {
     return LANES;
 }
 
-}   /* namespace simulated */
+} /* namespace simulated */
 
 #pragma GCC visibility pop
 

@@ -32,39 +32,39 @@
 #include <vector>
 
 #ifndef LANES
-#  error "say -DLANES=32 or -DLANES=64"
+#error "say -DLANES=32 or -DLANES=64"
 #endif
 namespace simulated {
 enum { WARP = LANES };
 }
 #undef LANES
-enum { LANES = simulated::WARP };   /* a name with a scope, as on the devices */
+enum { LANES = simulated::WARP }; /* a name with a scope, as on the devices */
 
 #if defined(__SANITIZE_ADDRESS__)
-#  define SIMULATED_ASAN 1
+#define SIMULATED_ASAN 1
 #endif
 #if defined(__SANITIZE_THREAD__)
-#  define SIMULATED_TSAN 1
+#define SIMULATED_TSAN 1
 #endif
 #if defined(__has_feature)
-#  if __has_feature(address_sanitizer)
-#    define SIMULATED_ASAN 1
-#  endif
-#  if __has_feature(thread_sanitizer)
-#    define SIMULATED_TSAN 1
-#  endif
+#if __has_feature(address_sanitizer)
+#define SIMULATED_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define SIMULATED_TSAN 1
+#endif
 #endif
 #ifdef SIMULATED_ASAN
-#  include <sanitizer/asan_interface.h>
-#  include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef SIMULATED_TSAN
-#  include <sanitizer/tsan_interface.h>
+#include <sanitizer/tsan_interface.h>
 #endif
 #if defined(__has_include)
-#  if __has_include(<valgrind/valgrind.h>)
-#    include <valgrind/valgrind.h>
-#  endif
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
 #endif
 
 /* Two of these libraries in one process, of 32 and of 64 lanes, share nothing. */
@@ -79,7 +79,7 @@ enum { LANES = simulated::WARP };   /* a name with a scope, as on the devices */
 /* Saves what a function must preserve on the stack, leaves that stack's address in *left, goes on with the other one.
  * Floating- point modes are the same everywhere and stay. Weak: each file that includes this brings it. */
 extern "C" void simulated_switch(void **left, void *other);
-#  if defined(__x86_64__)
+#if defined(__x86_64__)
 __asm__(".pushsection .text\n.weak simulated_switch\n.hidden simulated_switch\n.type simulated_switch, @function\n"
         "simulated_switch:\n"
         "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq %r15\n"
@@ -87,7 +87,7 @@ __asm__(".pushsection .text\n.weak simulated_switch\n.hidden simulated_switch\n.
         "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n"
         "    popq %rcx\n    jmp *%rcx\n"
         ".size simulated_switch, . - simulated_switch\n.popsection\n");
-#  else
+#else
 __asm__(".pushsection .text\n.weak simulated_switch\n.hidden simulated_switch\n.type simulated_switch, %function\n"
         "simulated_switch:\n"
         "    sub sp, sp, #160\n"
@@ -104,7 +104,7 @@ __asm__(".pushsection .text\n.weak simulated_switch\n.hidden simulated_switch\n.
         "    ldp d12, d13, [sp, #128]\n    ldp d14, d15, [sp, #144]\n"
         "    add sp, sp, #160\n    br x30\n"
         ".size simulated_switch, . - simulated_switch\n.popsection\n");
-#  endif
+#endif
 
 namespace simulated {
 
@@ -114,17 +114,16 @@ struct Registers {
     void prepare(void *low, void *top, void (*entry)()) {
         (void)low;
         void **p = static_cast<void **>(top);
-#  if defined(__x86_64__)
-        *--p = nullptr;                                     /* the return address of entry(), which never returns */
+#if defined(__x86_64__)
+        *--p = nullptr; /* the return address of entry(), which never returns */
         *--p = reinterpret_cast<void *>(entry);
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 6; i++)
             *--p = nullptr;
-        }
-#  else
+#else
         p -= 20;
         memset(p, 0, 20 * sizeof *p);
-        p[11] = reinterpret_cast<void *>(entry);            /* x30 */
-#  endif
+        p[11] = reinterpret_cast<void *>(entry); /* x30 */
+#endif
         stack = p;
     }
     void switch_to(Registers &other) {
@@ -132,7 +131,7 @@ struct Registers {
     }
 };
 
-#else   /* any other machine: slower, the same */
+#else /* any other machine: slower, the same */
 
 namespace simulated {
 
@@ -156,10 +155,10 @@ struct Registers {
 /* A stack and where it stopped. The sanitizers are told about every switch. */
 struct Fiber {
     Registers registers;
-    const void *low = nullptr;      /* of the stack */
+    const void *low = nullptr; /* of the stack */
     size_t size = 0;
-    void *fake_stack = nullptr;     /* of the address sanitizer */
-    void *tsan = nullptr;           /* the thread sanitizer's handle */
+    void *fake_stack = nullptr; /* of the address sanitizer */
+    void *tsan = nullptr;       /* the thread sanitizer's handle */
 
     void switch_to(Fiber &other) {
 #ifdef SIMULATED_ASAN
@@ -195,15 +194,13 @@ struct Range {
     unsigned char *host;                /* where byte `begin` really is */
     std::unique_ptr<uint32_t[]> stamps; /* per 64 bytes the last launch that wrote there */
     std::unique_ptr<unsigned char[]> owned;
-    const void *owner;                  /* whose it is; NULL: anybody's */
-    std::vector<bool> forbidden;        /* per byte, whether it must not be read; empty: none */
+    const void *owner;           /* whose it is; NULL: anybody's */
+    std::vector<bool> forbidden; /* per byte, whether it must not be read; empty: none */
 
     bool may_be_read(uintptr_t address, size_t bytes) const {
-        for (size_t i = 0; !forbidden.empty() && i < bytes; i++) {
-            if (forbidden[address - begin + i]) {
+        for (size_t i = 0; !forbidden.empty() && i < bytes; i++)
+            if (forbidden[address - begin + i])
                 return false;
-            }
-        }
         return true;
     }
 };
@@ -213,9 +210,8 @@ class Memory {
     /* Device memory, poisoned. 0 if there is none. */
     uintptr_t allocate(size_t bytes, const void *owner = nullptr) {
         unsigned char *block = new (std::nothrow) unsigned char[bytes + 256];
-        if (!block) {
+        if (!block)
             return 0;
-        }
         unsigned char *host = block + (256 - reinterpret_cast<uintptr_t>(block) % 256) % 256;
 #ifdef SIMULATED_ASAN
         __asan_poison_memory_region(host + bytes, static_cast<size_t>(block + bytes + 256 - (host + bytes)));
@@ -238,9 +234,8 @@ class Memory {
     bool remove(uintptr_t address) {
         forget();
         const auto it = ranges.find(address);
-        if (it == ranges.end()) {
+        if (it == ranges.end())
             return false;
-        }
 #ifdef SIMULATED_ASAN
         if (it->second.owned) {
             const size_t bytes = it->second.end - it->second.begin;
@@ -253,17 +248,14 @@ class Memory {
     /* The range that holds all these bytes, or NULL. */
     Range *find(uintptr_t address, size_t bytes) {
         Range *&hit = recent[(address >> 14) % RECENT];
-        if (hit && address >= hit->begin && address + bytes <= hit->end) {
+        if (hit && address >= hit->begin && address + bytes <= hit->end)
             return hit;
-        }
         auto it = ranges.upper_bound(address);
-        if (it == ranges.begin()) {
+        if (it == ranges.begin())
             return nullptr;
-        }
         Range &range = (--it)->second;
-        if (address + bytes > range.end || address + bytes < address) {
+        if (address + bytes > range.end || address + bytes < address)
             return nullptr;
-        }
         hit = &range;
         return hit;
     }
@@ -289,7 +281,10 @@ class Memory {
 };
 
 /* Images that kernels read by a handle. */
-struct Surface { uintptr_t memory; size_t row, pitch, height; };
+struct Surface {
+    uintptr_t memory;
+    size_t row, pitch, height;
+};
 inline std::map<uint64_t, Surface> surfaces;
 
 /* ================================================================================================
@@ -298,9 +293,9 @@ inline std::map<uint64_t, Surface> surfaces;
 
 struct Kernel {
     const char *name;
-    int matrix;                      /* of the image with matrix products */
-    uint32_t threads, fewest;        /* at most, per block; what an AMD GPU takes */
-    uint32_t blocks;                 /* per multiprocessor, promised */
+    int matrix;               /* of the image with matrix products */
+    uint32_t threads, fewest; /* at most, per block; what an AMD GPU takes */
+    uint32_t blocks;          /* per multiprocessor, promised */
     size_t launch_size;
     void (*run)(const void *launch);
     Kernel *next;
@@ -309,18 +304,16 @@ struct Kernel {
         static Kernel *list = nullptr;
         return list;
     }
-    Kernel(const char *kernel_name, int image, uint32_t most_threads, uint32_t fewest_threads, uint32_t least_blocks, size_t size,
-           void (*function)(const void *))
-        : name(kernel_name), matrix(image), threads(most_threads), fewest(fewest_threads), blocks(least_blocks), launch_size(size),
-          run(function), next(first()) {
+    Kernel(const char *kernel_name, int image, uint32_t most_threads, uint32_t fewest_threads, uint32_t least_blocks,
+           size_t size, void (*function)(const void *))
+        : name(kernel_name), matrix(image), threads(most_threads), fewest(fewest_threads), blocks(least_blocks),
+          launch_size(size), run(function), next(first()) {
         first() = this;
     }
     static const Kernel *find(const char *wanted, int image) {
-        for (const Kernel *k = first(); k; k = k->next) {
-            if (k->matrix == image && strcmp(k->name, wanted) == 0) {
+        for (const Kernel *k = first(); k; k = k->next)
+            if (k->matrix == image && strcmp(k->name, wanted) == 0)
                 return k;
-            }
-        }
         return nullptr;
     }
 };
@@ -333,12 +326,12 @@ struct Kernel {
 enum Operation { SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, VOTE, WARP_BARRIER, MULTIPLY_ADD, BLOCK_BARRIER, END };
 
 inline const char *operation_name(Operation operation) {
-    static const char *const names[] = { "shuffle", "shuffle_xor", "shuffle_up", "shuffle_down", "vote",
+    static const char *const names[] = { "shuffle",      "shuffle_xor",  "shuffle_up",    "shuffle_down",    "vote",
                                          "warp_barrier", "multiply_add", "block_barrier", "the kernel's end" };
     return names[operation];
 }
 
-enum Order { FORWARD, REVERSED, SHUFFLED };   /* of blocks, of warps, of lanes */
+enum Order { FORWARD, REVERSED, SHUFFLED }; /* of blocks, of warps, of lanes */
 
 struct Warp;
 
@@ -353,23 +346,23 @@ struct Lane : Fiber {
     uint32_t thread = 0, index = 0;  /* in the block; in the warp */
     unsigned char *bottom = nullptr; /* the stack's lowest byte */
     Warp *warp = nullptr;
-    Lane *next = nullptr;            /* the ring of the warp */
-    std::vector<Copy> copies;        /* asynchronous ones under way, oldest first */
-    uint32_t group = 0;              /* that copies belong to which are not committed yet */
+    Lane *next = nullptr;     /* the ring of the warp */
+    std::vector<Copy> copies; /* asynchronous ones under way, oldest first */
+    uint32_t group = 0;       /* that copies belong to which are not committed yet */
 };
 
 struct Warp {
-    Warp *next;                      /* the ring of the block */
-    Lane *resume;                    /* who goes on when this warp's turn comes */
+    Warp *next;   /* the ring of the block */
+    Lane *resume; /* who goes on when this warp's turn comes */
     uint32_t index;
-    uint32_t arrived;                /* lanes, at the present meeting */
-    Operation operation;             /* what the present meeting is about */
+    uint32_t arrived;    /* lanes, at the present meeting */
+    Operation operation; /* what the present meeting is about */
     /* What lanes bring to a meeting. Two sets in turn: lanes still read one while others already fill the next. */
     uint32_t turn;
     struct Exchange {
         uint32_t word[WARP];
-        uint32_t any;                /* votes */
-        alignas(16) int16_t a[16][32], b[16][32];   /* rows of a and columns of b, 32 bytes each */
+        uint32_t any;                             /* votes */
+        alignas(16) int16_t a[16][32], b[16][32]; /* rows of a and columns of b, 32 bytes each */
     } exchange[2];
 };
 
@@ -383,22 +376,29 @@ struct Random {
 };
 
 struct Machine {
-    enum { MAX_THREADS = 1024, MAX_SHARED = 232448, MARGIN = 256, ALL_SHARED = MAX_SHARED + 2 * MARGIN,
-           STACK = 256 * 1024, PAGE = 65536, TOPS = 4096 };
+    enum {
+        MAX_THREADS = 1024,
+        MAX_SHARED = 232448,
+        MARGIN = 256,
+        ALL_SHARED = MAX_SHARED + 2 * MARGIN,
+        STACK = 256 * 1024,
+        PAGE = 65536,
+        TOPS = 4096
+    };
 
-    Lane *now = nullptr;             /* who runs */
+    Lane *now = nullptr; /* who runs */
     uint32_t grid[3], block[3], threads;
     unsigned char *shared = nullptr;
     uint32_t shared_bytes = 0;
     Memory memory;
-    const void *owner = nullptr;     /* only its device memory may be used, if that has an owner */
+    const void *owner = nullptr; /* only its device memory may be used, if that has an owner */
     Order order = FORWARD;
     uint64_t seed = 1;
-    std::string planted;             /* the kernel that is compiled wrongly */
-    bool is_planted = false;         /* the running one is */
-    uint32_t planted_writes = 0;     /* of this launch */
+    std::string planted;         /* the kernel that is compiled wrongly */
+    bool is_planted = false;     /* the running one is */
+    uint32_t planted_writes = 0; /* of this launch */
     uint32_t launches = 0;
-    uint64_t switches = 0;           /* since the program began */
+    uint64_t switches = 0; /* since the program began */
 
     ~Machine() {
         if (stacks) {
@@ -417,7 +417,7 @@ struct Machine {
         sentence[0] = 0;
         kernel = &which;
         is_planted = planted == which.name;
-        planted_writes = 2;   /* the first one is wrong */
+        planted_writes = 2; /* the first one is wrong */
         std::copy(size, size + 3, grid);
         threads = block_threads;
         shared_bytes = shared_size;
@@ -461,9 +461,8 @@ struct Machine {
         } else {
             warp->arrived = 0;
             warp->turn = !turn;
-            if (operation >= BLOCK_BARRIER) {
+            if (operation >= BLOCK_BARRIER)
                 meet_warps(operation);
-            }
         }
         return turn;
     }
@@ -533,18 +532,18 @@ struct Machine {
   private:
     std::mutex mutex;
     const Kernel *kernel = nullptr;
-    Fiber outside;                   /* whoever called run() */
+    Fiber outside; /* whoever called run() */
     void *stacks = nullptr;
-    unsigned char *shared_memory = nullptr;   /* with a margin on either side */
+    unsigned char *shared_memory = nullptr; /* with a margin on either side */
     std::vector<Lane> lanes;
     std::vector<Warp> warps;
     std::vector<uint32_t> block_order, warp_order, lane_order;
     std::vector<std::max_align_t> launch_copy;
     Random random = {};
-    uint32_t arrived = 0;            /* warps, at the present meeting */
+    uint32_t arrived = 0; /* warps, at the present meeting */
     Operation operation = END;
-    uint32_t *found = nullptr;       /* the stamp of the last address looked up */
-    Range *found_in = nullptr;       /* and where that is */
+    uint32_t *found = nullptr; /* the stamp of the last address looked up */
+    Range *found_in = nullptr; /* and where that is */
     char sentence[1024] = "";
 
     __attribute__((format(printf, 2, 3))) void say(const char *format, ...) {
@@ -582,13 +581,12 @@ struct Machine {
             const size_t size = static_cast<size_t>(MAX_THREADS) * STACK;
             stacks = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             shared_memory = static_cast<unsigned char *>(aligned_alloc(MARGIN, ALL_SHARED));
-            if (stacks == MAP_FAILED || !shared_memory) {
+            if (stacks == MAP_FAILED || !shared_memory)
                 abort();
-            }
             shared = shared_memory + MARGIN;
             for (uint32_t i = 0; i < MAX_THREADS; i++) {
                 unsigned char *low = static_cast<unsigned char *>(stacks) + static_cast<size_t>(i) * STACK;
-                mprotect(low, PAGE, PROT_NONE);   /* a stack that overflows stops */
+                mprotect(low, PAGE, PROT_NONE); /* a stack that overflows stops */
                 lanes[i].low = lanes[i].bottom = low + PAGE;
                 lanes[i].size = STACK - PAGE;
 #ifdef VALGRIND_STACK_REGISTER
@@ -598,22 +596,18 @@ struct Machine {
         }
 #ifdef SIMULATED_TSAN
         outside.tsan = __tsan_get_current_fiber();
-        for (uint32_t i = 0; i < threads; i++) {
-            if (!lanes[i].tsan) {
+        for (uint32_t i = 0; i < threads; i++)
+            if (!lanes[i].tsan)
                 lanes[i].tsan = __tsan_create_fiber(0);
-            }
-        }
 #endif
     }
 
     void arrange(std::vector<uint32_t> &places, uint32_t count) {
         places.resize(count);
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; i++)
             places[i] = order == REVERSED ? count - 1 - i : i;
-        }
-        for (uint32_t i = count; order == SHUFFLED && i > 1; i--) {
+        for (uint32_t i = count; order == SHUFFLED && i > 1; i--)
             std::swap(places[i - 1], places[random.below(i)]);
-        }
     }
 
     static void enter();
@@ -634,18 +628,15 @@ struct Machine {
         now = warps[warp_order[0]].resume;
         outside.low = nullptr;
         outside.switch_to(*now);
-        if (sentence[0]) {
-            for (uint32_t i = 0; i < threads; i++) {
+        if (sentence[0])
+            for (uint32_t i = 0; i < threads; i++)
                 clean_stack(lanes[i], lanes[i].size);
-            }
-        }
         check_fence();
     }
 
     void prepare_warp(Warp &warp) {
-        if (order == SHUFFLED || lane_order.empty() || lane_order[0] != (order == REVERSED ? WARP - 1u : 0u)) {
+        if (order == SHUFFLED || lane_order.empty() || lane_order[0] != (order == REVERSED ? WARP - 1u : 0u))
             arrange(lane_order, WARP);
-        }
         for (uint32_t i = 0; i < WARP; i++) {
             Lane &lane = lanes[warp.index * WARP + lane_order[i]];
             lane.thread = warp.index * WARP + lane_order[i];
@@ -725,10 +716,10 @@ inline void Machine::enter() {
     machine.now->arrived(machine.outside.low ? nullptr : &machine.outside);
     machine.kernel->run(machine.launch_copy.data());
     machine.meet(END);
-    abort();   /* nobody goes on after the end */
+    abort(); /* nobody goes on after the end */
 }
 
-}   /* namespace simulated */
+} /* namespace simulated */
 
 #pragma GCC visibility pop
 

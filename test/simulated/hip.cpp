@@ -40,7 +40,7 @@ static const ErrorName error_names[] = {
  * ================================================================================================ */
 
 struct Thread {
-    uint64_t age = 0;                         /* of the simulation when this was written */
+    uint64_t age = 0; /* of the simulation when this was written */
     int device = 0, last_error = SUCCESS;
 };
 static std::atomic<uint64_t> age;
@@ -57,13 +57,11 @@ static Thread &own() {
 /* That of the device: made when it is first needed, never ended. */
 Context *simulated::current_context() {
     const int device = own().device;
-    if (!driver.is_initialized || !driver.is_device(device)) {
+    if (!driver.is_initialized || !driver.is_device(device))
         return nullptr;
-    }
     const void *&handle = driver.primaries[device];
-    if (!handle) {
+    if (!handle)
         handle = new_context(device, true);
-    }
     return driver.find_context(handle);
 }
 int simulated::returned(int error) {
@@ -88,9 +86,8 @@ SIMULATED_EXPORT int hipGetLastError(void) {
 SIMULATED_EXPORT const char *hipGetErrorName(int error) {
     const Call call(__func__, NEVER_FAILS);
     const char *name = "hipErrorUnknown";
-    for (const auto &known : error_names) {
+    for (const auto &known : error_names)
         name = known.number == error ? known.name : name;
-    }
     return name;
 }
 #endif
@@ -122,7 +119,7 @@ struct Properties {
     char still_more[768], target[256], rest[56];
 };
 static_assert(sizeof(Properties) == 1472 && offsetof(Properties, shared) == 296 && offsetof(Properties, lanes) == 308 &&
-              offsetof(Properties, multiprocessors) == 388 && offsetof(Properties, target) == 1160,
+                  offsetof(Properties, multiprocessors) == 388 && offsetof(Properties, target) == 1160,
               "hipDeviceProp_tR0600");
 struct OldProperties {
     char name[256];
@@ -133,15 +130,14 @@ struct OldProperties {
     char still_more[56], target[256], rest[140];
 };
 static_assert(sizeof(OldProperties) == 792 && offsetof(OldProperties, lanes) == 276 &&
-              offsetof(OldProperties, multiprocessors) == 336 && offsetof(OldProperties, target) == 396,
+                  offsetof(OldProperties, multiprocessors) == 336 && offsetof(OldProperties, target) == 396,
               "hipDeviceProp_tR0000");
 
 /* What is not simulated is poison. */
 template <class P> static int get_properties(const Call &call, P *out, int device) {
     const long long *const p = driver.properties;
-    if (!driver.is_device(device)) {
+    if (!driver.is_device(device))
         return call.mistake(INVALID_DEVICE, no_device);
-    }
     memset(static_cast<void *>(out), POISON_SHARED, sizeof *out);
     snprintf(out->name, sizeof out->name, "simulated GPU %d of %d lanes", device, LANES);
     out->memory = static_cast<size_t>(p[SIMULATED_DEVICE_MEMORY]);
@@ -150,26 +146,22 @@ template <class P> static int get_properties(const Call &call, P *out, int devic
     out->lanes = LANES;
     out->multiprocessors = static_cast<int>(p[SIMULATED_MULTIPROCESSORS]);
     snprintf(out->target, sizeof out->target, "gfx%llx", p[SIMULATED_CAPABILITY]);
-    for (const auto &known : targets) {
-        if (known.machine == p[SIMULATED_CAPABILITY]) {
+    for (const auto &known : targets)
+        if (known.machine == p[SIMULATED_CAPABILITY])
             snprintf(out->target, sizeof out->target, "%s", known.name);
-        }
-    }
     return SUCCESS;
 }
 
 static int init(const Call &call, unsigned flags) {
-    if (flags) {
+    if (flags)
         return call.mistake(INVALID_VALUE, "flags must be 0");
-    }
     driver.is_initialized = true;
     return driver.properties[SIMULATED_DEVICES] ? SUCCESS : NO_DEVICE;
 }
 
 static int set_device(const Call &call, int device) {
-    if (!driver.is_device(device)) {
+    if (!driver.is_device(device))
         return call.mistake(INVALID_DEVICE, no_device);
-    }
     own().device = device;
     return SUCCESS;
 }
@@ -178,10 +170,10 @@ ENTRY(hipInit, (unsigned flags), NEEDS_NOTHING, init(call, flags))
 ENTRY(hipGetDeviceCount, (int *count), NEEDS_INIT, answer(count, driver.properties[SIMULATED_DEVICES]))
 ENTRY(hipGetDevice, (int *device), NEEDS_INIT, answer(device, own().device))
 ENTRY(hipSetDevice, (int device), NEEDS_INIT, set_device(call, device))
-ENTRY(hipGetDeviceProperties, (OldProperties *out, int device), NEEDS_INIT, get_properties(call, out, device))
+ENTRY(hipGetDeviceProperties, (OldProperties * out, int device), NEEDS_INIT, get_properties(call, out, device))
 #ifndef SIMULATED_OLD_HIP
 ENTRY(hipDriverGetVersion, (int *version), NEEDS_NOTHING, answer(version, 60241133))
-ENTRY(hipGetDevicePropertiesR0600, (Properties *out, int device), NEEDS_INIT, get_properties(call, out, device))
+ENTRY(hipGetDevicePropertiesR0600, (Properties * out, int device), NEEDS_INIT, get_properties(call, out, device))
 #endif
 
 /* ================================================================================================
@@ -212,11 +204,13 @@ static int load_module(const Call &call, const void **handle, const unsigned cha
     const char *const bundle = "__CLANG_OFFLOAD_BUNDLE__";
     const char *const descriptor = ".kd";
     Elf elf;
-    if (memcmp(image, bundle, strlen(bundle)) == 0) {
+    if (memcmp(image, bundle, strlen(bundle)) == 0)
         return call.mistake(INVALID_IMAGE, "this is a bundle of code objects, not one of them");
-    }
     memcpy(&elf, image, sizeof elf.magic);
-    if (memcmp(elf.magic, "\x7f" "ELF", 4) != 0) {
+    if (memcmp(elf.magic,
+               "\x7f"
+               "ELF",
+               4) != 0) {
         return INVALID_IMAGE;
     }
     memcpy(&elf, image, sizeof elf);
@@ -224,9 +218,8 @@ static int load_module(const Call &call, const void **handle, const unsigned cha
         elf.type != SHARED || elf.machine != AMDGPU) {
         return INVALID_IMAGE;
     }
-    if ((elf.flags & MACHINE) != static_cast<uint32_t>(driver.properties[SIMULATED_CAPABILITY])) {
+    if ((elf.flags & MACHINE) != static_cast<uint32_t>(driver.properties[SIMULATED_CAPABILITY]))
         return NO_BINARY_FOR_GPU;
-    }
     Module module = { nullptr, 0, true, {} };
     for (int i = 0; i < elf.sections; i++) {
         Section section;
@@ -236,9 +229,8 @@ static int load_module(const Call &call, const void **handle, const unsigned cha
             const std::string name = text + at;
             const size_t end = name.size() - std::min(name.size(), strlen(descriptor));
             module.has_all = false;
-            if (name.substr(end) == descriptor) {
+            if (name.substr(end) == descriptor)
                 module.kernels.insert(name.substr(0, end));
-            }
         }
     }
     return add_module(call, handle, std::move(module));
@@ -249,10 +241,10 @@ ENTRY(hipModuleLoadDataEx, (const void **module, const unsigned char *image, uns
 ENTRY_GIVING_BACK(hipModuleUnload, (const void *module), NEEDS_CONTEXT, unload_module(call, module))
 ENTRY(hipModuleGetFunction, (const void **function, const void *module, const char *name), NEEDS_CONTEXT,
       get_function(call, function, module, name))
-ENTRY(hipModuleLaunchKernel, (const void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x,
-                              unsigned y, unsigned z, unsigned shared, const void *stream, void **arguments,
-                              void **extra), NEEDS_CONTEXT,
-      launch(call, function, { grid_x, grid_y, grid_z }, { x, y, z }, shared, stream, arguments, extra))
+ENTRY(hipModuleLaunchKernel,
+      (const void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, unsigned y, unsigned z,
+       unsigned shared, const void *stream, void **arguments, void **extra),
+      NEEDS_CONTEXT, launch(call, function, { grid_x, grid_y, grid_z }, { x, y, z }, shared, stream, arguments, extra))
 
 /* ================================================================================================
  * >>memory
@@ -271,11 +263,11 @@ static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *fr
     const bool to_host = !(reinterpret_cast<uintptr_t>(to) & DEVICE_BIT);
     const bool from_host = !(reinterpret_cast<uintptr_t>(from) & DEVICE_BIT);
     if (kind == ANYWHERE && !to_host && !from_host) {
-        return copy(call, find_stream(call, stream), side(ANYWHERE, to, to_pitch), side(ANYWHERE, from, from_pitch), width, height);
+        return copy(call, find_stream(call, stream), side(ANYWHERE, to, to_pitch), side(ANYWHERE, from, from_pitch),
+                    width, height);
     }
-    if (kind < 1 || kind > 3 || to_host != (kind == 2) || from_host != (kind == 1)) {
+    if (kind < 1 || kind > 3 || to_host != (kind == 2) || from_host != (kind == 1))
         return call.mistake(INVALID_COPY_DIRECTION, "the memory is not of the kind that is said");
-    }
     return copy(call, find_stream(call, stream), side(to_host ? HOST : DEVICE, to, to_pitch),
                 side(from_host ? HOST : DEVICE, from, from_pitch), width, height);
 }
@@ -283,9 +275,8 @@ static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *fr
 /* Of what comes back only the first fields are of interest. */
 static int get_pointer_attributes(const Call &call, int *attributes, uint64_t address) {
     const auto it = driver.memory.upper_bound(address);
-    if (it == driver.memory.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes) {
+    if (it == driver.memory.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)
         return call.mistake(INVALID_VALUE, "no address of device memory");
-    }
     attributes[0] = DEVICE;
     attributes[1] = std::prev(it)->second.context->device;
     return SUCCESS;
@@ -305,9 +296,10 @@ ENTRY(hipMemcpyHtoDAsync, (uint64_t to, const void *from, size_t bytes, const vo
       copy_later(call, on_device(to), on_host(from), bytes, stream))
 ENTRY(hipMemcpyDtoHAsync, (void *to, uint64_t from, size_t bytes, const void *stream), NEEDS_CONTEXT,
       copy_later(call, on_host(to), on_device(from), bytes, stream))
-ENTRY(hipMemcpy2DAsync, (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
-                         int kind, const void *stream), NEEDS_CONTEXT,
-      copy_rows(call, to, to_pitch, from, from_pitch, width, height, kind, stream))
+ENTRY(hipMemcpy2DAsync,
+      (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int kind,
+       const void *stream),
+      NEEDS_CONTEXT, copy_rows(call, to, to_pitch, from, from_pitch, width, height, kind, stream))
 ENTRY(hipMemsetD8Async, (uint64_t address, unsigned char value, size_t count, const void *stream), NEEDS_CONTEXT,
       fill(call, stream, address, value * 0x01010101u, 1, count))
 

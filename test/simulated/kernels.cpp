@@ -9,11 +9,11 @@
 #include "executor.h"
 
 #ifndef SIMULATED_KERNELS
-#  define SIMULATED_NVIDIA 1
-#  define SIMULATED_KERNELS "../../vmafgpu_kernels.cu"
+#define SIMULATED_NVIDIA  1
+#define SIMULATED_KERNELS "../../vmafgpu_kernels.cu"
 #endif
 
 namespace {
 #include "primitives.h"
 #include SIMULATED_KERNELS
-}
+} // namespace

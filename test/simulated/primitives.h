@@ -19,16 +19,16 @@ enum { SIMULATED_IMAGE = 1 };
 enum { SIMULATED_IMAGE = 0 };
 #endif
 
-#define GPU_FN static inline __attribute__((unused))
-#define GPU_FAR static __attribute__((noinline, unused))
+#define GPU_FN    static inline __attribute__((unused))
+#define GPU_FAR   static __attribute__((noinline, unused))
 #define GPU_TABLE static __attribute__((unused)) const
-#ifdef SIMULATED_UNUSED   /* kernels are templates, which are not compiled but by name<0>(launch) */
+#ifdef SIMULATED_UNUSED /* kernels are templates, which are not compiled but by name<0>(launch) */
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     static_assert((threads) % LANES == 0, "whole warps"); \
     template <int> static void name([[maybe_unused]] const Launch &launch)
 #define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) GPU_KERNEL(name, Launch, threads, blocks)
 #else
-#define GPU_KERNEL(name, Launch, threads, blocks) SIMULATED_KERNEL(name, Launch, threads, threads, blocks)
+#define GPU_KERNEL(name, Launch, threads, blocks)       SIMULATED_KERNEL(name, Launch, threads, threads, blocks)
 #define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) SIMULATED_KERNEL(name, Launch, threads, LANES, blocks)
 #endif
 #define SIMULATED_KERNEL(name, Launch, threads, fewest, blocks) \
@@ -37,8 +37,8 @@ enum { SIMULATED_IMAGE = 0 };
     static void simulated_run_##name(const void *launch) { \
         name(*static_cast<const Launch *>(launch)); \
     } \
-    static const simulated::Kernel simulated_kernel_##name(#name, SIMULATED_IMAGE, threads, fewest, blocks, sizeof(Launch), \
-                                                           simulated_run_##name); \
+    static const simulated::Kernel simulated_kernel_##name(#name, SIMULATED_IMAGE, threads, fewest, blocks, \
+                                                           sizeof(Launch), simulated_run_##name); \
     static void name([[maybe_unused]] const Launch &launch)
 
 /* ---- where a thread is ---- */
@@ -90,16 +90,14 @@ GPU_FN uint32_t shuffle_xor_word(uint32_t v, uint32_t mask) {
 }
 GPU_FN uint32_t shuffle_up_word(uint32_t v, uint32_t by) {
     const uint32_t self = simulated::machine.now->index;
-    if (by >= LANES) {
+    if (by >= LANES)
         simulated::machine.fail("shuffle_up by %u lanes", by);
-    }
     return simulated_exchange(simulated::SHUFFLE_UP, v)[self >= by ? self - by : self];
 }
 GPU_FN uint32_t shuffle_down_word(uint32_t v, uint32_t by) {
     const uint32_t self = simulated::machine.now->index;
-    if (by >= LANES) {
+    if (by >= LANES)
         simulated::machine.fail("shuffle_down by %u lanes", by);
-    }
     return simulated_exchange(simulated::SHUFFLE_DOWN, v)[self + by < LANES ? self + by : self];
 }
 GPU_FN bool any_lane(bool v) {
@@ -115,13 +113,13 @@ GPU_FN bool all_lanes(bool v) {
 GPU_FN uint32_t first_lanes(bool v) {
     const uint32_t *const said = simulated_exchange(simulated::VOTE, v);
     uint32_t bits = 0;
-    for (int i = 0; i < 32; i++) {
+    for (int i = 0; i < 32; i++)
         bits |= said[i] << i;
-    }
     return bits;
 }
 template <class T> GPU_FN const T &again(const T &launch) {
-    static_assert(sizeof launch > sizeof(uint64_t), "a number is a uint32_t here, else it is taken for the kernel's argument");
+    static_assert(sizeof launch > sizeof(uint64_t),
+                  "a number is a uint32_t here, else it is taken for the kernel's argument");
     return launch;
 }
 GPU_FN uint32_t again(uint32_t v) {
@@ -129,9 +127,8 @@ GPU_FN uint32_t again(uint32_t v) {
 }
 GPU_FN uint32_t uniform(uint32_t v) {
     const uint32_t first = shuffle_word(v, 0);
-    if (v != first) {
+    if (v != first)
         simulated::machine.fail("uniform(%u), but lane 0 has %u", v, first);
-    }
     return first;
 }
 
@@ -168,18 +165,18 @@ template <class T> static inline T simulated_wrong(T v) {
     if (simulated::machine.is_planted && ++simulated::machine.planted_writes % 3 == 0) {
         const size_t byte = std::is_floating_point<T>::value || sizeof v == 8 ? sizeof v / 2 : 0;
         reinterpret_cast<unsigned char *>(&v)[byte] ^= byte ? 16 : 1;
-        if (sizeof v == 16) {   /* they may be floats */
+        if (sizeof v == 16) /* they may be floats */
             reinterpret_cast<unsigned char *>(&v)[2] ^= 16;
-        }
     }
     return v;
 }
-#ifdef SIMULATED_NVIDIA   /* AMD's have none */
-#  define GPU_SURFACES 1
+#ifdef SIMULATED_NVIDIA /* AMD's have none */
+#define GPU_SURFACES 1
 /* Beyond the surface there is nothing at address 0. */
 template <class T> static inline T simulated_surface(uint64_t handle, uint32_t x, uint32_t y) {
     const auto it = simulated::surfaces.find(handle);
-    const bool is_inside = it != simulated::surfaces.end() && x % sizeof(T) == 0 && x + sizeof(T) <= it->second.row && y < it->second.height;
+    const bool is_inside = it != simulated::surfaces.end() && x % sizeof(T) == 0 && x + sizeof(T) <= it->second.row &&
+                           y < it->second.height;
     return simulated_load(reinterpret_cast<const T *>(is_inside ? it->second.memory + y * it->second.pitch + x : 0));
 }
 GPU_FN uint32_t surface_byte(uint64_t surface, uint32_t x, uint32_t y) {
@@ -249,12 +246,10 @@ GPU_FN int leading_zeros(uint32_t v) {
 GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
     uint32_t r = 0;
-    if (selector & 0x8888) {
+    if (selector & 0x8888)
         simulated::machine.fail("permute_bytes with selector %#x: byte numbers go up to 7", selector);
-    }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         r |= static_cast<uint32_t>(bytes >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
-    }
     return r;
 }
 GPU_FN int32_t simulated_dot(int32_t a, uint32_t low, uint32_t high, int32_t c) {
@@ -295,12 +290,10 @@ GPU_FN double fused(double a, double b, double c) {
 GPU_FN float reciprocal(float v) {
     const uint32_t r = bits_of(1.0f / v);
     const uint32_t exponent = r >> 23 & 255;
-    if (exponent == 0) {
-        return float_bits(r & 0x80000000u);   /* denormals are flushed */
-    }
-    if (exponent == 255) {
+    if (exponent == 0)
+        return float_bits(r & 0x80000000u); /* denormals are flushed */
+    if (exponent == 255)
         return float_bits(r);
-    }
     return float_bits(r + (bits_of(v) * 2654435769u >> 16) % 3 - 1);
 }
 GPU_FN float float_down(uint32_t v) {
@@ -311,7 +304,7 @@ GPU_FN float magnitude(float v) {
     return float_bits(bits_of(v) & 0x7fffffffu);
 }
 GPU_FN float smaller(float a, float b) {
-    return a == b ? float_bits(bits_of(a) | bits_of(b)) : a < b || b != b ? a : b;   /* -0 is less than 0 */
+    return a == b ? float_bits(bits_of(a) | bits_of(b)) : a < b || b != b ? a : b; /* -0 is less than 0 */
 }
 GPU_FN double reciprocal(double v) {
     return reciprocal(static_cast<float>(v));
@@ -366,19 +359,20 @@ template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
 /* ---- matrix products: of 32 bytes of a row and of a column, which are exchanged as 16 bits ---- */
 /* They are most of the work: in whole vectors, and without the sanitizers, which have nothing to find in there. */
 #define SIMULATED_PLAIN __attribute__((no_sanitize("address"), no_sanitize("undefined"), no_sanitize("thread")))
-template <class Byte> SIMULATED_PLAIN static inline __attribute__((unused)) void simulated_widen(int16_t (&v)[32], uint32_t at, uint32_t word) {
-    for (uint32_t i = 0; i < 4; i++) {
+template <class Byte>
+SIMULATED_PLAIN static inline __attribute__((unused)) void simulated_widen(int16_t (&v)[32], uint32_t at,
+                                                                           uint32_t word) {
+    for (uint32_t i = 0; i < 4; i++)
         v[4 * at + i] = static_cast<Byte>(word >> 8 * i);
-    }
 }
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("O3")))
 #endif
-SIMULATED_PLAIN static inline __attribute__((unused)) int32_t simulated_product(const int16_t (&a)[32], const int16_t (&b)[32]) {
+SIMULATED_PLAIN static inline __attribute__((unused)) int32_t
+simulated_product(const int16_t (&a)[32], const int16_t (&b)[32]) {
     int32_t sum = 0;
-    for (int k = 0; k < 32; k++) {
+    for (int k = 0; k < 32; k++)
         sum += a[k] * b[k];
-    }
     return sum;
 }
 
@@ -426,9 +420,8 @@ static inline void simulated_multiply_add(int32_t (&d)[4], const uint32_t (&a)[4
     simulated::Warp *const warp = lane->warp;
     const uint32_t g = lane->index / 4, t = lane->index % 4;
     simulated::Warp::Exchange &e = warp->exchange[warp->turn];
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++)
         simulated_widen<A>(e.a[g + i % 2 * 8], t + i / 2 * 4, a[i]);
-    }
     simulated_widen<uint8_t>(e.b[g], t, b0);
     simulated_widen<uint8_t>(e.b[g], t + 4, b1);
     simulated::machine.meet(simulated::MULTIPLY_ADD);
@@ -441,9 +434,8 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
     simulated_multiply_add<uint8_t>(d, a, b0, b1);
 }
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         d[i] = static_cast<int32_t>(c[i]);
-    }
     multiply_add(d, a, b0, b1);
 }
 GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
@@ -451,9 +443,8 @@ GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_
 }
 GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
                                 const uint32_t (&c)[4]) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         d[i] = static_cast<int32_t>(c[i]);
-    }
     multiply_add_signed(d, a, b0, b1);
 }
 GPU_FN void add_distance(uint32_t &sum, uint32_t a, uint32_t b) {
@@ -499,9 +490,8 @@ GPU_FN void in_order() {
 }
 GPU_FN MatrixSums matrix_sums(int32_t v) {
     MatrixSums sums;
-    for (int32_t &row : sums.row) {
+    for (int32_t &row : sums.row)
         row = v;
-    }
     return sums;
 }
 GPU_FN MatrixSums multiply_add_16(const uint32_t (&x)[128 / LANES], const uint32_t (&y)[128 / LANES], MatrixSums sums) {

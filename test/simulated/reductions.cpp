@@ -13,7 +13,7 @@
 #include "../test.h"
 
 #ifndef SIMULATED_KERNELS
-#  define SIMULATED_KERNELS "../../vmafgpu_kernels.hip"
+#define SIMULATED_KERNELS "../../vmafgpu_kernels.hip"
 #endif
 
 namespace {
@@ -157,9 +157,8 @@ enum { BLOCKS = 2, WARPS = 2, ALL = BLOCKS * WARPS * LANES };
 template <class Value> void check_warps(Value value) {
     Array<uint64_t> values(ALL), sums(ALL);
     Array<uint32_t> word_sums(ALL), ors(ALL);
-    for (uint32_t i = 0; i < ALL; i++) {
+    for (uint32_t i = 0; i < ALL; i++)
         values[i] = value(i);
-    }
     const WarpLaunch launch = { values.device, sums.device, word_sums.device, ors.device };
     run("test_warps", BLOCKS, WARPS * LANES, 0, &launch);
     for (uint32_t first = 0; first < ALL; first += LANES) {
@@ -303,20 +302,17 @@ void check_rows(int rows, const Pattern &pattern) {
             CHECK_INT(got.denominator[k], expected[s][6 + k]);
         }
     }
-    for (size_t i = 0; i < scratch.size; i++) {
+    for (size_t i = 0; i < scratch.size; i++)
         left |= scratch[i];
-    }
     CHECK_INT(left, 0);
 }
 
 void test_rows() {
     enum { THREADS = VMAFGPU__ADM_ROW_THREADS };
     size_t next = 0;
-    for (const int rows : { 1, LANES - 1, LANES + 1, THREADS - LANES, THREADS + 1, 4 * THREADS + LANES + 1 }) {
-        for (int i = 0; i < 4; i++) {   /* each pattern comes with one number of rows or another */
+    for (const int rows : { 1, LANES - 1, LANES + 1, THREADS - LANES, THREADS + 1, 4 * THREADS + LANES + 1 })
+        for (int i = 0; i < 4; i++) /* each pattern comes with one number of rows or another */
             check_rows(rows, patterns[next++ % (sizeof patterns / sizeof patterns[0])]);
-        }
-    }
 }
 
 /* ---- waves that lack lanes ---- */
@@ -324,8 +320,9 @@ void test_rows() {
 /* No block has such waves: sizes of blocks are constants, multiples of both lane counts, as GPU_KERNEL() sees to. The loops
  * over block_threads() / LANES warps rely on it. */
 static_assert(VMAFGPU__IMPORT_THREADS % 64 == 0 && VMAFGPU__MOTION_THREADS % 64 == 0 &&
-              VMAFGPU__VIF_PLAIN_THREADS % 64 == 0 && VMAFGPU__ADM_THREADS % 64 == 0 &&
-              VMAFGPU__ADM_ROW_THREADS % 64 == 0, "blocks of whole waves");
+                  VMAFGPU__VIF_PLAIN_THREADS % 64 == 0 && VMAFGPU__ADM_THREADS % 64 == 0 &&
+                  VMAFGPU__ADM_ROW_THREADS % 64 == 0,
+              "blocks of whole waves");
 
 void test_whole_waves() {
     const uint32_t grid[3] = { 1, 1, 1 };
@@ -337,7 +334,7 @@ void test_whole_waves() {
     }
 }
 
-}   /* namespace */
+} /* namespace */
 
 /* ---- a sum in an order ---- */
 
@@ -363,22 +360,18 @@ double select_and_add(float *values, int64_t n, int64_t top) {
         const float pivot = values[top];
         int64_t i = left, k = right;
         while (i <= k) {
-            while (values[i] > pivot) {
+            while (values[i] > pivot)
                 i++;
-            }
-            while (values[k] < pivot) {
+            while (values[k] < pivot)
                 k--;
-            }
-            if (i <= k) {
+            if (i <= k)
                 std::swap(values[i++], values[k--]);
-            }
         }
         left = k < top ? i : left;
         right = top < i ? k : right;
     }
-    for (int64_t i = 0; i < top; i++) {
+    for (int64_t i = 0; i < top; i++)
         sum += static_cast<double>(values[i]);
-    }
     return sum;
 }
 
@@ -404,9 +397,9 @@ void check_order(const Content &content, int width, int height, int64_t top) {
     launch.scale[3].width = width;
     launch.scale[3].height = height;
     launch.scale[3].top = top;
-    const char *const sentence =
-        simulated_launch("of_cambi_order", grid, VMAFGPU__CAMBI_ORDER_THREADS,
-                         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4, &launch);
+    const char *const sentence = simulated_launch(
+        "of_cambi_order", grid, VMAFGPU__CAMBI_ORDER_THREADS,
+        VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4, &launch);
     CHECK_STR(sentence ? sentence : "", "");
     const double sum = select_and_add(expected.data(), static_cast<int64_t>(count), top);
     CHECK_INT(sums[0].cambi[1].top[1][3], static_cast<int64_t>(sum * 16777216));
@@ -444,11 +437,9 @@ void test_tridiagonal() {
     enum { REST = SPEED_SIDE - 1 };
     std::vector<float> square(REST * REST);
     snprintf(test_where, sizeof test_where, "%d lanes, a column of zeros", LANES);
-    for (uint32_t y = 0; y < REST; y++) {
-        for (uint32_t x = 0; x <= y; x++) {
+    for (uint32_t y = 0; y < REST; y++)
+        for (uint32_t x = 0; x <= y; x++)
             square[y * REST + x] = square[x * REST + y] = static_cast<float>(source.below(4000)) / 64 - 30;
-        }
-    }
     const std::vector<float> first = tridiagonal(square, 0), last = tridiagonal(square, REST);
     CHECK_BITS(static_cast<double>(first[0]), 3);
     CHECK_BITS(static_cast<double>(first[SPEED_SIDE]), 0);
@@ -468,9 +459,8 @@ int main() {
     test_whole_waves();
     for (const simulated::Order order : { simulated::FORWARD, simulated::REVERSED, simulated::SHUFFLED }) {
         simulated_order(order, 7);
-        if (test_failed == 0) { /* it goes on until its counts fit, which they never do where sums are wrong */
+        if (test_failed == 0) /* it goes on until its counts fit, which they never do where sums are wrong */
             test_order();
-        }
     }
     return test_end();
 }

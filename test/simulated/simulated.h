@@ -20,30 +20,37 @@
 #include <string.h>
 
 /* Live objects. */
-enum { SIMULATED_CONTEXTS, SIMULATED_MODULES, SIMULATED_MEMORY, SIMULATED_PINNED, SIMULATED_STREAMS, SIMULATED_EVENTS,
-       SIMULATED_KINDS };
+enum {
+    SIMULATED_CONTEXTS,
+    SIMULATED_MODULES,
+    SIMULATED_MEMORY,
+    SIMULATED_PINNED,
+    SIMULATED_STREAMS,
+    SIMULATED_EVENTS,
+    SIMULATED_KINDS
+};
 
 /* The order in which blocks, warps and lanes run. A missing barrier shows in one of them. */
 enum { SIMULATED_FORWARD, SIMULATED_REVERSED, SIMULATED_SHUFFLED };
 
 /* When work in streams runs; always in a legal order. */
 enum {
-    SIMULATED_LAZY,    /* when it is waited for, and only what that needs */
-    SIMULATED_EAGER,   /* when it is submitted, if nothing holds it back */
-    SIMULATED_OLDEST,  /* when something is waited for: in the order of submission, until that is done */
-    SIMULATED_NEWEST,  /* the same, from the stream with the latest work */
-    SIMULATED_MIXED    /* the same, from streams by chance */
+    SIMULATED_LAZY,   /* when it is waited for, and only what that needs */
+    SIMULATED_EAGER,  /* when it is submitted, if nothing holds it back */
+    SIMULATED_OLDEST, /* when something is waited for: in the order of submission, until that is done */
+    SIMULATED_NEWEST, /* the same, from the stream with the latest work */
+    SIMULATED_MIXED   /* the same, from streams by chance */
 };
 
 /* What can be set, and its default. */
 enum {
-    SIMULATED_DEVICES,          /* 2 */
-    SIMULATED_CAPABILITY,       /* CUDA: 80; with 64 lanes 75. HIP: a target, by the number that code objects have for
+    SIMULATED_DEVICES,         /* 2 */
+    SIMULATED_CAPABILITY,      /* CUDA: 80; with 64 lanes 75. HIP: a target, by the number that code objects have for
                                    it (EF_AMDGPU_MACH): 0x41, a gfx1100; with 64 lanes 0x4c, a gfx942 */
-    SIMULATED_MULTIPROCESSORS,  /* 4 */
-    SIMULATED_DEVICE_MEMORY,    /* bytes of each device, 1 GiB */
-    SIMULATED_DOUBLE_RATIO,     /* single to double precision, 2; CUDA only */
-    SIMULATED_SHARED_MEMORY,    /* bytes of a block at most, 101376; HIP: 65536 */
+    SIMULATED_MULTIPROCESSORS, /* 4 */
+    SIMULATED_DEVICE_MEMORY,   /* bytes of each device, 1 GiB */
+    SIMULATED_DOUBLE_RATIO,    /* single to double precision, 2; CUDA only */
+    SIMULATED_SHARED_MEMORY,   /* bytes of a block at most, 101376; HIP: 65536 */
     SIMULATED_PROPERTIES
 };
 
@@ -88,7 +95,7 @@ enum {
     X(lanes, int, (void))
 
 typedef struct simulated_gpu {
-#define SIMULATED_FIELD(name, type, arguments) type (*name) arguments;
+#define SIMULATED_FIELD(name, type, arguments) type(*name) arguments;
     SIMULATED_FUNCTIONS(SIMULATED_FIELD)
 #undef SIMULATED_FIELD
 } simulated_gpu;

@@ -54,26 +54,26 @@ typedef struct message {
 enum { MESSAGE_NUMBERS = sizeof(message) / sizeof(int64_t) };
 
 typedef struct job {
-    int      argc;
-    char   **argv, *text;
-    int64_t  segments, done;
-    char    *state;    /* of each segment: 0 to do, 1 given away, 2 done, 3 given up */
-    char    *tries;
-    int     *last;     /* the rank that had it last */
-    int      is_given_up, is_joined;
+    int argc;
+    char **argv, *text;
+    int64_t segments, done;
+    char *state; /* of each segment: 0 to do, 1 given away, 2 done, 3 given up */
+    char *tries;
+    int *last; /* the rank that had it last */
+    int is_given_up, is_joined;
 } job;
 
 typedef struct cluster {
-    int             rank, size, local_rank, gpus;
-    job            *jobs;
-    int             job_count;
-    char            folder[512]; /* for parts */
+    int rank, size, local_rank, gpus;
+    job *jobs;
+    int job_count;
+    char folder[512]; /* for parts */
     /* between both threads of the first rank */
     pthread_mutex_t lock;
-    pthread_cond_t  changed;
-    message         task, answer;
-    int             has_task, has_answer;
-    int             failures;
+    pthread_cond_t changed;
+    message task, answer;
+    int has_task, has_answer;
+    int failures;
 } cluster;
 
 /* What is missing, for the end that a signal brings. */
@@ -84,11 +84,13 @@ static void tell_missing(const cluster *c) {
     char text[sizeof missing_text] = "";
     for (int j = 0; j < c->job_count && used < sizeof text - 120; j++) {
         if (!c->jobs[j].is_joined) {
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%d (%lld of %lld segments done)", used ? ", " : "", j + 1,
-                                     (long long)c->jobs[j].done, (long long)c->jobs[j].segments);
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%d (%lld of %lld segments done)", used ? ", " : "",
+                                 j + 1, (long long)c->jobs[j].done, (long long)c->jobs[j].segments);
         }
     }
-    snprintf(missing_text, sizeof missing_text, "cluster_mpi: ended before all was done; there is no report of the jobs %.900s\n", text);
+    snprintf(missing_text, sizeof missing_text,
+             "cluster_mpi: ended before all was done; there is no report of the jobs %.900s\n", text);
 }
 
 static void end_cluster(int number) {
@@ -106,20 +108,16 @@ static int split_line(char *line, char **words) {
     char *to = line;
     while (*line) {
         char quote = 0, *begin;
-        while (*line == ' ' || *line == '\t' || *line == '\r') {
+        while (*line == ' ' || *line == '\t' || *line == '\r')
             line++;
-        }
-        if (!*line || *line == '#') {
+        if (!*line || *line == '#')
             break;
-        }
         begin = to;
-        for (; *line && (quote || !strchr(" \t\r", *line)); line++) {
-            if ((*line == '"' || *line == '\'') && (!quote || quote == *line)) {
+        for (; *line && (quote || !strchr(" \t\r", *line)); line++)
+            if ((*line == '"' || *line == '\'') && (!quote || quote == *line))
                 quote = quote ? 0 : *line;
-            } else {
+            else
                 *to++ = *line;
-            }
-        }
         line += *line != '\0';
         *to++ = '\0';
         words[count++] = begin;
@@ -130,26 +128,23 @@ static int split_line(char *line, char **words) {
 static int read_list(cluster *c, const char *path) {
     size_t size;
     char *text = tool_read_text_file(path, &size), *end = text ? text + size : NULL;
-    if (!text) {
+    if (!text)
         return 0;
-    }
     text = (char *)realloc(text, size + 1);
     end = text + size;
     *end = '\0';
     for (char *line = text; line < end;) {
         size_t length = strcspn(line, "\n");
         job *jobs = (job *)realloc(c->jobs, sizeof *jobs * ((size_t)c->job_count + 1)), *j;
-        if (!jobs) {
+        if (!jobs)
             return tool_out_of_memory();
-        }
         c->jobs = jobs;
         j = &jobs[c->job_count];
         memset(j, 0, sizeof *j);
         line[length] = '\0';
         j->argv = (char **)malloc(sizeof *j->argv * (length / 2 + 8));
-        if (!j->argv) {
+        if (!j->argv)
             return tool_out_of_memory();
-        }
         j->argv[0] = line; /* nobody looks at it */
         j->argc = 1 + split_line(line, j->argv + 1);
         c->job_count += j->argc > 1;
@@ -174,9 +169,8 @@ static int plan_job(cluster *c, int number, int64_t segments) {
     video v;
     start_options(&o, j);
     int ok = tool_parse_arguments(&o, j->argc, j->argv);
-    if (ok && (o.segments || o.join || o.html || o.state || o.plot)) {
+    if (ok && (o.segments || o.join || o.html || o.state || o.plot))
         ok = tool_fail("jobs cannot have --segment, --join, --html, --state or --plot");
-    }
     ok = ok && tool_check_options(&o);
     if (ok) {
         ok = (video_open_file(&v, o.reference) == VIDEO_OK && tool_begin_video(&v, &o) == VIDEO_OK) ||
@@ -186,9 +180,8 @@ static int plan_job(cluster *c, int number, int64_t segments) {
         video_close(&v);
     }
     tool_free_options(&o);
-    if (!ok) {
+    if (!ok)
         return tool_fail("job %d cannot be done", number + 1);
-    }
     j->state = (char *)calloc((size_t)j->segments, 1);
     j->tries = (char *)calloc((size_t)j->segments, 1);
     j->last = (int *)calloc((size_t)j->segments, sizeof *j->last);
@@ -241,9 +234,8 @@ static int join_job(const cluster *c, int64_t number) {
     o.reference = NULL;
     o.distorted.count = 0;
     ok = ok && o.join && tool_check_options(&o) && tool_join(&o);
-    for (int i = 0; i < o.join_count; i++) {
+    for (int i = 0; i < o.join_count; i++)
         remove(o.join[i]);
-    }
     tool_free_options(&o);
     free(paths);
     return ok;
@@ -251,21 +243,21 @@ static int join_job(const cluster *c, int64_t number) {
 
 static void do_task(const cluster *c, const message *task, message *answer) {
     *answer = *task;
-    answer->what = (task->what == WORD_JOIN ? join_job(c, task->job) : score_segment(c, task)) ? WORD_DONE : WORD_FAILED;
+    answer->what =
+        (task->what == WORD_JOIN ? join_job(c, task->job) : score_segment(c, task)) ? WORD_DONE : WORD_FAILED;
     fflush(stdout);
 }
 
 static void sleep_briefly(void) {
-    struct timespec t = {0, 1000000};
+    struct timespec t = { 0, 1000000 };
     nanosleep(&t, NULL);
 }
 
 /* Waits without keeping a processor busy. */
 static int wait_for(MPI_Request *request) {
     int is_there = 0, result;
-    while ((result = MPI_Test(request, &is_there, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !is_there) {
+    while ((result = MPI_Test(request, &is_there, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !is_there)
         sleep_briefly();
-    }
     return result == MPI_SUCCESS;
 }
 
@@ -287,9 +279,8 @@ static int send_part(FILE *in, int64_t size) {
     for (int64_t sent = 0; sent < size && count == PIECE; sent += (int64_t)count) {
         wanted = size - sent < PIECE ? (size_t)(size - sent) : PIECE;
         count = fread(bytes, 1, wanted, in);
-        if (MPI_Send(bytes, (int)count, MPI_CHAR, 0, TAG_PART, MPI_COMM_WORLD) != MPI_SUCCESS) {
+        if (MPI_Send(bytes, (int)count, MPI_CHAR, 0, TAG_PART, MPI_COMM_WORLD) != MPI_SUCCESS)
             return 0;
-        }
     }
     return 1;
 }
@@ -314,16 +305,13 @@ static int serve(const cluster *c) {
             fclose(part);
             remove(path);
         }
-        if (!ok) {
+        if (!ok)
             return 0;
-        }
         MPI_Irecv(&task, MESSAGE_NUMBERS, MPI_INT64_T, 0, TAG_TASK, MPI_COMM_WORLD, &request);
-        if (!wait_for(&request)) {
+        if (!wait_for(&request))
             return 0;
-        }
-        if (task.what == WORD_END) {
+        if (task.what == WORD_END)
             return 1;
-        }
         do_task(c, &task, &answer);
     }
 }
@@ -334,14 +322,12 @@ static void *first_work(void *user) {
     cluster *c = (cluster *)user;
     pthread_mutex_lock(&c->lock);
     for (;;) {
-        while (!c->has_task) {
+        while (!c->has_task)
             pthread_cond_wait(&c->changed, &c->lock);
-        }
         c->has_task = 0;
         message task = c->task, answer;
-        if (task.what == WORD_END) {
+        if (task.what == WORD_END)
             break;
-        }
         pthread_mutex_unlock(&c->lock);
         do_task(c, &task, &answer);
         pthread_mutex_lock(&c->lock);
@@ -359,9 +345,8 @@ static message next_task(cluster *c, int rank, int ranks_left) {
     task.what = WORD_READY;
     for (int n = 0; n < c->job_count; n++) {
         job *j = &c->jobs[n];
-        if (j->is_given_up || j->is_joined) {
+        if (j->is_given_up || j->is_joined)
             continue;
-        }
         if (j->done == j->segments && rank == 0) {
             task.what = WORD_JOIN;
             task.job = n;
@@ -385,11 +370,9 @@ static message next_task(cluster *c, int rank, int ranks_left) {
 }
 
 static int is_all_done(const cluster *c) {
-    for (int n = 0; n < c->job_count; n++) {
-        if (!c->jobs[n].is_given_up && !c->jobs[n].is_joined) {
+    for (int n = 0; n < c->job_count; n++)
+        if (!c->jobs[n].is_given_up && !c->jobs[n].is_joined)
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -398,8 +381,8 @@ static void give_up(cluster *c, int64_t number, const char *why) {
     if (!j->is_given_up) {
         j->is_given_up = 1;
         c->failures++;
-        tool_fail("job %lld has no report: %s; %lld of its %lld segments are done", (long long)number + 1, why, (long long)j->done,
-                  (long long)j->segments);
+        tool_fail("job %lld has no report: %s; %lld of its %lld segments are done", (long long)number + 1, why,
+                  (long long)j->done, (long long)j->segments);
     }
 }
 
@@ -412,8 +395,8 @@ static void take_back(cluster *c, const message *task, int rank, const char *hos
     }
     job *j = &c->jobs[task->job];
     int is_last = j->tries[task->segment - 1] >= MOST_TRIES || (ranks_left < 2 && j->last[task->segment - 1] == rank);
-    tool_fail("rank %d (%s) %s segment %lld of %lld of job %lld%s", rank, host, how, (long long)task->segment, (long long)task->segments,
-              (long long)task->job + 1, is_last ? "" : "; another one will do it");
+    tool_fail("rank %d (%s) %s segment %lld of %lld of job %lld%s", rank, host, how, (long long)task->segment,
+              (long long)task->segments, (long long)task->job + 1, is_last ? "" : "; another one will do it");
     j->state[task->segment - 1] = 0;
     if (is_last) {
         j->state[task->segment - 1] = 3;
@@ -448,9 +431,9 @@ static receipt receive_part(const cluster *c, const message *report, int rank) {
 
 /* A rank as the first one sees it. */
 typedef struct helper {
-    message     report, task; /* the task is WORD_READY while it has none */
+    message report, task; /* the task is WORD_READY while it has none */
     MPI_Request request;
-    int         is_gone, is_idle;
+    int is_gone, is_idle;
 } helper;
 
 static void end_segment(cluster *c, const message *report) {
@@ -465,26 +448,23 @@ static void end_segment(cluster *c, const message *report) {
 static void lose_helper(cluster *c, helper *h, int rank, const char *host, int *left) {
     h->is_gone = 1;
     --*left;
-    if (h->task.what == WORD_SCORE) {
+    if (h->task.what == WORD_SCORE)
         take_back(c, &h->task, rank, host, "is gone with", *left);
-    } else {
+    else
         tool_fail("rank %d (%s) is gone", rank, host);
-    }
 }
 
 /* Looks whether a rank has something to say. */
 static void hear(cluster *c, helper *h, int rank, const char *host, int *left) {
     int is_there = 0;
-    if (h->is_gone || h->is_idle) {
+    if (h->is_gone || h->is_idle)
         return;
-    }
     if (MPI_Test(&h->request, &is_there, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
         lose_helper(c, h, rank, host, left);
         return;
     }
-    if (!is_there) {
+    if (!is_there)
         return;
-    }
     h->is_idle = 1;
     if (h->report.what == WORD_DONE) {
         switch (receive_part(c, &h->report, rank)) {
@@ -501,7 +481,8 @@ static void hear(cluster *c, helper *h, int rank, const char *host, int *left) {
 
 static void tell(helper *h, int rank, const message *task) {
     h->task = *task;
-    if (MPI_Send(&h->task, MESSAGE_NUMBERS, MPI_INT64_T, rank, TAG_TASK, MPI_COMM_WORLD) == MPI_SUCCESS && task->what != WORD_END) {
+    if (MPI_Send(&h->task, MESSAGE_NUMBERS, MPI_INT64_T, rank, TAG_TASK, MPI_COMM_WORLD) == MPI_SUCCESS &&
+        task->what != WORD_END) {
         h->is_idle = 0;
         MPI_Irecv(&h->report, MESSAGE_NUMBERS, MPI_INT64_T, rank, TAG_REPORT, MPI_COMM_WORLD, &h->request);
     }
@@ -513,23 +494,22 @@ static void deal(cluster *c, helper *helpers, const char *hosts) {
     message mine;
     memset(&mine, 0, sizeof mine);
     for (int rank = 1; rank < c->size; rank++) {
-        MPI_Irecv(&helpers[rank].report, MESSAGE_NUMBERS, MPI_INT64_T, rank, TAG_REPORT, MPI_COMM_WORLD, &helpers[rank].request);
+        MPI_Irecv(&helpers[rank].report, MESSAGE_NUMBERS, MPI_INT64_T, rank, TAG_REPORT, MPI_COMM_WORLD,
+                  &helpers[rank].request);
     }
     while (!is_all_done(c) || !first_is_idle) {
         pthread_mutex_lock(&c->lock);
         if (c->has_answer) {
             c->has_answer = 0;
             first_is_idle = 1;
-            if (c->answer.what == WORD_FAILED) {
+            if (c->answer.what == WORD_FAILED)
                 take_back(c, &mine, 0, hosts, "failed at", left);
-            } else if (mine.what == WORD_SCORE) {
+            else if (mine.what == WORD_SCORE)
                 end_segment(c, &c->answer);
-            }
         }
         pthread_mutex_unlock(&c->lock);
-        for (int rank = 1; rank < c->size; rank++) {
+        for (int rank = 1; rank < c->size; rank++)
             hear(c, &helpers[rank], rank, hosts + rank * MPI_MAX_PROCESSOR_NAME, &left);
-        }
         if (first_is_idle) {
             mine = next_task(c, 0, left);
             if (mine.what != WORD_READY) {
@@ -544,9 +524,8 @@ static void deal(cluster *c, helper *helpers, const char *hosts) {
         for (int rank = 1; rank < c->size; rank++) {
             if (helpers[rank].is_idle && !helpers[rank].is_gone) {
                 message task = next_task(c, rank, left);
-                if (task.what != WORD_READY) {
+                if (task.what != WORD_READY)
                     tell(&helpers[rank], rank, &task);
-                }
             }
         }
         sleep_briefly();
@@ -570,9 +549,8 @@ static int lead(cluster *c, const char *hosts) {
             hear(c, &helpers[rank], rank, hosts + rank * MPI_MAX_PROCESSOR_NAME, &left);
             sleep_briefly();
         }
-        if (!helpers[rank].is_gone) {
+        if (!helpers[rank].is_gone)
             tell(&helpers[rank], rank, &end);
-        }
     }
     pthread_mutex_lock(&c->lock);
     c->task = end;
@@ -593,9 +571,8 @@ static int read_arguments(cluster *c, int argc, char **argv, int64_t *segments) 
         int is_segments = strcmp(argv[i], "--segments") == 0;
         if ((is_segments || strcmp(argv[i], "--gpus") == 0) && i + 1 < argc) {
             long number = strtol(argv[++i], NULL, 10);
-            if (number < 1 || number > 100000) {
+            if (number < 1 || number > 100000)
                 return tool_fail("%s needs a number from 1 to 100000", argv[i - 1]);
-            }
             *segments = is_segments ? number : *segments;
             c->gpus = is_segments ? c->gpus : (int)number;
         } else if (argv[i][0] == '-' || list) {
@@ -623,19 +600,17 @@ int main(int argc, char **argv) {
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, c.rank, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &c.local_rank);
     MPI_Comm_free(&node);
-    MPI_Get_processor_name(host, &(int){0});
+    MPI_Get_processor_name(host, &(int){ 0 });
     hosts = (char *)malloc((size_t)c.size * MPI_MAX_PROCESSOR_NAME);
     MPI_Gather(host, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, hosts, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     const char *folder = getenv("TMPDIR");
     snprintf(c.folder, sizeof c.folder, "%s/cluster_mpi-XXXXXX", folder ? folder : "/tmp");
     ok = hosts && mkdtemp(c.folder) && (c.rank > 0 || read_arguments(&c, argc, argv, &segments));
-    for (int i = 0; c.rank == 0 && i < c.job_count && ok; i++) {
+    for (int i = 0; c.rank == 0 && i < c.job_count && ok; i++)
         ok = plan_job(&c, i, segments);
-    }
     MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD); /* one sentence, not one of each rank */
-    if (ok && c.rank > 0) {
+    if (ok && c.rank > 0)
         ok = read_arguments(&c, argc, argv, &segments) || tool_fail("rank %d (%s) cannot read the list", c.rank, host);
-    }
     MPI_Allreduce(&ok, &all_ok, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (all_ok && c.rank == 0) {
         struct sigaction action;
@@ -650,9 +625,8 @@ int main(int argc, char **argv) {
     ok = all_ok && (c.rank ? serve(&c) : lead(&c, hosts));
     rmdir(c.folder);
     MPI_Request request;
-    if (MPI_Ibarrier(MPI_COMM_WORLD, &request) == MPI_SUCCESS) {
+    if (MPI_Ibarrier(MPI_COMM_WORLD, &request) == MPI_SUCCESS)
         wait_for(&request);
-    }
     MPI_Finalize();
     free(hosts);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -421,57 +421,35 @@
  *   >>features          what a feature is: options, columns, names
  *   >>gpu features      what several features have on a GPU
  *   >>threads           a frame's work in parts
- *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion share
- *   >>chains            a frame's pieces shared out among threads
- *   >>cpu state         what the backend on the CPU has
- *   Chapters. Each has all of a feature, in five parts: shared with kernels, on the CPU, lanes or vectors, on a GPU, tables.
- *   >>pixels            RGB frames become planes
- *   >>vif               visual information fidelity, in integers
- *   >>motion            how the blurred reference differs from the frames before it, in integers
- *   >>adm               detail lost and added, in wavelet bands of integers
- *   >>cambi             banding: flat areas whose values differ by little
- *   >>speed             speed_chroma: entropy of the chroma planes, in float
- *   >>speed temporal    speed_temporal: entropy of how luma has changed
- *   >>floats            what the float features share: samples, weighted sums, resampled pictures
- *   >>psnr              peak signal-to-noise ratio of each plane
- *   >>float psnr        float_psnr and float_moment: sums of luma's squares
- *   >>ssim              float_ssim and float_ms_ssim: structural similarity at one scale, and at five
- *   >>psnr_hvs          PSNR of what the eye sees of 8x8 blocks
- *   >>float adm         adm in float throughout
- *   >>ciede             CIEDE2000: how far colours are apart
- *   >>float ansnr       signal-to-noise ratio of smoothed pictures
- *   >>float motion      the difference of blurred references, in float
- *   >>float vif         visual information fidelity, in float
- *   >>cpu               the choice of a level; views of frames and pieces of work
- *   >>cpu backend       frames on the CPU, and its memory
- *   >>frame checks      whether the caller's frames can be read
- *   >>lzma              kernels as they are packed
- *   >>driver            a vendor's API, found at run time, and the kernels for it
- *   >>gpu               the backend on a GPU: state, failure, planes
- *   >>gpu batches       kernels are found, and launched for the pairs of a slot
- *   >>gpu frames        the caller's frames come to planes on the device
- *   >>gpu backend       what the backend table has of a GPU; its memory
- *   >>gpu test          the self-test
- *   >>gpu open          a GPU is found, tested and closed
- *   >>vendors           what differs between NVIDIA and AMD
- *   >>fleet             one clip on several backends
- *   >>fleet backend     what the backend table has of several backends
- *   >>table             the list of features
- *   >>scores            rows, prediction, pooling
- *   >>edits             what other samples in a rectangle change
- *   >>edit figures      what edits and blocks come to: predictions, gradients, maps
- *   >>edit calls        edits are checked, tried and become part of the base
- *   >>gpu edits         edits and maps on a GPU
- *   >>gpu tries         edits on a GPU, in batches
- *   >>edit test         edits and maps in the self-test of a GPU
- *   >>config            what a config may say: defaults, ranges, rules
- *   >>inputs            models and features of a context, and its columns
- *   >>open              backends, and the steps from a config to a context
- *   >>public            the functions of the API: contexts, frames, pairs
- *   >>public edits      maps and edits
- *   >>public scores     scores, pooling, names
- *   >>levels            names of vector code
- *   >>level operations  an instruction set, one row per operation
+ *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion
+ *   share >>chains            a frame's pieces shared out among threads >>cpu state         what the backend on the CPU
+ *   has Chapters. Each has all of a feature, in five parts: shared with kernels, on the CPU, lanes or vectors, on a
+ *   GPU, tables. >>pixels            RGB frames become planes >>vif               visual information fidelity, in
+ *   integers >>motion            how the blurred reference differs from the frames before it, in integers >>adm
+ *   detail lost and added, in wavelet bands of integers >>cambi             banding: flat areas whose values differ by
+ *   little >>speed             speed_chroma: entropy of the chroma planes, in float >>speed temporal    speed_temporal:
+ *   entropy of how luma has changed >>floats            what the float features share: samples, weighted sums,
+ *   resampled pictures >>psnr              peak signal-to-noise ratio of each plane >>float psnr        float_psnr and
+ *   float_moment: sums of luma's squares >>ssim              float_ssim and float_ms_ssim: structural similarity at one
+ *   scale, and at five >>psnr_hvs          PSNR of what the eye sees of 8x8 blocks >>float adm         adm in float
+ *   throughout >>ciede             CIEDE2000: how far colours are apart >>float ansnr       signal-to-noise ratio of
+ *   smoothed pictures >>float motion      the difference of blurred references, in float >>float vif         visual
+ *   information fidelity, in float >>cpu               the choice of a level; views of frames and pieces of work >>cpu
+ *   backend       frames on the CPU, and its memory >>frame checks      whether the caller's frames can be read >>lzma
+ *   kernels as they are packed >>driver            a vendor's API, found at run time, and the kernels for it >>gpu
+ *   the backend on a GPU: state, failure, planes >>gpu batches       kernels are found, and launched for the pairs of a
+ *   slot >>gpu frames        the caller's frames come to planes on the device >>gpu backend       what the backend
+ *   table has of a GPU; its memory >>gpu test          the self-test >>gpu open          a GPU is found, tested and
+ *   closed >>vendors           what differs between NVIDIA and AMD >>fleet             one clip on several backends
+ *   >>fleet backend     what the backend table has of several backends >>table             the list of features
+ *   >>scores            rows, prediction, pooling >>edits             what other samples in a rectangle change >>edit
+ *   figures      what edits and blocks come to: predictions, gradients, maps >>edit calls        edits are checked,
+ *   tried and become part of the base >>gpu edits         edits and maps on a GPU >>gpu tries         edits on a GPU,
+ *   in batches >>edit test         edits and maps in the self-test of a GPU >>config            what a config may say:
+ *   defaults, ranges, rules >>inputs            models and features of a context, and its columns >>open
+ *   backends, and the steps from a config to a context >>public            the functions of the API: contexts, frames,
+ *   pairs >>public edits      maps and edits >>public scores     scores, pooling, names >>levels            names of
+ *   vector code >>level operations  an instruction set, one row per operation
  *
  * HOW A PAIR FLOWS
  *   vmafgpu_push() checks the frames, and vmafgpu__submit() assigns the pair a position. A backend of type
@@ -1420,8 +1398,7 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 
 /* Reassociation, reciprocal division and flushed denormals change scores, and no pragma disables all of them. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
-#error \
-    "vmafgpu.h cannot be compiled with -ffast-math, -Ofast or /fp:fast: scores would be wrong. Compile the one file that defines VMAFGPU_IMPLEMENTATION without it."
+#error "vmafgpu.h: -ffast-math, -Ofast and /fp:fast change scores; do not use them for VMAFGPU_IMPLEMENTATION"
 #endif
 
 #include <float.h>
@@ -1435,8 +1412,7 @@ VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
 #define VMAFGPU__NO_ATOMICS /* none known for this compiler */
 #ifndef VMAFGPU_NO_THREADS
-#error \
-    "vmafgpu.h knows the atomic operations of GCC, clang and MSVC only: with another compiler define VMAFGPU_NO_THREADS."
+#error "vmafgpu.h: no atomic operations are known for this compiler; define VMAFGPU_NO_THREADS"
 #endif
 #endif
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
@@ -1517,13 +1493,11 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
 #if defined(__i386__) || defined(__x86_64__) || defined(_M_IX86)
-#error "vmafgpu.h needs float and double arithmetic in their own precision: on x86 compile with -msse2 -mfpmath=sse."
+#error "vmafgpu.h: float and double arithmetic must use their own precision; compile with -msse2 -mfpmath=sse"
 #elif FLT_EVAL_METHOD == 1
-#error \
-    "vmafgpu.h needs float arithmetic in its own precision, but in this mode the compiler promises that of double: compile with -std=gnu99 or later, not -std=c99, or with -fexcess-precision=fast."
+#error "vmafgpu.h: float arithmetic must not use double precision; compile with -std=gnu99 or -fexcess-precision=fast"
 #else
-#error \
-    "vmafgpu.h needs float and double arithmetic in their own precision, and FLT_EVAL_METHOD says that this compiler's is another one."
+#error "vmafgpu.h: FLT_EVAL_METHOD must be 0; float and double arithmetic must use their own precision"
 #endif
 #endif
 
@@ -1827,7 +1801,8 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
                                      : v;
 }
 
-/* ---- powf of numbers that are not negative, as the GNU C library since 2.28 and Arm's optimized-routines have it ---- */
+/* ---- powf of numbers that are not negative, as the GNU C library since 2.28 and Arm's optimized-routines have it
+ * ---- */
 
 /* One row per sixteenth of the significands from 0.69921875 up: a factor that scales them to near 1, and minus its
  * logarithm to base 2 (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
@@ -5063,8 +5038,10 @@ typedef struct vmafgpu__temporal {
  * table, VMAFGPU__<NAME>_LEVEL the address of such a table, or NULL if the chapter is compiled out. */
 /* clang-format off */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
-    X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) X(floats, FLOATS) X(psnr, PSNR) \
-    X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(psnr_hvs, PSNR_HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) X(float_ansnr, FLOAT_ANSNR) \
+    X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) \
+    X(floats, FLOATS) X(psnr, PSNR) \
+    X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(psnr_hvs, PSNR_HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) \
+    X(float_ansnr, FLOAT_ANSNR) \
     X(float_vif, FLOAT_VIF)
 /* clang-format on */
 #define VMAFGPU__LEVEL_MEMBER(name, NAME) const struct vmafgpu__##name##_functions *name;
@@ -9145,9 +9122,9 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>motion                                       how the blurred reference differs from the frames before it, in integers
- * ================================================================================================
- * After libvmaf's integer_motion.c.
+ * >>motion                                       how the blurred reference differs from the frames before it, in
+ * integers ================================================================================================ After
+ * libvmaf's integer_motion.c.
  * With vif it shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
@@ -9986,7 +9963,8 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- ADM's bounds: where vector code and the fast form on GPUs, which the host chooses, give what is defined above ---- */
+/* ---- ADM's bounds: where vector code and the fast form on GPUs, which the host chooses, give what is defined above
+ * ---- */
 
 /* Whether integers can hold all values that the largest coefficients lead to, given the factors of a variant (for h and
  * v, for d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
@@ -10175,8 +10153,8 @@ static double vmafgpu__csf_limit(int scale, int diagonal) {
     return (scale ? 4294967295.0 : 65535.0) / vmafgpu__csf_unit(scale, diagonal);
 }
 
-/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two digits. Only
- * this mode has sensitivities beyond the limit. */
+/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two
+ * digits. Only this mode has sensitivities beyond the limit. */
 static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
     double largest = 50;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -16027,12 +16005,12 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>floats                                       what the float features share: samples, weighted sums, resampled pictures
- * ================================================================================================
- * The float features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds
- * its terms from the first tap on. A picture is summed along each row from left to right, then over the rows from top
- * to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums
- * several rows at a time, and keeps the order of additions within each sum.
+ * >>floats                                       what the float features share: samples, weighted sums, resampled
+ * pictures ================================================================================================ The float
+ * features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds its terms
+ * from the first tap on. A picture is summed along each row from left to right, then over the rows from top to bottom.
+ * The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums several rows
+ * at a time, and keeps the order of additions within each sum.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17129,9 +17107,9 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>ssim                                         float_ssim and float_ms_ssim: structural similarity at one scale, and at five
- * ================================================================================================
- * After libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
+ * >>ssim                                         float_ssim and float_ms_ssim: structural similarity at one scale, and
+ * at five ================================================================================================ After
+ * libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
  * product, in floats; they are filtered along the rows first. Each product with a tap is rounded to float. The sum of a
  * row or column of a window is a double that is rounded once. Luminance and contrast of a pixel are quotients of a
  * double and a float; its structure is a float.
@@ -29654,8 +29632,8 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 }
 
 /* ================================================================================================
- * >>edit figures                                 what edits and blocks come to: from sums to predictions, gradients and maps
- * ================================================================================================ */
+ * >>edit figures                                 what edits and blocks come to: from sums to predictions, gradients
+ * and maps ================================================================================================ */
 
 static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vmafgpu__sums *sums) {
     vmafgpu_edit_sums out;
@@ -33717,10 +33695,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
-#  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits)                  /* a where bits are set, else b */
+#  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits) /* a where bits are set, else b */
 #  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
 #  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether any is set in both */
-#  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b)                             /* all bits of a lane, or none */
+#  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
 /* v_unequal16: a bit per lane of 16 bits in which a and b differ, LANE_BITS apart; v_first_lane: the first one. */
@@ -33735,9 +33713,9 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
                          _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
-#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)                    /* even lanes of a, odd ones of b */
+#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa) /* even lanes of a, odd ones of b */
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
-#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
+#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa) /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
 /* evens32: the even lanes of a, then those of b. odds32: the odd lanes. */
 #  define vmafgpu__v_evens32(a, b) \
@@ -33749,8 +33727,9 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
 #  define vmafgpu__v_mask_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
 #  define vmafgpu__v_mask_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
-#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
-#  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a)                          /* 0 where the mask is not set */
+#  define vmafgpu__v_mask_count(mask) \
+    ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
+#  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a) /* 0 where the mask is not set */
 #  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is set */
 /* Converts to float without rounding up into the top 16 bits, by clearing the bit 16 below the first. 0 <= a < 2^31. */
 #  define vmafgpu__v_to_f32_low(a) \
@@ -33758,7 +33737,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 /* low_to_f64, high_to_f64: the lower or upper half of the floats as doubles. */
 #  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* doubles */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
-#  define vmafgpu__v_high_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
+#  define vmafgpu__v_high_to_f64(a) \
+    _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
 /* Converts two registers of doubles to floats, in order. */
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
@@ -34046,16 +34026,21 @@ VMAFGPU__V_ARITHMETIC(div, /)
 #    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
 #    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_ia32_vfmaddpd256(a, b, c)
 #  else
-#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (__mmask16)-1, _MM_FROUND_CUR_DIRECTION)
-#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (__mmask8)-1, _MM_FROUND_CUR_DIRECTION)
+#    define VMAFGPU__V_FUSED_PS(a, b, c) \
+    __builtin_ia32_vfmaddps512_mask(a, b, c, (__mmask16)-1, _MM_FROUND_CUR_DIRECTION)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) \
+    __builtin_ia32_vfmaddpd512_mask(a, b, c, (__mmask8)-1, _MM_FROUND_CUR_DIRECTION)
 #  endif
-VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b, VMAFGPU__V_FLOATS c) {
+VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b,
+                                                           VMAFGPU__V_FLOATS c) {
     return VMAFGPU__V_FUSED_PS(a, b, c);
 }
-VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fnmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b, VMAFGPU__V_FLOATS c) {
+VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fnmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b,
+                                                            VMAFGPU__V_FLOATS c) {
     return VMAFGPU__V_FUSED_PS(-a, b, c);
 }
-VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_DOUBLES a, VMAFGPU__V_DOUBLES b, VMAFGPU__V_DOUBLES c) {
+VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_DOUBLES a, VMAFGPU__V_DOUBLES b,
+                                                            VMAFGPU__V_DOUBLES c) {
     return VMAFGPU__V_FUSED_PD(a, b, c);
 }
 #  undef VMAFGPU__V_FUSED_PS

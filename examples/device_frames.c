@@ -1,6 +1,6 @@
-/* What a game or streaming engine does with VMAF: the frames are in GPU memory already, rendered and encoded there, and are
- * scored where they lie; nothing but the scores comes back. Two pairs of frames are in rotation: while one is scored the
- * next is drawn, and vmafgpu_reusable() and vmafgpu_wait() say when a frame may be overwritten.
+/* What a game or streaming engine does with VMAF: the frames are in GPU memory already, rendered and encoded there, and
+ * are scored where they lie; nothing but the scores comes back. Two pairs of frames are in rotation: while one is
+ * scored the next is drawn, and vmafgpu_reusable() and vmafgpu_wait() say when a frame may be overwritten.
  *
  *     device_frames [cuda | hip [KERNELS [DRIVER]]]     cuda by default; kernels: by default beside the program
  *

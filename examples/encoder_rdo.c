@@ -1,6 +1,7 @@
-/* Rate-distortion optimisation with VMAF itself: a small block coder (8x8 DCT, one of eight quantisers per block) codes a
- * picture with the least squared error that a budget of bits allows; then it shifts bits from block to block, each choice by
- * what it does to VMAF, which vmafgpu_edit_try() tells for all eight codings of a block at once. Rate, VMAF and time of both.
+/* Rate-distortion optimisation with VMAF itself: a small block coder (8x8 DCT, one of eight quantisers per block) codes
+ * a picture with the least squared error that a budget of bits allows; then it shifts bits from block to block, each
+ * choice by what it does to VMAF, which vmafgpu_edit_try() tells for all eight codings of a block at once. Rate, VMAF
+ * and time of both.
  *
  *     encoder_rdo [BITS_PER_PIXEL]      by default 0.5
  */

@@ -1,13 +1,13 @@
-/* VMAF beside a running engine, the least that it takes: the number of the frame on the screen, in an overlay. In the loop nothing
- * is allocated and nothing waits. When the GPU is busy a pair is left out: the scores of the others stay exact. A map comes with each
- * score: where in the frame it is lost.
+/* VMAF beside a running engine, the least that it takes: the number of the frame on the screen, in an overlay. In the
+ * loop nothing is allocated and nothing waits. When the GPU is busy a pair is left out: the scores of the others stay
+ * exact. A map comes with each score: where in the frame it is lost.
  *
  *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     cuda by default; kernels: by default beside the program
  *
- * C and C++. The engine is a stand-in: it has drawn and encoded a short film before, and copies its pictures on a stream, as fast as
- * it can, which is faster than any screen. What an engine needs is the overlay; where its images are RGB, or Vulkan's, it pushes them
- * as they are: see vulkan_frames.c. Only a GPU scores beside the engine: on the CPU a push is the scoring itself, and belongs on
- * another thread.
+ * C and C++. The engine is a stand-in: it has drawn and encoded a short film before, and copies its pictures on a
+ * stream, as fast as it can, which is faster than any screen. What an engine needs is the overlay; where its images are
+ * RGB, or Vulkan's, it pushes them as they are: see vulkan_frames.c. Only a GPU scores beside the engine: on the CPU a
+ * push is the scoring itself, and belongs on another thread.
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -31,8 +31,8 @@ typedef struct overlay {
     float maps[2 * RING][DOWN * ACROSS]; /* those that are shown, and those that are made meanwhile */
 } overlay;
 
-/* The pair of frames that the engine may draw and decode into now; -1: all are being scored, so this frame is not. Frames belong to
- * us from the push until vmafgpu_reusable() counts their pair, and to the engine else. */
+/* The pair of frames that the engine may draw and decode into now; -1: all are being scored, so this frame is not.
+ * Frames belong to us from the push until vmafgpu_reusable() counts their pair, and to the engine else. */
 static int overlay_slot(overlay *o) {
     if (o->pushed - vmafgpu_reusable(o->vmaf) >= RING) {
         o->left_out++;
@@ -41,7 +41,8 @@ static int overlay_slot(overlay *o) {
     return (int)(o->pushed % RING);
 }
 
-/* After the frame was drawn and the decoder's copy of it: both are on their way on config.gpu.stream. 0: something is wrong. */
+/* After the frame was drawn and the decoder's copy of it: both are on their way on config.gpu.stream. 0: something
+ * is wrong. */
 static int overlay_push(overlay *o, int frame, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
     vmafgpu_result result = vmafgpu_map_next(o->vmaf, o->maps[o->pushed % (2 * RING)], VMAFGPU_MEMORY_HOST);
     if (result == VMAFGPU_OK)
@@ -144,7 +145,8 @@ static void engine_close(engine *e) {
     device_close(&e->gpu);
 }
 
-/* Draws, encodes and decodes, in other words puts copies on the stream; the frame is not there yet when this returns. */
+/* Draws, encodes and decodes, in other words puts copies on the stream; the frame is not there yet when this
+ * returns. */
 static int engine_draw(engine *e, int frame, int slot, vmafgpu_frame pair[2]) {
     const size_t size = (size_t)WIDTH * HEIGHT;
     memset(pair, 0, 2 * sizeof *pair);

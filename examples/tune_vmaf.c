@@ -1,6 +1,7 @@
-/* What libaom's tune=vmaf asks about each frame: how much VMAF falls when one block of 32x32 samples is blurred. It scores the
- * whole picture, reduced to half its size, once per block, and makes weights for the rate-distortion trade of that. Here the
- * same scores come from vmafgpu_edit_try(), to the last bit, beside those of whole pictures, with both times.
+/* What libaom's tune=vmaf asks about each frame: how much VMAF falls when one block of 32x32 samples is blurred. It
+ * scores the whole picture, reduced to half its size, once per block, and makes weights for the rate-distortion trade
+ * of that. Here the same scores come from vmafgpu_edit_try(), to the last bit, beside those of whole pictures, with
+ * both times.
  *
  *     tune_vmaf [WIDTH HEIGHT]      of the reduced picture, by default 960 540
  */

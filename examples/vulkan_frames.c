@@ -1,28 +1,31 @@
-/* A Vulkan engine's frames scored while it renders, where they lie: images and timelines of Vulkan's are imported into CUDA.
+/* A Vulkan engine's frames scored while it renders, where they lie: images and timelines of Vulkan's are imported into
+ * CUDA.
  *
- *     vulkan_frames [--way surface|plane|rgba|luma] [--size WxH] [--frames N] [--rate HZ] [--load N] [--ring N] [--map SIZE]
- *                   [--quiet] [--check] [--no-wait] [--validate] [--kernels FILE] [--driver LIBRARY]
+ *     vulkan_frames [--way surface|plane|rgba|luma] [--size WxH] [--frames N] [--rate HZ] [--load N]
+ *                   [--ring N] [--map SIZE] [--quiet] [--check] [--no-wait] [--validate] [--kernels FILE] [--driver
+ *                   LIBRARY]
  *
- * It makes a device without a window, the one that CUDA counts as its first, found by its UUID; a compute shader draws a moving
- * picture, and what a bad encoder would make of it; both are scored on the same GPU, and the number is shown as it comes.
- * --way surface, the default, hands over images, as arrays that are read in place through surface objects; plane hands over images of luma alone,
- * as an encoder's NV12 has them (models of v0.6 do not look at chroma); rgba and luma have the same copied to linear buffers, which
- * CUDA has as device memory, for drivers that cannot import images.
- * --map has a map of each pair, where its score is lost by blocks of that size, written to a buffer of Vulkan's behind the pair's score
- * and before `scored`: the engine may draw it.
- * Two timelines tell how far each side is: Vulkan signals `drawn`, for which CUDA's stream waits; CUDA signals `scored`, for which
- * Vulkan waits before it draws over a pair. So nobody waits on the host, and a pair that finds the GPU busy is left out. Where a
- * driver has no such semaphores (Mesa's lavapipe), the host waits instead.
- * --rate paces the frames (0: as fast as can be); --load has the GPU go on rendering behind each pair, so many rounds of work for
- * each pixel of a picture of that size, while the pair is scored. At the end percentiles of 'drawn to scored' are shown, as the
- * host sees it, and of the GPU's own time from there on. --check reads all frames back and has the CPU score them:
- * the same bits. --no-wait leaves CUDA's wait for `drawn` out, which is wrong, and --check then finds that, where the
- * GPU is late: --rate 0 --load 2000.
+ * It makes a device without a window, the one that CUDA counts as its first, found by its UUID; a compute shader draws
+ * a moving picture, and what a bad encoder would make of it; both are scored on the same GPU, and the number is shown
+ * as it comes.
+ * --way surface, the default, hands over images, as arrays that are read in place through surface objects; plane hands
+ * over images of luma alone, as an encoder's NV12 has them (models of v0.6 do not look at chroma); rgba and luma have
+ * the same copied to linear buffers, which CUDA has as device memory, for drivers that cannot import images.
+ * --map has a map of each pair, where its score is lost by blocks of that size, written to a buffer of Vulkan's behind
+ * the pair's score and before `scored`: the engine may draw it.
+ * Two timelines tell how far each side is: Vulkan signals `drawn`, for which CUDA's stream waits; CUDA signals
+ * `scored`, for which Vulkan waits before it draws over a pair. So nobody waits on the host, and a pair that finds the
+ * GPU busy is left out. Where a driver has no such semaphores (Mesa's lavapipe), the host waits instead.
+ * --rate paces the frames (0: as fast as can be); --load has the GPU go on rendering behind each pair, so many rounds
+ *   of work for each pixel of a picture of that size, while the pair is scored. At the end percentiles of 'drawn to
+ *   scored' are shown, as the host sees it, and of the GPU's own time from there on. --check reads all frames back and
+ *   has the CPU score them: the same bits. --no-wait leaves CUDA's wait for `drawn` out, which is wrong, and --check
+ *   then finds that, where the GPU is late: --rate 0 --load 2000.
  * --validate has Khronos' validation layer look on.
  *
  * It is for NVIDIA's GPUs. AMD's HIP has no external semaphores on Linux: there linear buffers could be handed over, by
- * hipImportExternalMemory(), and the host would wait, as with lavapipe here. That has not been tried, nor has this on Windows.
- * Vulkan's headers are needed to build it (Debian: libvulkan-dev), no library and no SDK.
+ * hipImportExternalMemory(), and the host would wait, as with lavapipe here. That has not been tried, nor has this on
+ * Windows. Vulkan's headers are needed to build it (Debian: libvulkan-dev), no library and no SDK.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime() */
 #if defined(__has_include)
@@ -182,22 +185,27 @@ CU_MORE_FUNCTIONS(CU_FIELD)
 #define VK_FUNCTIONS_OF_ALL(X) X(vkCreateInstance)
 /* clang-format off */
 #define VK_FUNCTIONS_OF_INSTANCE(X) \
-    X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties2) X(vkGetPhysicalDeviceFeatures2) \
+    X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties2) \
+    X(vkGetPhysicalDeviceFeatures2) \
     X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceQueueFamilyProperties) \
     X(vkGetPhysicalDeviceExternalSemaphoreProperties) X(vkEnumerateDeviceExtensionProperties) X(vkCreateDevice) \
     X(vkGetDeviceProcAddr)
 /* clang-format on */
 /* clang-format off */
 #define VK_FUNCTIONS_OF_DEVICE(X) \
-    X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkDeviceWaitIdle) X(vkQueueSubmit) X(vkQueueWaitIdle) X(vkCreateCommandPool) \
+    X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkDeviceWaitIdle) X(vkQueueSubmit) X(vkQueueWaitIdle) \
+    X(vkCreateCommandPool) \
     X(vkDestroyCommandPool) X(vkAllocateCommandBuffers) X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkCreateImage) \
     X(vkDestroyImage) X(vkCreateImageView) X(vkDestroyImageView) X(vkCreateBuffer) X(vkDestroyBuffer) \
-    X(vkGetImageMemoryRequirements2) X(vkGetBufferMemoryRequirements2) X(vkAllocateMemory) X(vkFreeMemory) X(vkMapMemory) \
-    X(vkBindImageMemory) X(vkBindBufferMemory) X(vkCreateSemaphore) X(vkDestroySemaphore) X(vkGetSemaphoreCounterValue) \
+    X(vkGetImageMemoryRequirements2) X(vkGetBufferMemoryRequirements2) X(vkAllocateMemory) X(vkFreeMemory) \
+    X(vkMapMemory) \
+    X(vkBindImageMemory) X(vkBindBufferMemory) X(vkCreateSemaphore) X(vkDestroySemaphore) \
+    X(vkGetSemaphoreCounterValue) \
     X(vkWaitSemaphores) X(vkCreateShaderModule) X(vkDestroyShaderModule) X(vkCreateDescriptorSetLayout) \
     X(vkDestroyDescriptorSetLayout) X(vkCreatePipelineLayout) X(vkDestroyPipelineLayout) X(vkCreateComputePipelines) \
     X(vkDestroyPipeline) X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool) X(vkAllocateDescriptorSets) \
-    X(vkUpdateDescriptorSets) X(vkCmdPipelineBarrier) X(vkCmdBindPipeline) X(vkCmdBindDescriptorSets) X(vkCmdPushConstants) \
+    X(vkUpdateDescriptorSets) X(vkCmdPipelineBarrier) X(vkCmdBindPipeline) X(vkCmdBindDescriptorSets) \
+    X(vkCmdPushConstants) \
     X(vkCmdDispatch) X(vkCmdCopyImageToBuffer)
 /* clang-format on */
 #ifdef _WIN32
@@ -372,7 +380,8 @@ static int open_cuda(engine *e, unsigned char uuid[16]) {
            CU_OK(cuStreamCreate(&e->out, 1));
 }
 
-/* The device of that UUID; without such a one, as with the simulated GPU of the tests, a CPU's, whose memory is the host's. */
+/* The device of that UUID; without such a one, as with the simulated GPU of the tests, a CPU's, whose memory is the
+ * host's. */
 static int choose_device(engine *e, const unsigned char uuid[16]) {
     VkPhysicalDevice all[16];
     VkResult result_;
@@ -572,7 +581,8 @@ static int take_memory(engine *e, resource *r, int is_shared, VkMemoryPropertyFl
                           : vkBindBufferMemory(e->device, r->buffer, r->memory, 0));
 }
 
-/* Has CUDA know the memory. The file descriptor is CUDA's when that succeeds, ours when it fails; a Windows handle stays ours. */
+/* Has CUDA know the memory. The file descriptor is CUDA's when that succeeds, ours when it fails; a Windows handle
+ * stays ours. */
 static int import_memory(engine *e, resource *r, VkDeviceSize size, int is_dedicated) {
     VkResult result_;
     cu_memory description;
@@ -1064,8 +1074,8 @@ static int open_vmaf(engine *e) {
     return 1;
 }
 
-/* Whether a pair of frames is free, as far as the host has to know: Vulkan waits by itself for what is being scored, but has one
- * recording of a pair, which must be over. */
+/* Whether a pair of frames is free, as far as the host has to know: Vulkan waits by itself for what is being scored,
+ * but has one recording of a pair, which must be over. */
 static int is_free(engine *e, const slot *s, int frame) {
     if (e->has_timelines) {
         return frame < e->o.ring ||

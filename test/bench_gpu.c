@@ -1,6 +1,6 @@
-/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, what RGB costs, edits tried
- * per second, what an open costs; every case but pixels and maps checks that its scores are the CPU's, bit for bit. Without a GPU it says so in one line and is
- * content. test/bench/README.md explains the table.
+/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, what
+ * RGB costs, edits tried per second, what an open costs; every case but pixels and maps checks that its scores are the
+ * CPU's, bit for bit. Without a GPU it says so in one line and is content. test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
  *         only=open|speed|latency|pixels|edits|maps   one part; default: all
@@ -18,7 +18,8 @@
  *         side=N                      of edits; default: 16, 64 and 128
  *         devices=2                   several GPUs, from gpu=N on; frames in device memory are on each of them
  *         peer=PROGRAM                or VMAF_CUDA_BENCH in the environment: a program to compare with, called as
- *                                     PROGRAM WIDTH HEIGHT BITS FRAMES; the first number of its last line is its frames/s
+ *                                     PROGRAM WIDTH HEIGHT BITS FRAMES; the first number of its last line is its
+ *                                     frames/s
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, popen, sysconf */
 #define VMAFGPU_IMPLEMENTATION
@@ -511,8 +512,8 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
     return config;
 }
 
-/* Scores the rotation until `frames` pairs are through, from the first push to the last score; the seconds. Where there are
- * several GPUs with frames of their own, a reel for each. */
+/* Scores the rotation until `frames` pairs are through, from the first push to the last score; the seconds. Where
+ * there are several GPUs with frames of their own, a reel for each. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
     if (vmafgpu_reset(v) != VMAFGPU_OK)
@@ -1057,7 +1058,8 @@ static int bench_maps(const film *f, cuda *c, const options *o) {
  * Opening a context
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens and closes; with a name for it, also scores a pair and prints the times. 0 and a sentence when there is no GPU. */
+/* Opens and closes; with a name for it, also scores a pair and prints the times. 0 and a sentence when there is no
+ * GPU. */
 static int time_open(const char *what, const options *o, char *reason, size_t size) {
     vmafgpu_config config;
     vmafgpu_frame frame;

@@ -1,5 +1,5 @@
-/* A program that is linked to libvmaf, as programs are: written against the documented functions, with whichever header it is
- * compiled, linked to whichever library. What it prints is the same with each.
+/* A program that is linked to libvmaf, as programs are: written against the documented functions, with whichever header
+ * it is compiled, linked to whichever library. What it prints is the same with each.
  *
  *     libvmaf_client calls FOLDER     figures, errors and reports, which it writes to the folder
  *     libvmaf_client sizes            layouts of the structs
@@ -123,7 +123,8 @@ static const clip clips[] = {
     {"two models, threads", {"vmaf_v0.6.1", "vmaf_v0.6.1neg"}, 0, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV420P, 8, 2, 1},
     {"transform", {"vmaf_v0.6.1"}, VMAF_MODEL_FLAG_ENABLE_TRANSFORM | VMAF_MODEL_FLAG_DISABLE_CLIP, {NULL}, NULL, NULL,
      VMAF_PIX_FMT_YUV422P, 10, 0, 1},
-    {"not disabled", {"vmaf_v1.0.16_3d0h"}, VMAF_MODEL_FLAG_DISABLE_TRANSFORM, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV444P, 10,
+    {"not disabled", {"vmaf_v1.0.16_3d0h"}, VMAF_MODEL_FLAG_DISABLE_TRANSFORM,
+     {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV444P, 10,
      0, 1},
     {"subsample", {"vmaf_v0.6.1"}, 0, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV420P, 8, 0, 2},
     {"features", {NULL}, 0, {"psnr", "ciede", "psnr_hvs"}, "enable_apsnr", "true", VMAF_PIX_FMT_YUV444P, 8, 0, 1},

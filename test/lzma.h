@@ -1,5 +1,5 @@
-/* Packs as .lzma files are packed, without any copies: streams for containers that tests make. `out` has room for 8 * size + 32
- * bytes; how many there are. */
+/* Packs as .lzma files are packed, without any copies: streams for containers that tests make. `out` has room for 8
+ * * size + 32 bytes; how many there are. */
 #ifndef LZMA_H
 #define LZMA_H
 

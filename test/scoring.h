@@ -64,7 +64,8 @@ static inline film film_make_colour(const char *what, int width, int height, int
     return f;
 }
 
-/* Noise over the whole range, of which both sides of a pair have their own; kind 1: only the lowest and the highest sample. */
+/* Noise over the whole range, of which both sides of a pair have their own; kind 1: only the lowest and the highest
+ * sample. */
 static inline void film_fill_noise(film *f, int kind, uint32_t seed) {
     const uint32_t top = (1u << f->clip.depth) - 1;
     const size_t count = 2 * (size_t)f->clip.frames * f->plane_bytes / (size_t)f->bytes_per_sample;

@@ -1,5 +1,5 @@
-/* What each feature, and two models, say of a clip of two frames: a line each with the exact values, or with the sentence
- * of a failed open. test_switches.sh compares the lines of builds with and without some features.
+/* What each feature, and two models, say of a clip of two frames: a line each with the exact values, or with the
+ * sentence of a failed open. test_switches.sh compares the lines of builds with and without some features.
  *
  *     switches cpu | gpu      VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS: the simulated GPU */
 #include <stdio.h>

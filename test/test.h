@@ -42,8 +42,8 @@ TEST_STATE char test_where[256]; /* what is being tested; printed with a failure
 
 static inline int test_end(void);
 
-/* How much of what could be tested is: everything with DEPTH=all, else less, and least where it runs many times slower, on a
- * simulated processor or with sanitizers. */
+/* How much of what could be tested is: everything with DEPTH=all, else less, and least where it runs many times
+ * slower, on a simulated processor or with sanitizers. */
 typedef enum test_amount { TEST_FEW, TEST_SOME, TEST_ALL } test_amount;
 
 static inline test_amount test_depth(void) {
@@ -64,8 +64,8 @@ static inline int test_is_wanted(void) {
     return !text || strstr(test_where, text) != NULL;
 }
 
-/* Counts a check and returns whether to print a failure. With TEST_FIRST in the environment a program ends behind its first
- * failure. */
+/* Counts a check and returns whether to print a failure. With TEST_FIRST in the environment a program ends behind
+ * its first failure. */
 static inline int test_note(int ok) {
     if (!test_is_wanted())
         return 0;
@@ -104,9 +104,10 @@ static inline int test_bits(double got, double expected, const char *file, int l
     return ok;
 }
 
-/* A value of a column, against one that was computed with glibc. What is made of integer sums with no more than the four
- * operations of arithmetic is the same bits everywhere; ADM and scores take powf, pow, exp or log10 of the C library, and on
- * Windows (MinGW-w64's, the last one msvcrt's) these round some arguments otherwise, powf in the last bit of a float. */
+/* A value of a column, against one that was computed with glibc. What is made of integer sums with no more than the
+ * four operations of arithmetic is the same bits everywhere; ADM and scores take powf, pow, exp or log10 of the C
+ * library, and on Windows (MinGW-w64's, the last one msvcrt's) these round some arguments otherwise, powf in the
+ * last bit of a float. */
 #define CHECK_VALUE(column, got, expected) test_value((column), (got), (expected), __FILE__, __LINE__, #got)
 
 static inline int test_value(const char *column, double got, double expected, const char *file, int line,

@@ -1,4 +1,5 @@
-/* Frames that are shifted, dropped and repeated, planted at random: what align.h finds, and that what it gets wrong it doubts.
+/* Frames that are shifted, dropped and repeated, planted at random: what align.h finds, and that what it gets wrong it
+ * doubts.
  *
  *     test_align          some of them; DEPTH=all 1,400
  */
@@ -136,8 +137,8 @@ static void test_look(void) {
 }
 
 int main(void) {
-    /* In the first ones pictures differ from their neighbours by more than noise; the last ones hardly move, fade, or are
-     * noise that cells average away: there it is enough that nothing is wrong in silence. */
+    /* In the first ones pictures differ from their neighbours by more than noise; the last ones hardly move, fade,
+     * or are noise that cells average away: there it is enough that nothing is wrong in silence. */
     static const char *const contents[] = { "texture+same",  "texture+mix",     "texture+coarse", "texture+blur",
                                             "texture+grain", "texture+stretch", "ramp+grain",     "noise+blur",
                                             "grey+mix",      "grey+blur",       "blocks+mix",     "bands+mix",

@@ -1,5 +1,5 @@
-/* Kernels as they are packed: LZMA's streams against those of xz, containers and C text, and that each bit that is wrong and
- * each byte that is missing is found. This file looks inside, so that it has the implementation. */
+/* Kernels as they are packed: LZMA's streams against those of xz, containers and C text, and that each bit that is
+ * wrong and each byte that is missing is found. This file looks inside, so that it has the implementation. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "test.h"
@@ -32,7 +32,8 @@ static bytes bytes_new(size_t size) {
     return b;
 }
 
-/* Whether the first `size` bytes come out of a stream. In memory of just its size, so that a sanitizer sees what lies outside. */
+/* Whether the first `size` bytes come out of a stream. In memory of just its size, so that a sanitizer sees what
+ * lies outside. */
 static int unpacks(const void *packed, size_t packed_size, const void *expected, size_t size) {
     static vmafgpu__lzma state;
     bytes in = bytes_new(packed_size), out;
@@ -243,7 +244,8 @@ static void test_containers(void) {
     }
 }
 
-/* Descriptions that nobody wrote, with the right checksum: beyond the stream's end, larger than any image, no stream at all. */
+/* Descriptions that nobody wrote, with the right checksum: beyond the stream's end, larger than any image, no stream
+ * at all. */
 static void test_wrong_descriptions(void) {
     static const struct {
         int entry, at;

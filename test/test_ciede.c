@@ -1,5 +1,5 @@
-/* ciede: the same value on several threads and instruction sets, with small, odd, equal and very different pictures. Also the
- * settings that must be refused. (test_features.c compares the feature with libvmaf.) */
+/* ciede: the same value on several threads and instruction sets, with small, odd, equal and very different pictures.
+ * Also the settings that must be refused. (test_features.c compares the feature with libvmaf.) */
 #include "scoring.h"
 
 static const struct {

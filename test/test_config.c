@@ -394,7 +394,8 @@ static void test_column_order(void) {
     }
 }
 
-/* The refusal of adm_csf_mode 1 states scales that are accepted, and by how much they could be larger: not by a tenth. */
+/* The refusal of adm_csf_mode 1 states scales that are accepted, and by how much they could be larger: not by a
+ * tenth. */
 static void test_csf_advice(void) {
     static const char *const views[] = { "", ":adm_norm_view_dist=6", ":adm_ref_display_height=4320" };
     for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {

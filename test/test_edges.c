@@ -1,6 +1,6 @@
-/* Features where libvmaf's figures do not reach: each option at its ends, the smallest pictures and one below, one and two
- * frames, equal and black pairs, every format; segments, frames left out, pairs by themselves. On several threads and levels,
- * which must agree. */
+/* Features where libvmaf's figures do not reach: each option at its ends, the smallest pictures and one below, one
+ * and two frames, equal and black pairs, every format; segments, frames left out, pairs by themselves. On several
+ * threads and levels, which must agree. */
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_STATIC
 #include "scoring.h"
@@ -240,7 +240,8 @@ static void test_options(void) {
 
 /* ---- the edges of float_adm ---- */
 
-/* One pair of w x h, of noise (0), the same twice (1), black (2) or middle grey (3); what its first three columns are. */
+/* One pair of w x h, of noise (0), the same twice (1), black (2) or middle grey (3); what its first three columns
+ * are. */
 static void score_small(const char *options, int w, int h, int content, double *values) {
     static uint8_t pictures[2][64 * 64];
     const vmafgpu_feature_config wanted = { "float_adm", options };
@@ -366,7 +367,8 @@ static void compare_rows(vmafgpu *got, int64_t index, vmafgpu *wanted, int64_t w
     }
 }
 
-/* Clips in segments, with frames left out, refused ones between, and single pairs have the same figures as a whole clip. */
+/* Clips in segments, with frames left out, refused ones between, and single pairs have the same figures as a whole
+ * clip. */
 static void test_reel(int bits) {
     static unsigned char reel[REEL][REEL_BYTES], bad[REEL_BYTES];
     vmafgpu_config config = reel_config(bits);

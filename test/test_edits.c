@@ -1,6 +1,7 @@
-/* Edits: what the score would be with other samples in a rectangle. Random ones, each against the whole changed frame scored by
- * a context without edits, in all columns to the last bit; then committed, and in the end against a context that has begun with
- * the frame as it is by then. Maps add up, the gradient is that of small edits. And what is refused. */
+/* Edits: what the score would be with other samples in a rectangle. Random ones, each against the whole changed
+ * frame scored by a context without edits, in all columns to the last bit; then committed, and in the end against a
+ * context that has begun with the frame as it is by then. Maps add up, the gradient is that of small edits. And what
+ * is refused. */
 #include <math.h>
 #include "scoring.h"
 
@@ -21,12 +22,15 @@ static const edit_case cases[] = {
     {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 0, 256, 1, {20, 200, 4000}},
     {"noise+grain", 50, 37, 8, 0, "vmaf_v0.6.1", NULL, 16, 64, 2, {20, 200, 4000}},
     {"texture+blur", 64, 64, 8, 2, "vmaf_v0.6.1neg", NULL, ~0u, 64, 1, {10, 80, 1000}},
-    {"blocks+mix", 161, 91, 8, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=1:adm.adm_csf_scale=0.02:adm.adm_csf_diag_scale=0.006", 0, 128, 1, {20, 150, 2000}},
+    {"blocks+mix", 161, 91, 8, 0, "vmaf_v0.6.1",
+     "adm.adm_csf_mode=1:adm.adm_csf_scale=0.02:adm.adm_csf_diag_scale=0.006", 0, 128, 1, {20, 150, 2000}},
     {"texture+coarse", 129, 514, 16, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=2", 16, 256, 3, {10, 100, 1500}},
     {"texture+stretch", 333, 217, 10, 3, "vmaf_v0.6.1neg", NULL, 16, 256, 1, {10, 100, 1500}},
-    {"lines+grain", 333, 217, 9, 0, "vmaf_v0.6.1", "adm.adm_enhn_gain_limit=1.3:adm.adm_dlm_weight=0.7", ~0u, 100, 1, {4, 20, 500}},
+    {"lines+grain", 333, 217, 9, 0, "vmaf_v0.6.1", "adm.adm_enhn_gain_limit=1.3:adm.adm_dlm_weight=0.7", ~0u, 100, 1,
+     {4, 20, 500}},
     {"texture+mix", 271, 143, 12, 0, "vmaf_b_v0.6.3", NULL, 0, 128, 1, {10, 60, 1000}},
-    {"texture+mix", 577, 325, 8, 0, "vmaf_v0.6.1", "vif.vif_skip_scale0=true:adm.adm_skip_scale0=true:adm.adm_noise_weight=0", 0, 256, 2, {10, 60, 2000}},
+    {"texture+mix", 577, 325, 8, 0, "vmaf_v0.6.1",
+     "vif.vif_skip_scale0=true:adm.adm_skip_scale0=true:adm.adm_noise_weight=0", 0, 256, 2, {10, 60, 2000}},
     {"noise+invert", 577, 325, 10, 0, "vmaf_v0.6.1", NULL, 16, 64, 1, {10, 60, 2000}},
     {"texture+grain", 1279, 719, 8, 0, "vmaf_v0.6.1neg", NULL, 0, 256, 1, {0, 30, 1000}},
     {"texture+mix", 1920, 1080, 8, 0, "vmaf_v0.6.1", NULL, 16, 128, 1, {0, 30, 1000}},

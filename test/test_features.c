@@ -2,12 +2,12 @@
  * ../shared/golden_float that this build has, of features and of the models in float, per frame, bit for bit, and the
  * aggregates.
  *
- * DEPTH=all compares each clip whole in each of the four ways below. Else clips share the ways out among them, so that each
- * set of features still sees all of them and each depth: two for a clip, and one with sanitizers or under another program;
- * and of clips with aggregates or many frames only the beginning.
+ * DEPTH=all compares each clip whole in each of the four ways below. Else clips share the ways out among them, so that
+ * each set of features still sees all of them and each depth: two for a clip, and one with sanitizers or under another
+ * program; and of clips with aggregates or many frames only the beginning.
  *
- * With VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS as for test_gpu a GPU computes them, and nothing may be left to the CPU: of
- * smaller clips the first frames, or all with DEPTH=all. */
+ * With VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS as for test_gpu a GPU computes them, and nothing may be left to
+ * the CPU: of smaller clips the first frames, or all with DEPTH=all. */
 #include "golden.h"
 
 #include <math.h>
@@ -23,10 +23,12 @@ typedef struct golden_set {
 
 /* clang-format off */
 static const golden_set sets[] = {
-    {"golden_extra", "extra_features", {{"psnr", "enable_mse=true:enable_apsnr=true"}, {"psnr_hvs", NULL}, {"ciede", NULL}, {"speed_temporal", NULL}},
+    {"golden_extra", "extra_features", {{"psnr", "enable_mse=true:enable_apsnr=true"}, {"psnr_hvs", NULL},
+    {"ciede", NULL}, {"speed_temporal", NULL}},
      6 * 13 + 4 * 12 + 13 + 12},
     {"golden_extra", "extra_db", {{"psnr", "reduced_hbd_peak=true:min_sse=0.5:enable_apsnr=true"}}, 3 * 13},
-    {"golden_float", "float_features", {{"float_ansnr", NULL}, {"float_motion", NULL}, {"float_vif", "debug=true"}}, 280},
+    {"golden_float", "float_features", {{"float_ansnr", NULL}, {"float_motion", NULL}, {"float_vif",
+     "debug=true"}}, 280},
     {"golden_float", "float_options",
      {{"float_vif", "vif_enhn_gain_limit=1:vif_scale1_min_val=0.9:vif_sigma_nsq=0.7:debug=true"},
       {"float_vif", "vif_kernelscale=1.5"},
@@ -41,7 +43,8 @@ static const golden_set sets[] = {
     {"golden_extra", "extra_opts", {{"psnr", "enable_chroma=false:enable_apsnr=true"}}, 13},
     {"golden_extra",
      "extra_db",
-     {{"speed_temporal", "speed_prescale=0.5:speed_prescale_method=bilinear:speed_use_ref_diff=true:speed_sigma_nn=0.19:"
+     {{"speed_temporal",
+      "speed_prescale=0.5:speed_prescale_method=bilinear:speed_use_ref_diff=true:speed_sigma_nn=0.19:"
                          "speed_nn_floor=0.1"}},
      12},
     {"golden_extra",
@@ -53,7 +56,8 @@ static const golden_set sets[] = {
     {"golden_extra", "extra_features", {{"float_ms_ssim", "enable_lcs=true"}, {"psnr", NULL}}, 16 * 13 + 3 * 14},
     {"golden_extra", "extra_db",
      {{"float_ssim", "enable_db=true:clip_db=true"}, {"float_ms_ssim", "enable_db=true:clip_db=true"}}, 14 + 13},
-    {"golden_extra", "extra_opts", {{"float_ssim", "scale=1:enable_db=true"}, {"float_ms_ssim", "enable_db=true"}}, 14 + 13},
+    {"golden_extra", "extra_opts", {{"float_ssim", "scale=1:enable_db=true"}, {"float_ms_ssim",
+     "enable_db=true"}}, 14 + 13},
     {"golden_float", "float_features", {{"float_moment", NULL}}, 4 * 13},
     {"golden_float", "float_features", {{"float_adm", "debug=true"}}, 18 * 14},
     {"golden_float",
@@ -119,8 +123,8 @@ static int is_defined(const vmafgpu_config *config, const vmafgpu_feature_config
     return result == VMAFGPU_OK;
 }
 
-/* Scores the clip in one of the ways, its first frames and, if these are the last ones, the end: with features of `wanted`, or
- * models. NULL where there is nothing to compare. */
+/* Scores the clip in one of the ways, its first frames and, if these are the last ones, the end: with features of
+ * `wanted`, or models. NULL where there is nothing to compare. */
 static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int way, int frame_count, int has_end) {
     pair p;
     vmafgpu_frame frames[2];

@@ -1,5 +1,5 @@
-/* Every value of figures.txt and figures_v1.txt (libvmaf's) and figures_own.txt (ours, for sizes where libvmaf has none)
- * as doubles, bit for bit: names and order of the columns, each frame, each pooled value.
+/* Every value of figures.txt and figures_v1.txt (libvmaf's) and figures_own.txt (ours, for sizes where libvmaf has
+ * none) as doubles, bit for bit: names and order of the columns, each frame, each pooled value.
  *
  *     test_figures                  compare
  *     test_figures print < CASES    print our own figures for cases, in the same format

@@ -1,5 +1,6 @@
-/* float_adm, written a second time from ../shared/arithmetic/float_family.md alone, pixel by pixel and sum by sum in plain C,
- * against the library's: to the last bit, over options, depths, sizes and kinds of reciprocal, on several threads and levels. */
+/* float_adm, written a second time from ../shared/arithmetic/float_family.md alone, pixel by pixel and sum by sum in
+ * plain C, against the library's: to the last bit, over options, depths, sizes and kinds of reciprocal, on several
+ * threads and levels. */
 #include "scoring.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* float_ssim, float_ms_ssim, float_psnr and float_moment against a second, direct implementation of their formulas: sizes,
- * depths, instruction sets, threads, the order of additions, and settings that must be refused. */
+/* float_ssim, float_ms_ssim, float_psnr and float_moment against a second, direct implementation of their formulas:
+ * sizes, depths, instruction sets, threads, the order of additions, and settings that must be refused. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"
@@ -282,9 +282,11 @@ static void test_films(void) {
         {"noise", 0, 171, 139, 16, 1},        {"noise", 1, 171, 139, 8, 1},          {"texture+mix", -1, 22, 22, 8, 2},
         {"texture+mix", -1, 33, 33, 10, 3},   {"texture+mix", -1, 101, 111, 16, 10}, {"noise", 0, 333, 117, 8, 7},
         {"texture+mix", -1, 176, 176, 8, 0},  {"texture+mix", -1, 177, 191, 10, 0},  {"noise", 0, 191, 177, 12, 0},
-        {"noise", 0, 333, 217, 16, 0},        {"noise", 1, 200, 180, 16, 3},         {"texture+stretch", -1, 418, 383, 8, 0},
+        {"noise", 0, 333, 217, 16, 0},        {"noise", 1, 200, 180, 16, 3},
+        {"texture+stretch", -1, 418, 383, 8, 0},
         {"texture+mix", -1, 517, 384, 10, 0}, {"texture+same", -1, 257, 178, 8, 1},  {"black+same", -1, 300, 200, 8, 0},
-        {"flat+grain", -1, 290, 222, 8, 0},   {"blocks+invert", -1, 201, 190, 8, 1}, {"dusk+faint", -1, 400, 401, 10, 0},
+        {"flat+grain", -1, 290, 222, 8, 0},   {"blocks+invert", -1, 201, 190, 8, 1},
+        {"dusk+faint", -1, 400, 401, 10, 0},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof films / sizeof films[0]; i++)
@@ -402,8 +404,10 @@ static void test_refused(void) {
     } bad[] = {
         {"float_ssim", "scale=2", 21, 16, 8, "11x11"},        {"float_ssim", "scale=2", 64, 20, 8, "are 32x10"},
         {"float_ssim", "scale=11", 640, 640, 8, "scale"},     {"float_ssim", "scale=-1", 640, 640, 8, "scale"},
-        {"float_ssim", "scale=true", 640, 640, 8, "number"},  {"float_ssim", "enable_lcs=1", 64, 64, 8, "true or false"},
-        {"float_ssim", "enable_mse=true", 64, 64, 8, "no option"}, {"float_ms_ssim", "scale=1", 640, 640, 8, "no option"},
+        {"float_ssim", "scale=true", 640, 640, 8, "number"},
+        {"float_ssim", "enable_lcs=1", 64, 64, 8, "true or false"},
+        {"float_ssim", "enable_mse=true", 64, 64, 8, "no option"},
+        {"float_ms_ssim", "scale=1", 640, 640, 8, "no option"},
         {"float_ms_ssim", NULL, 175, 176, 8, "176x176"},      {"float_ms_ssim", NULL, 176, 175, 8, "176x176"},
         {"float_ssim", NULL, 64, 64, 9, "not for 9"},         {"float_ms_ssim", NULL, 200, 200, 14, "not for 14"},
         {"float_psnr", NULL, 64, 64, 11, "not for 11"},       {"float_moment", NULL, 64, 64, 15, "not for 15"},

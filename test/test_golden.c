@@ -1,6 +1,7 @@
-/* libvmaf's figures for real clips: per frame and pooled, as doubles, bit for bit. Those of golden/real are always there.
- * With a folder ../shared it is every value of every file of ../shared/golden that belongs to a model, and of the files of
- * other features the column of cambi; where libvmaf has no figures for a model, opening must fail with a sentence. */
+/* libvmaf's figures for real clips: per frame and pooled, as doubles, bit for bit. Those of golden/real are always
+ * there. With a folder ../shared it is every value of every file of ../shared/golden that belongs to a model, and of
+ * the files of other features the column of cambi; where libvmaf has no figures for a model, opening must fail with
+ * a sentence. */
 #include "golden.h"
 
 /* At least the figures of these models are there for each. */
@@ -24,8 +25,8 @@ static const char *const models[] = { "vmaf_v0.6.1",
 enum { MODELS = sizeof models / sizeof models[0] };
 static int compared[MODELS]; /* clips per model */
 
-/* Scores the clip with a model, or only with the feature cambi; NULL, and a failed check, where that does not work. Of a
- * model that is refused the context comes back with the sentence. */
+/* Scores the clip with a model, or only with the feature cambi; NULL, and a failed check, where that does not work.
+ * Of a model that is refused the context comes back with the sentence. */
 static vmafgpu *score_clip(const golden_clip *clip, const char *model, int refused) {
     pair p;
     vmafgpu_frame frames[2];

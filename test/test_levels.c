@@ -1,5 +1,5 @@
-/* Vector code against plain C: each function of a level by itself, with guard bytes, and whole clips with each instruction
- * set switched off in turn. Where the machine lacks a level, that is said and nothing is claimed.
+/* Vector code against plain C: each function of a level by itself, with guard bytes, and whole clips with each
+ * instruction set switched off in turn. Where the machine lacks a level, that is said and nothing is claimed.
  *
  *     test_levels [bench]         with `bench` only functions, each with its time per sample: cycles of the time stamp
  *                                 counter, elsewhere nanoseconds; the least of many runs
@@ -502,8 +502,9 @@ static void check_written(const image *got, const image *expected, int first, in
     CHECK(untouched);
 }
 
-/* Samples of a kind: noise over the whole range; only the ends of it; squares; a gradient; black and white, by the side; a
- * still picture with one bright sample; chequers with noise in the distorted frame, where ADM's products of zeros have signs. */
+/* Samples of a kind: noise over the whole range; only the ends of it; squares; a gradient; black and white, by the
+ * side; a still picture with one bright sample; chequers with noise in the distorted frame, where ADM's products of
+ * zeros have signs. */
 enum { KINDS = 7 };
 static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top) {
     const uint32_t bits = random_bits() >> 3;
@@ -745,8 +746,8 @@ static void test_bands(const vmafgpu__cpu_functions *level) {
 
 enum { GUARD_BYTES = 64, LINE_BYTES = 8 * 1024 };
 
-/* A line between guards: what a function writes must be `length` elements of it, and may be all up to the next multiple of
- * CHUNK. */
+/* A line between guards: what a function writes must be `length` elements of it, and may be all up to the next
+ * multiple of CHUNK. */
 typedef struct line {
     unsigned char bytes[GUARD_BYTES + LINE_BYTES + GUARD_BYTES];
 } line;
@@ -1226,8 +1227,8 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
     }
 }
 
-/* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike, small patches far apart with a
- * few other samples, whose c-values have many more bits behind the point. */
+/* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike, small patches far apart
+ * with a few other samples, whose c-values have many more bits behind the point. */
 static void check_banding(int w, int h, int depth, int kind, const char *options) {
     vmafgpu_feature_config feature = { "cambi", options };
     vmafgpu_config config;

@@ -8,7 +8,8 @@ static vmafgpu_feature_config feature(const char *name, const char *options) {
     return f;
 }
 
-/* Options that look back and ahead in every way there is; speed_temporal and the like look at nothing that comes later. */
+/* Options that look back and ahead in every way there is; speed_temporal and the like look at nothing that comes
+ * later. */
 static const struct {
     const char *name, *options;
 } cases[] = {

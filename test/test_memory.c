@@ -127,7 +127,8 @@ static void test_open(int width, int height, const char *second) {
     film_free(&f);
 }
 
-/* All that is measured by itself, and what works in the frame's pieces beside it, some with more memory for their options. */
+/* All that is measured by itself, and what works in the frame's pieces beside it, some with more memory for their
+ * options. */
 static vmafgpu_feature_config everything[] = { { "speed_temporal", NULL },
                                                { "psnr", "enable_mse=true:enable_apsnr=true" },
                                                { "psnr_hvs", NULL },

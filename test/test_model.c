@@ -202,8 +202,8 @@ static void test_fields(void) {
 
 /* ---- refusals ---- */
 
-/* A text that must not be read, with words that the sentence must have; a crash or a sanitizer's word is what this looks
- * for as much as the code. */
+/* A text that must not be read, with words that the sentence must have; a crash or a sanitizer's word is what this
+ * looks for as much as the code. */
 static void refuse(const char *text, size_t size, const char *what, const char *words) {
     vmafgpu_model *model = (vmafgpu_model *)&test_failed; /* must be overwritten */
     char error[256] = "";
@@ -326,8 +326,8 @@ static void test_refusals(void) {
     refuse("\0\0\0\0", 4, "zeros", "");
 }
 
-/* The same figures, whatever editor the text went through: a byte order mark, lines that end in \r\n inside the text of the
- * SVM and around it, lines without figures. */
+/* The same figures, whatever editor the text went through: a byte order mark, lines that end in \r\n inside the text
+ * of the SVM and around it, lines without figures. */
 static void test_editors(void) {
     static const struct {
         const char *what, *begin, *piece, *instead;

@@ -1,5 +1,6 @@
-/* What a library or a program of other habits needs: scores of features from elsewhere, columns of frames whose score is not
- * ready, models that are freed early, a transform that is switched off, and when frames may be overwritten. */
+/* What a library or a program of other habits needs: scores of features from elsewhere, columns of frames whose
+ * score is not ready, models that are freed early, a transform that is switched off, and when frames may be
+ * overwritten. */
 #include <math.h>
 #include "scoring.h"
 

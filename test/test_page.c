@@ -1,5 +1,5 @@
-/* What --html is made of: pooled figures to the library's bits, PNG, hashes, and a page of a million frames, which test_html.sh
- * opens in a browser.
+/* What --html is made of: pooled figures to the library's bits, PNG, hashes, and a page of a million frames, which
+ * test_html.sh opens in a browser.
  *
  *     test_page [FILE]        writes that page there
  */

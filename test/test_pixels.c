@@ -1,6 +1,6 @@
-/* Frames in RGB: what the conversion makes against exact rational arithmetic, the cube of all 8-bit colours, tables of halves,
- * siting, scores against those of the planes, what must be stated, and memory that is exactly as large as the pixels. The
- * implementation is private to this file.
+/* Frames in RGB: what the conversion makes against exact rational arithmetic, the cube of all 8-bit colours, tables of
+ * halves, siting, scores against those of the planes, what must be stated, and memory that is exactly as large as the
+ * pixels. The implementation is private to this file.
  *
  *     test_pixels [bench]      with `bench` only how long the conversion of a 4K frame takes
  */

@@ -317,7 +317,8 @@ static void test_few_threads(void) {
     film_free(&f);
 }
 
-/* Whether the sign of a coefficient changes nothing but the sign of what it is weighted to, and the centre does not wrap. */
+/* Whether the sign of a coefficient changes nothing but the sign of what it is weighted to, and the centre does not
+ * wrap. */
 static int is_plain(uint32_t factor, int band, int32_t value) {
     const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value),
                                 b = vmafgpu__adm_weigh(0, band, factor, -value);
@@ -411,7 +412,8 @@ static void fill_plane(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
     }
 }
 
-/* Every covariance against libvmaf's loop. The larger the mean beside the noise, the more of them are computed in its order. */
+/* Every covariance against libvmaf's loop. The larger the mean beside the noise, the more of them are computed in
+ * its order. */
 static void check_covariances(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
     const int w = BLOCK * speed->variant->blocks_across - EDGE, h = BLOCK * speed->variant->blocks_down - EDGE;

@@ -1,5 +1,6 @@
-/* psnr_hvs against a second implementation, which follows the description of the feature block by block and term by term: on
- * several threads and instruction sets, with small, odd and equal pictures. Also the settings that must be refused. */
+/* psnr_hvs against a second implementation, which follows the description of the feature block by block and term by
+ * term: on several threads and instruction sets, with small, odd and equal pictures. Also the settings that must be
+ * refused. */
 #include "scoring.h"
 
 #include <math.h>

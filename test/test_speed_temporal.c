@@ -1,5 +1,5 @@
-/* speed_temporal: sizes, options, settings that must be refused, and that each pair is compared with the pair before it,
- * whichever function pushed them. (test_features.c compares the feature with libvmaf.) */
+/* speed_temporal: sizes, options, settings that must be refused, and that each pair is compared with the pair before
+ * it, whichever function pushed them. (test_features.c compares the feature with libvmaf.) */
 #include "scoring.h"
 
 static vmafgpu_feature_config feature = { "speed_temporal", NULL };

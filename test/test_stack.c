@@ -1,5 +1,5 @@
-/* How much stack calls and parts of config.parallel_for need. Each runs on a thread whose stack holds a known byte, and what was
- * overwritten is counted. The limits are what the manual promises for an optimised build. */
+/* How much stack calls and parts of config.parallel_for need. Each runs on a thread whose stack holds a known byte,
+ * and what was overwritten is counted. The limits are what the manual promises for an optimised build. */
 #if !defined(_WIN32)
 #define _DEFAULT_SOURCE
 #endif

@@ -736,7 +736,8 @@ static void test_candidates(void) {
         }
         check_candidates(films, &config, way == 3 ? "all features" : way == 2 ? "12 bits" : way ? "10 bits" : "8 bits");
         if (way == 1) {
-            /* a candidate with a bad sample is named, and no score is written; so is what is wrong with the arguments */
+            /* a candidate with a bad sample is named, and no score is written; so is what is wrong with the
+             * arguments */
             vmafgpu *context;
             vmafgpu_frame reference = film_frame(&films[0], 1, 0), distorted[CANDIDATES];
             vmafgpu_score got[CANDIDATES];
@@ -780,7 +781,8 @@ static void test_candidates(void) {
 
 /* ---- calls from within a call ---- */
 
-/* What a callback may ask, and what it is refused. No checks in here but those of results: they are counted as elsewhere. */
+/* What a callback may ask, and what it is refused. No checks in here but those of results: they are counted as
+ * elsewhere. */
 typedef struct visitor {
     vmafgpu *context;
     vmafgpu_frame frame;

@@ -1,7 +1,7 @@
 /* Threads inside a frame: whoever takes which piece of it when, the scores are those of one thread. And two contexts on
- * two threads, each with threads of its own, at the same time: nothing is shared, so the scores are those of one context
- * alone. Meant for the thread sanitizer, which sees a row that is read before it is known to be there; worth running
- * without. */
+ * two threads, each with threads of its own, at the same time: nothing is shared, so the scores are those of one
+ * context alone. Meant for the thread sanitizer, which sees a row that is read before it is known to be there; worth
+ * running without. */
 #include <pthread.h>
 #include "scoring.h"
 
@@ -46,8 +46,8 @@ static void *work(void *user) {
 
 /* ---- one frame, many pieces ---- */
 
-/* The caller's own ways of running the parts. One part after the other means that the first of them does all the pieces,
- * each as soon as it may: a piece whose input is not there yet finds the frame before. */
+/* The caller's own ways of running the parts. One part after the other means that the first of them does all the
+ * pieces, each as soon as it may: a piece whose input is not there yet finds the frame before. */
 static void forwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i < count; i++)

@@ -176,8 +176,8 @@ static void refused(const vmafgpu_config *config, vmafgpu_result expected, const
     vmafgpu_close(context);
 }
 
-/* The smallest picture in each direction is scored, one pixel less is refused with a sentence. What libvmaf gives for the
- * smallest ones is among the figures. */
+/* The smallest picture in each direction is scored, one pixel less is refused with a sentence. What libvmaf gives
+ * for the smallest ones is among the figures. */
 static void test_sizes(void) {
     static const struct {
         int chroma, width, height, less_width, less_height;
@@ -314,8 +314,8 @@ static int falling(const void *a, const void *b) {
     return (int)*(const uint16_t *)b - (int)*(const uint16_t *)a;
 }
 
-/* CAMBI of frame 0 from its maps, as far as words tell; `window` has that many samples along a side, `most` is what 65535
- * stands for. */
+/* CAMBI of frame 0 from its maps, as far as words tell; `window` has that many samples along a side, `most` is what
+ * 65535 stands for. */
 static double cambi_of(maps *m, int window, int most) {
     double score = 0;
     for (int s = 0; s < 5; s++) {

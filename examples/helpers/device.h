@@ -1,5 +1,5 @@
-/* A GPU for the examples: CUDA's driver or HIP's runtime, looked up at run time, so that they build everywhere; a context (CUDA)
- * or a device (HIP), a stream, memory. Yours has them from cuda.h or hip_runtime.h. */
+/* A GPU for the examples: CUDA's driver or HIP's runtime, looked up at run time, so that they build everywhere; a
+ * context (CUDA) or a device (HIP), a stream, memory. Yours has them from cuda.h or hip_runtime.h. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -11,8 +11,8 @@
 #include <dlfcn.h>
 #endif
 
-/* What is needed: name, CUDA's, HIP's, arguments. Contexts and streams are opaque, device addresses 64 bits, 0 is success.
- * NULL: not needed there. */
+/* What is needed: name, CUDA's, HIP's, arguments. Contexts and streams are opaque, device addresses 64 bits, 0 is
+ * success. NULL: not needed there. */
 #define DEVICE_FUNCTIONS(X) \
     X(init, "cuInit", "hipInit", (unsigned flags)) \
     X(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *count)) \

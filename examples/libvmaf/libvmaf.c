@@ -1,17 +1,17 @@
-/* libvmaf: a library with libvmaf's functions on top of vmafgpu.h. Programs that are linked to libvmaf 3 (ffmpeg, GStreamer,
- * VapourSynth, encoders) run with it as they are, with the same figures and the same reports, byte for byte.
+/* libvmaf: a library with libvmaf's functions on top of vmafgpu.h. Programs that are linked to libvmaf 3 (ffmpeg,
+ * GStreamer, VapourSynth, encoders) run with it as they are, with the same figures and the same reports, byte for byte.
  *
  * `make libvmaf` builds build/libvmaf.so.3 and build/libvmaf.a, with mingw build/libvmaf.dll.
  *
- * In the environment: VMAFGPU_BACKEND=auto, cpu, cuda or hip says what computes, instead of the CPU or, where the program has
- * imported a CUDA state, NVIDIA's GPU; VMAFGPU_THREADS=n how many threads, instead of what the program says. The log (at
- * VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library or in ../lib/vmafgpu.
+ * In the environment: VMAFGPU_BACKEND=auto, cpu, cuda or hip says what computes, instead of the CPU or, where the
+ * program has imported a CUDA state, NVIDIA's GPU; VMAFGPU_THREADS=n how many threads, instead of what the program
+ * says. The log (at VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library or in ../lib/vmafgpu.
  *
  * What differs from libvmaf 3.2.0:
- * - scores of earlier frames are there while pictures are still being read, motion's and the models', too; a collection can
- *   be asked twice; columns are found by the names in reports as well ("integer_adm2");
- * - with motion or speed_temporal, or n_subsample, indices must run 0, 1, 2, ... as nothing else gives whole reports there;
- *   with n_subsample, features have values of the frames in the report only;
+ * - scores of earlier frames are there while pictures are still being read, motion's and the models', too; a
+ *   collection can be asked twice; columns are found by the names in reports as well ("integer_adm2");
+ * - with motion or speed_temporal, or n_subsample, indices must run 0, 1, 2, ... as nothing else gives whole reports
+ *   there; with n_subsample, features have values of the frames in the report only;
  * - a picture cannot be both of a pair: vmaf_read_pictures() returns -EINVAL and takes nothing;
  * - reports escape names that their format cannot hold as they are; in XML an attribute's name has _x0020_ for a space;
  * - samples that the bit depth does not allow are refused, and pictures of less than 16x16;
@@ -665,8 +665,8 @@ int vmaf_model_collection_feature_overload(VmafModel *model, VmafModelCollection
     return err ? err : vmaf_model_feature_overload(model, feature, options);
 }
 
-/* As the engine wants it. libvmaf 3.2.0 does not look at VMAF_MODEL_FLAG_DISABLE_TRANSFORM of a model that is loaded, so
- * neither does this. */
+/* As the engine wants it. libvmaf 3.2.0 does not look at VMAF_MODEL_FLAG_DISABLE_TRANSFORM of a model that is
+ * loaded, so neither does this. */
 static vmafgpu_model_config model_config(const VmafModel *m) {
     vmafgpu_model_config config;
     memset(&config, 0, sizeof config);
@@ -687,8 +687,8 @@ typedef struct figure {
     int is_known;
 } figure;
 
-/* Figures of consecutive indices. A column allocates a page when its first figure is written: an index is any unsigned number,
- * and one array up to the largest of them would take 64 GB. */
+/* Figures of consecutive indices. A column allocates a page when its first figure is written: an index is any
+ * unsigned number, and one array up to the largest of them would take 64 GB. */
 enum { PAGE = 1024 };
 
 typedef struct page {
@@ -1248,8 +1248,8 @@ static int push_pair(VmafContext *c, pair *p) {
     return 0;
 }
 
-/* Puts on the board what the engine knows by now. The engine must be ours, and the lock. Returns the first error, after all
- * columns: a figure that is there already keeps none of the others from the board. */
+/* Puts on the board what the engine knows by now. The engine must be ours, and the lock. Returns the first error,
+ * after all columns: a figure that is there already keeps none of the others from the board. */
 static int harvest(VmafContext *c) {
     int first = 0, step = vmafgpu_get_config(c->engine)->subsample;
     vmafgpu_reusable(c->engine); /* has a look at the GPU */
@@ -1346,7 +1346,8 @@ static int flush(VmafContext *c) {
     return c->error ? c->error : err;
 }
 
-/* The pictures must be alike, and like those before. Two structs with one reference are one picture, and the call takes two. */
+/* The pictures must be alike, and like those before. Two structs with one reference are one picture, and the call
+ * takes two. */
 static int check_pictures(VmafContext *c, const VmafPicture *a, const VmafPicture *b) {
     if (!a->ref || !b->ref || a->ref == b->ref)
         return -EINVAL;
@@ -1505,8 +1506,8 @@ static int open_predictor(VmafModel *m) {
     return error_of(result);
 }
 
-/* The model's outputs from the figures that are on the board by now go on the board, too, from the `first` on. A figure that
- * is missing, of those that the model looks at, makes its score no number: it is named. */
+/* The model's outputs from the figures that are on the board by now go on the board, too, from the `first` on. A
+ * figure that is missing, of those that the model looks at, makes its score no number: it is named. */
 static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int first, const char **missing) {
     vmafgpu_score score;
     int err = open_predictor(m);
@@ -1575,7 +1576,8 @@ static char *output_name(const VmafModel *m, int output) {
     return name;
 }
 
-/* As many pairs are pooled as n_subsample leaves; the least starts from 0 where the first is left out, as in libvmaf. */
+/* As many pairs are pooled as n_subsample leaves; the least starts from 0 where the first is left out, as in
+ * libvmaf. */
 static int pool_at(VmafContext *c, const char *name, enum VmafPoolingMethod method, double *score, unsigned first,
                    unsigned last) {
     double least = 0, most = 0, sum = 0, inverse = 0, s;
@@ -1704,7 +1706,8 @@ static int reported_value(void *user, int64_t frame, int i, double *value) {
     return f != NULL;
 }
 
-/* The first index from `frame` on whose page some column has, so that no report looks at thousands of millions in between. */
+/* The first index from `frame` on whose page some column has, so that no report looks at thousands of millions in
+ * between. */
 static int64_t reported_next(void *user, int64_t frame) {
     VmafContext *c = (VmafContext *)user;
     uint64_t next = INT64_MAX;

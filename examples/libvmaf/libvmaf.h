@@ -1,7 +1,8 @@
 /* libvmaf.h: the binary interface of libvmaf 3.2.0, as examples/libvmaf/libvmaf.c implements it.
  *
- * Names, numbers and layouts are those that programs compiled with libvmaf's own headers have in them; what the functions do
- * there, and differently here, stands in examples/libvmaf/libvmaf.c. Functions return 0, or a negative errno.
+ * Names, numbers and layouts are those that programs compiled with libvmaf's own headers have in them; what the
+ * functions do there, and differently here, stands in examples/libvmaf/libvmaf.c. Functions return 0, or a negative
+ * errno.
  */
 #ifndef LIBVMAF_LIBVMAF_H
 #define LIBVMAF_LIBVMAF_H

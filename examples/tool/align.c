@@ -287,7 +287,8 @@ static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, i
     return gain;
 }
 
-/* Would another offset do for a stretch with one offset? The right one is nearer by far more than noise could make it. */
+/* Would another offset do for a stretch with one offset? The right one is nearer by far more than noise could make
+ * it. */
 static int align_doubt_stretch(const align_problem *p, alignment *a, int64_t first, int64_t last, int offset) {
     int low = offset, high = offset;
     for (int o = 0; o < p->offsets; o++) {
@@ -322,7 +323,8 @@ static align_range align_locate(const align_problem *p, int64_t at, int64_t begi
     return range;
 }
 
-/* A frame at an end of what corresponds, beside frames without counterpart, that fits far worse than the one beside it. */
+/* A frame at an end of what corresponds, beside frames without counterpart, that fits far worse than the one beside
+ * it. */
 static int align_doubt_end(const align_problem *p, alignment *a, const int *path, int64_t j, int64_t inside,
                            int64_t outside) {
     if (j < 0 || inside < 0 || inside >= p->distorted_count || outside < 0 || outside >= p->distorted_count)

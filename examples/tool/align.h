@@ -60,8 +60,8 @@ void align_sign(align_signature *out, const align_picture *p, int step);
 
 align_picture align_picture_of(const video *v, const vmafgpu_frame *frame);
 
-/* The signatures of frames first, first + 1, .. of a video that was opened and not read: `most` at most, and how many there
- * are. To be freed; NULL: no memory. What is wrong with the video ends it and shows where it is scored. */
+/* The signatures of frames first, first + 1, .. of a video that was opened and not read: `most` at most, and how
+ * many there are. To be freed; NULL: no memory. What is wrong with the video ends it and shows where it is scored. */
 align_signature *align_sign_video(video *v, int64_t first, int64_t most, int step, int64_t *count);
 
 /* The same from a few rows of each cell alone, which are all that is read of the file. */
@@ -70,8 +70,8 @@ align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t 
 uint32_t align_distance(const align_signature *a, const align_signature *b);
 void align_free(alignment *a);
 
-/* What `a` finds, for offsets from `first` to `first` + `count` - 1, 65535 of them at most. 0: no memory. align_free() is due
- * whatever the result. */
+/* What `a` finds, for offsets from `first` to `first` + `count` - 1, 65535 of them at most. 0: no memory.
+ * align_free() is due whatever the result. */
 int align_find(alignment *a, const align_signature *reference, int64_t reference_count,
                const align_signature *distorted, int64_t distorted_count, int first, int count);
 

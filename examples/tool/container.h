@@ -10,8 +10,8 @@ typedef struct container_format {
     int is_picture;         /* ffmpeg decodes it to RGB, or may do so */
 } container_format;
 
-/* The format of a file that is not y4m; NULL if it is not known. If the file should be raw video only certain signs count.
- * *by_name: only the name says so. */
+/* The format of a file that is not y4m; NULL if it is not known. If the file should be raw video only certain signs
+ * count. *by_name: only the name says so. */
 const container_format *container_of(const char *path, int is_raw, int *by_name);
 
 /* Appends `text`; what does not fit is left out. Returns the length after it. */

@@ -34,8 +34,8 @@ static size_t put_decoder(char *out, size_t size, size_t used, const options *o,
     return shell_put_word(out, size, used, to);
 }
 
-/* Appends the command that was given, with decoders for the videos that need one: a pipe for one of them, bash's substitution
- * for several. */
+/* Appends the command that was given, with decoders for the videos that need one: a pipe for one of them, bash's
+ * substitution for several. */
 static void put_with_decoders(char *out, size_t size, const options *o, const int *is_container, int count) {
     size_t used = 0;
     for (int i = 0; i <= o->distorted.count && count == 1; i++) {

@@ -1,4 +1,5 @@
-/* decoder.h: files that ffmpeg has to decode first: refuses them and prints the command. They are recognised in container.h. */
+/* decoder.h: files that ffmpeg has to decode first: refuses them and prints the command. They are recognised in
+ * container.h. */
 #ifndef TOOL_DECODER_H
 #define TOOL_DECODER_H
 

@@ -1,7 +1,7 @@
 /* destination.h: where a report goes.
  *
- * A report is written to a temporary file beside the one that it is for, and takes its place when it is whole. So an older report
- * stays until then, whatever ends the program.
+ * A report is written to a temporary file beside the one that it is for, and takes its place when it is whole. So an
+ * older report stays until then, whatever ends the program.
  */
 #ifndef TOOL_DESTINATION_H
 #define TOOL_DESTINATION_H

@@ -29,8 +29,8 @@ file_id tool_identify(const char *path);
 /* Which file STANDARD_INPUT, STANDARD_OUTPUT or STANDARD_ERROR is. */
 file_id tool_identify_standard(int number);
 
-/* The path of the file behind `path`, which need not be there, and in *base its last part. To be freed; NULL, with errno:
- * there can be no such file. */
+/* The path of the file behind `path`, which need not be there, and in *base its last part. To be freed; NULL, with
+ * errno: there can be no such file. */
 char *tool_path_behind(const char *path, char **base);
 
 /* Whether the system takes two names in one folder for one. */

@@ -1,7 +1,8 @@
-/* html.h: a report to look at: one file of HTML without anything from elsewhere, with the figures in it as JSON, curves as
- * numbers of 32 bits in base64, pictures as PNG. What draws it stands in html_page.h.
+/* html.h: a report to look at: one file of HTML without anything from elsewhere, with the figures in it as JSON, curves
+ * as numbers of 32 bits in base64, pictures as PNG. What draws it stands in html_page.h.
  *
- * A curve of many frames is stored as the least and the largest of so many of them each, so that the file stays below 5 MB.
+ * A curve of many frames is stored as the least and the largest of so many of them each, so that the file stays below 5
+ * MB.
  */
 #ifndef HTML_H
 #define HTML_H

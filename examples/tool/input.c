@@ -82,7 +82,8 @@ static const char *conversion(char text[128], const video *r) {
     return text;
 }
 
-/* The range that a video's samples have. A y4m header without a range means the limited one: ffmpeg writes no tag then. */
+/* The range that a video's samples have. A y4m header without a range means the limited one: ffmpeg writes no tag
+ * then. */
 static video_range range_of(const video *v) {
     return v->range == VIDEO_RANGE_UNKNOWN && v->is_y4m ? VIDEO_RANGE_LIMITED : v->range;
 }

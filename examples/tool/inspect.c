@@ -38,7 +38,8 @@ align_signature *tool_sign_again(const session *all, int i, int64_t first, int64
 
 enum { LOOK_FRAMES = 24, LOOK_OFFSET = 12 };
 
-/* Signatures of the first frames of a file, from some of their rows. NULL: it is none, or all of it would have to be read. */
+/* Signatures of the first frames of a file, from some of their rows. NULL: it is none, or all of it would have to be
+ * read. */
 static align_signature *look_at(const session *all, int i, int64_t *count) {
     int64_t first = tool_wanted_frame(all, i, 0);
     align_signature *list = NULL;
@@ -54,7 +55,8 @@ static align_signature *look_at(const session *all, int i, int64_t *count) {
     return list;
 }
 
-/* Reads up to `most` samples of a plane of the first frame that is scored, from a quarter of its height on. 0 if that is no file. */
+/* Reads up to `most` samples of a plane of the first frame that is scored, from a quarter of its height on. 0 if
+ * that is no file. */
 static int read_some_samples(const session *all, int i, int plane, rawsize_samples *s) {
     video again;
     int ok = 0;

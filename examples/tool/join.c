@@ -42,7 +42,8 @@ static int read_part_file(rows_file *parts, const options *o, int i) {
     return ok;
 }
 
-/* Fails with the list of missing segments. The number of segments is what a file claims: the list ends where it is full. */
+/* Fails with the list of missing segments. The number of segments is what a file claims: the list ends where it is
+ * full. */
 static int check_segments(const rows_file *parts, int count) {
     const int64_t missing = parts[0].segments - count; /* no two parts are the same segment */
     char list[400] = "";

@@ -1,7 +1,7 @@
 /* vmafgpu: scores a distorted video against its reference, from the command line.
  *
- * It takes the options of libvmaf's `vmaf` tool, has its defaults, and writes the same report files, byte for byte but for the
- * version and the frames per second. `vmafgpu --help` says what it can do beyond that.
+ * It takes the options of libvmaf's `vmaf` tool, has its defaults, and writes the same report files, byte for byte but
+ * for the version and the frames per second. `vmafgpu --help` says what it can do beyond that.
  *
  * Build it by hand, from the folder that contains vmafgpu.h:
  *
@@ -19,12 +19,13 @@
  *   figures, output, page   reports, tables, curves, --html
  *   join, selftest          --join; --self-test and --version
  *
- * What these need: message, files, destination, progress, signals, capacity.h, system.h. The names that they share begin with tool_.
+ * What these need: message, files, destination, progress, signals, capacity.h, system.h. The names that they share
+ * begin with tool_.
  *
- * These know nothing of the tool, and their names begin with their own: video reads videos; container recognises files; rawsize
- * checks the size of raw video; cut and scale take parts of pictures and scale them; align finds frames that correspond; scores
- * pools; rows keeps rows in files; report writes libvmaf's reports; html (with html_page.h), thumbnail, png and xxh64 make pages;
- * plot draws in the terminal.
+ * These know nothing of the tool, and their names begin with their own: video reads videos; container recognises files;
+ * rawsize checks the size of raw video; cut and scale take parts of pictures and scale them; align finds frames that
+ * correspond; scores pools; rows keeps rows in files; report writes libvmaf's reports; html (with html_page.h),
+ * thumbnail, png and xxh64 make pages; plot draws in the terminal.
  *
  * mpi/cluster_mpi.c is another program with these modules, for many machines.
  */

@@ -1,7 +1,7 @@
 /* message.h: messages on the error stream, and text that may go to a terminal.
  *
- * A message is one sentence without its full stop. tool_fail(), tool_fail_library() and tool_out_of_memory() return 0, which is
- * failure for the functions of the tool that return a truth: `return tool_fail("...")`.
+ * A message is one sentence without its full stop. tool_fail(), tool_fail_library() and tool_out_of_memory() return 0,
+ * which is failure for the functions of the tool that return a truth: `return tool_fail("...")`.
  */
 #ifndef TOOL_MESSAGE_H
 #define TOOL_MESSAGE_H

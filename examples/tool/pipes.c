@@ -184,8 +184,8 @@ static int wake_feeds(session *all) {
     return count;
 }
 
-/* Ends the threads. One may still be reading what nobody wants; a pipe could keep it waiting for ever, but a signal ends the
- * wait. One that comes too early ends nothing, hence another one every few milliseconds. */
+/* Ends the threads. One may still be reading what nobody wants; a pipe could keep it waiting for ever, but a signal
+ * ends the wait. One that comes too early ends nothing, hence another one every few milliseconds. */
 void tool_stop_feeds(session *all) {
     struct sigaction action;
     if (all->feed_count == 0)

@@ -1,8 +1,9 @@
 /* pipes.h: threads that open and read pipes, one for each.
  *
- * There are two reasons for threads. One program may write several pipes: it opens all of them, writes frames in an order of its own,
- * and waits wherever nobody reads. And where several threads or a GPU score, none of them should wait for a pipe. If the CPU scores,
- * the caller reads files itself, which takes no time as they are mapped, and a single pipe where one thread scores.
+ * There are two reasons for threads. One program may write several pipes: it opens all of them, writes frames in an
+ * order of its own, and waits wherever nobody reads. And where several threads or a GPU score, none of them should wait
+ * for a pipe. If the CPU scores, the caller reads files itself, which takes no time as they are mapped, and a single
+ * pipe where one thread scores.
  *
  * Without READ_AHEAD (see system.h) these functions do nothing, and no video is fed.
  */

@@ -20,7 +20,8 @@ static const char *range_text(char text[64], int64_t first, int64_t last) {
     return text;
 }
 
-/* Says what was found; with doubts, as a warning. `first` is the first frame of the distorted video that was looked at. */
+/* Says what was found; with doubts, as a warning. `first` is the first frame of the distorted video that was looked
+ * at. */
 static void report_alignment(const session *all, int i, const alignment *a, int64_t first) {
     enum { MOST_EVENTS = 8 };
     const video *d = &all->videos[i];
@@ -70,7 +71,8 @@ static int make_plan(session *all, int64_t begin, int64_t count, int64_t *const 
     return all->plan_count > 0 || tool_fail("no frames of the videos correspond");
 }
 
-/* What was looked at of the reference: more on both sides than what is wanted, so that what is wanted has its neighbours. */
+/* What was looked at of the reference: more on both sides than what is wanted, so that what is wanted has its
+ * neighbours. */
 typedef struct aligned_part {
     align_signature *signatures;
     int64_t first, count;  /* frames of the file */

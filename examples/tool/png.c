@@ -57,7 +57,8 @@ static void png_chunk(png_bytes *out, const char *type, const unsigned char *dat
 
 enum { PNG_SYMBOLS = 257, PNG_LONGEST = 15 };
 
-/* Lengths of a prefix code, of PNG_LONGEST bits at most: Huffman's, of frequencies that are made more alike until it is so. */
+/* Lengths of a prefix code, of PNG_LONGEST bits at most: Huffman's, of frequencies that are made more alike until it
+ * is so. */
 static void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
     for (int shift = 0;; shift++) {
         uint32_t weights[2 * PNG_SYMBOLS];

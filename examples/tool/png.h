@@ -1,4 +1,5 @@
-/* png.h: small pictures as PNG: lines filtered, bytes in Huffman codes, no matches. Half the size of the samples or so. */
+/* png.h: small pictures as PNG: lines filtered, bytes in Huffman codes, no matches. Half the size of the samples or
+ * so. */
 #ifndef PNG_H
 #define PNG_H
 

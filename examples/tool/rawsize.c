@@ -34,8 +34,8 @@ static double rawsize_difference(const rawsize_samples *s, size_t lag, int trial
 }
 
 /* The same for two kinds of pairs: pairs that rows of `width` samples leave in one row (or keep as many rows
- * apart), and pairs that go one row further. Where rows are `lag` long both kinds are alike. In pictures that are `width` wide they
- * are not, even if they repeat themselves, or have straight lines. */
+ * apart), and pairs that go one row further. Where rows are `lag` long both kinds are alike. In pictures that are
+ * `width` wide they are not, even if they repeat themselves, or have straight lines. */
 static void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, int trials, double means[2]) {
     const size_t shift = lag % width, rows = s->count > lag + 2 * width ? (s->count - lag) / width - 1 : 0;
     means[0] = means[1] = 1e9;
@@ -58,8 +58,8 @@ static void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, in
     means[1] = shift ? means[1] : means[0];
 }
 
-/* Whether the difference is less than with any lag up to three samples more or less: that it is small is not enough, for
- * neighbours in a smooth picture differ little, too. */
+/* Whether the difference is less than with any lag up to three samples more or less: that it is small is not enough,
+ * for neighbours in a smooth picture differ little, too. */
 static int rawsize_is_minimum(const rawsize_samples *s, size_t lag) {
     const double here = rawsize_difference(s, lag, 1 << 13);
     int is_minimum = 1;
@@ -89,8 +89,8 @@ static int rawsize_divided(const rawsize_samples *s, int width, double stated) {
     return found;
 }
 
-/* Whether rows are like the next ones if these are shifted, as those of interlaced pictures may be. `stated`: their difference
- * without a shift. */
+/* Whether rows are like the next ones if these are shifted, as those of interlaced pictures may be. `stated`: their
+ * difference without a shift. */
 static int rawsize_is_shifted(const rawsize_samples *s, size_t width, double stated) {
     const size_t pairs = s->count / width / 2;
     for (size_t lag = width - width / 4; lag <= width + width / 4 && pairs > 2; lag++) {
@@ -112,8 +112,8 @@ static int rawsize_is_shifted(const rawsize_samples *s, size_t width, double sta
     return 0;
 }
 
-/* A row of `width` samples may be the `parts`-th part of a row: then all but one of so many rows go on in the next one. Pictures
- * in which every other row is alike do not look like that. */
+/* A row of `width` samples may be the `parts`-th part of a row: then all but one of so many rows go on in the next
+ * one. Pictures in which every other row is alike do not look like that. */
 static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, double beside) {
     double jumps[4] = { 0, 0, 0, 0 };
     size_t rows = s->count / width / (size_t)parts, count = 0;
@@ -131,8 +131,8 @@ static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, do
     return whole == parts - 1 && broken == 1;
 }
 
-/* The lag of the least difference, of those that are not `left_out`; 0 if other ones, not near to multiples of it, are nearly as
- * good: then the picture repeats itself, and nothing tells how long its rows are. */
+/* The lag of the least difference, of those that are not `left_out`; 0 if other ones, not near to multiples of it,
+ * are nearly as good: then the picture repeats itself, and nothing tells how long its rows are. */
 static size_t rawsize_search(const rawsize_samples *s, size_t most, size_t left_out) {
     static uint32_t sums[RAWSIZE_MOST_WIDTH + 1];
     size_t best = 0;

@@ -1,7 +1,7 @@
 /* rawsize.h: does raw video look like pictures of the size and format that somebody states?
  *
- * In a picture a sample is like the one below, which is a row further on in the file. The mean difference of samples that are so
- * far apart shows how long the rows are. Only part of one frame is looked at.
+ * In a picture a sample is like the one below, which is a row further on in the file. The mean difference of samples
+ * that are so far apart shows how long the rows are. Only part of one frame is looked at.
  *
  *     rawsize_samples s;
  *     if (rawsize_load(&s, bytes, size, bytes_per_sample, most)) width = rawsize_other_width(&s, stated_width);
@@ -30,15 +30,17 @@ int rawsize_load(rawsize_samples *s, const unsigned char *bytes, size_t size, in
 
 void rawsize_free(rawsize_samples *s);
 
-/* The width that explains the samples far better than `width` does; 0 if there is none. The samples begin with a row. */
+/* The width that explains the samples far better than `width` does; 0 if there is none. The samples begin with a
+ * row. */
 int rawsize_other_width(const rawsize_samples *s, int width);
 
-/* Whether samples of 8 bits are the halves of words: every other one is small, but not always the same, and those between have many
- * values (9 to 12 bits), or every other one is like its neighbours, and those between are as different as can be, or all the same. */
+/* Whether samples of 8 bits are the halves of words: every other one is small, but not always the same, and those
+ * between have many values (9 to 12 bits), or every other one is like its neighbours, and those between are as
+ * different as can be, or all the same. */
 int rawsize_is_words(const rawsize_samples *s);
 
-/* Whether samples of 16 bits are two samples of 8 bits each: then both halves of a word are about as alike as halves of neighbours, and
- * not equal. */
+/* Whether samples of 16 bits are two samples of 8 bits each: then both halves of a word are about as alike as halves
+ * of neighbours, and not equal. */
 int rawsize_is_bytes(const rawsize_samples *s);
 
 /* Whether every other sample belongs to another plane. */

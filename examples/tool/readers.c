@@ -48,7 +48,8 @@ static int kept_planes(const video *v, const vmafgpu_frame *frame) {
     return v->chroma_bytes == 0 || !frame->data[1] ? 1 : v->layout == VMAFGPU_PLANAR ? 3 : 2;
 }
 
-/* All contexts get the last one's reference, which is the last one to take the pair: from then on the memory is its own. */
+/* All contexts get the last one's reference, which is the last one to take the pair: from then on the memory is its
+ * own. */
 static const vmafgpu_frame *lent_frame(const lent_pair *s, int i) {
     return i ? &s->distorted[i - 1] : &s->reference[s->lent - 1];
 }
@@ -133,8 +134,8 @@ static int take_parts(session *all, part *parts) {
     return count;
 }
 
-/* Reads a part. Where rows lie apart in memory it is read behind where they go, and they are moved to their places. Returns 0, an
- * error of the system, or -1: the file is not that long any more. */
+/* Reads a part. Where rows lie apart in memory it is read behind where they go, and they are moved to their places.
+ * Returns 0, an error of the system, or -1: the file is not that long any more. */
 static int read_part(const session *all, const part *p) {
     size_t size = p->row * (size_t)p->rows, room = (size_t)p->pitch * (size_t)p->rows;
     unsigned char *at = p->to + (room - size);

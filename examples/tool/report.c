@@ -39,7 +39,8 @@ static int report_column_at(const report *r, int place) {
     return r->column_at ? r->column_at(r->user, place) : place;
 }
 
-/* Returns the size of the UTF-8 character at `text`, and the character; 0 if it is none, or one that XML and JSON do not allow. */
+/* Returns the size of the UTF-8 character at `text`, and the character; 0 if it is none, or one that XML and JSON do
+ * not allow. */
 static int report_character(const unsigned char *text, uint32_t *character) {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     int size = text[0] < 0x80   ? 1
@@ -111,7 +112,8 @@ static int report_is_named(uint32_t character, int is_first) {
     return 0;
 }
 
-/* Writes a name where XML has the name of an attribute. There are no escapes there: _x0020_ stands for a space, as in .NET. */
+/* Writes a name where XML has the name of an attribute. There are no escapes there: _x0020_ stands for a space, as
+ * in .NET. */
 static void report_put_attribute(FILE *out, const char *name) {
     const unsigned char *text = (const unsigned char *)name;
     do {
@@ -127,7 +129,8 @@ static void report_put_attribute(FILE *out, const char *name) {
     } while (*text);
 }
 
-/* The first frame from `frame` on that may be in the report, which is a multiple of the step; at least `frames` if none is. */
+/* The first frame from `frame` on that may be in the report, which is a multiple of the step; at least `frames` if
+ * none is. */
 static int64_t report_next(const report *r, int64_t frame) {
     return r->next && frame < r->frames ? r->next(r->user, frame) : frame;
 }

@@ -1,8 +1,9 @@
-/* rows.h: scored rows in a file that grows while they come: what --state goes on from, what --segment leaves and --join reads.
+/* rows.h: scored rows in a file that grows while they come: what --state goes on from, what --segment leaves and --join
+ * reads.
  *
- * Lines of JSON. The first is an object that says what the rows are of; each row is an array of one text, the bits of its doubles in
- * hexadecimal, and its CRC-32; the last one says that all rows are there. A line that is cut off or damaged, and what is behind it,
- * was never written: whoever goes on from the file computes those rows again.
+ * Lines of JSON. The first is an object that says what the rows are of; each row is an array of one text, the bits of
+ * its doubles in hexadecimal, and its CRC-32; the last one says that all rows are there. A line that is cut off or
+ * damaged, and what is behind it, was never written: whoever goes on from the file computes those rows again.
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -45,7 +46,8 @@ void rows_put_end(FILE *out, const rows_file *r);
 /* Names hold no quotes and no backslashes. */
 int rows_put_header(FILE *out, const rows_file *r);
 
-/* Reads as many rows as are good. 0, with a sentence's end in `error`: it is no such file. rows_free() is due whatever the result. */
+/* Reads as many rows as are good. 0, with a sentence's end in `error`: it is no such file. rows_free() is due
+ * whatever the result. */
 int rows_read(rows_file *r, FILE *in);
 
 #endif /* ROWS_H */

@@ -115,8 +115,8 @@ static int open_and_run(session *all, options *o) {
     return run(all, o);
 }
 
-/* Ends the program, if it is to end after this run and a GPU is still being opened: all that is to be written is written, and
- * nobody needs to wait for that GPU. */
+/* Ends the program, if it is to end after this run and a GPU is still being opened: all that is to be written is
+ * written, and nobody needs to wait for that GPU. */
 static void leave_opening(const session *all, int ok) {
     for (int i = 0; i < all->count && all->o->ends_program; i++) {
         if (vmafgpu_is_opening(all->contexts[i])) {

@@ -1,13 +1,14 @@
 /* scale.h: scales planes of 8 to 16 bits, in integers alone: every machine and compiler makes the same samples.
  *
- * Two passes, first along rows, then along columns. A sample of the result at i lies at (i + 1/2) * from / to - 1/2; the
- * samples around it count by the kernel of their distance t, which is divided by from / to where the picture gets smaller:
+ * Two passes, first along rows, then along columns. A sample of the result at i lies at (i + 1/2) * from / to - 1/2;
+ * the samples around it count by the kernel of their distance t, which is divided by from / to where the picture gets
+ * smaller:
  *     bicubic   7 t^3 - 12 t^2 + 5 (t < 1), -3 t^3 + 15 t^2 - 24 t + 12 (t < 2): B = 0, C = 0.6, as ffmpeg's
  *     lanczos   sin(pi t) sin(pi t / 3) / t^2 (t < 3)
- * t is cut off to a multiple of 2^-26; t, its powers and sines are fixed-point numbers, cut off after each product. Samples outside
- * repeat the edge. The weights are made integers that sum to 2^14, rounded half up, the largest one taking what is missing.
- * Nothing is rounded between the passes; the end is (sum + 2^27) / 2^28, cut off and clipped. Planes are scaled one by one, chroma as luma,
- * as if its samples lay in the middle of those of luma that share it.
+ * t is cut off to a multiple of 2^-26; t, its powers and sines are fixed-point numbers, cut off after each product.
+ * Samples outside repeat the edge. The weights are made integers that sum to 2^14, rounded half up, the largest one
+ * taking what is missing. Nothing is rounded between the passes; the end is (sum + 2^27) / 2^28, cut off and clipped.
+ * Planes are scaled one by one, chroma as luma, as if its samples lay in the middle of those of luma that share it.
  */
 #ifndef SCALE_H
 #define SCALE_H

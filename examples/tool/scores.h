@@ -1,4 +1,5 @@
-/* scores.h: the figures of a clip in memory, whoever scored them, and what the library pools of them, to the same bits. */
+/* scores.h: the figures of a clip in memory, whoever scored them, and what the library pools of them, to the same
+ * bits. */
 #ifndef SCORES_H
 #define SCORES_H
 

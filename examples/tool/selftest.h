@@ -4,8 +4,8 @@
 
 #include "options.h"
 
-/* Has a GPU compute small pictures with every kernel, and prints one line: its number is the same on all GPUs that compute what
- * they should. 0 after a message. */
+/* Has a GPU compute small pictures with every kernel, and prints one line: its number is the same on all GPUs that
+ * compute what they should. 0 after a message. */
 int tool_self_test(const options *o);
 
 /* The version, and behind it a line for each backend: what it computes on, or why it cannot. */

@@ -22,8 +22,8 @@ enum {
     BRIEF = 24 * 1920 * 1080 /* pixels that the CPU has scored before a GPU is open */
 };
 
-/* What was asked for is done, but may not be what was meant. Contexts of one clip say it once, and what a fallback to the
- * CPU is about is said at the end. */
+/* What was asked for is done, but may not be what was meant. Contexts of one clip say it once, and what a fallback
+ * to the CPU is about is said at the end. */
 static void log_warning(void *user, vmafgpu_log_level level, const char *message) {
     session *all = (session *)user;
     char text[sizeof all->warning];

@@ -8,8 +8,8 @@ void tool_hold_signals(int hold);
 /* From now on, a signal that ends the program removes temporary files first. */
 void tool_watch(void);
 
-/* Opens what is closed of standard input, output and error, so that nothing that is opened next becomes one of them. Reading and
- * writing go on failing. Returns whether standard input was closed. */
+/* Opens what is closed of standard input, output and error, so that nothing that is opened next becomes one of them.
+ * Reading and writing go on failing. Returns whether standard input was closed. */
 int tool_fill_standard_files(void);
 
 #endif /* TOOL_SIGNALS_H */

@@ -203,8 +203,9 @@ static int64_t ready_rows(const session *all) {
     return ready;
 }
 
-/* The first of these rows, from `from` on, that a frame without a score has; else how many there are. A GPU finds samples that do
- * not fit when it has been given the pairs behind, too. Like the CPU, which takes none of these, the tool reports what is before. */
+/* The first of these rows, from `from` on, that a frame without a score has; else how many there are. A GPU finds
+ * samples that do not fit when it has been given the pairs behind, too. Like the CPU, which takes none of these, the
+ * tool reports what is before. */
 static int64_t sound_rows(const session *all, int64_t from, int64_t step) {
     int64_t ready = ready_rows(all);
     vmafgpu_score score;

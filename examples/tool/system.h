@@ -1,8 +1,8 @@
-/* system.h: what the system has that the tool uses. The first thing that each file includes, since it asks the C library for
- * functions of POSIX.
+/* system.h: what the system has that the tool uses. The first thing that each file includes, since it asks the C
+ * library for functions of POSIX.
  *
- * VIDEO_MAP: files can be mapped, and read at any place on any thread. READ_AHEAD: threads read pipes, and files that a GPU
- * scores. Windows has neither here.
+ * VIDEO_MAP: files can be mapped, and read at any place on any thread. READ_AHEAD: threads read pipes, and files that a
+ * GPU scores. Windows has neither here.
  */
 #ifndef SYSTEM_H
 #define SYSTEM_H

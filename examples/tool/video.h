@@ -3,9 +3,10 @@
  * Shared by the command-line tool, the tests and the fuzz targets. It needs no seeking, takes one frame of
  * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
  * video.error, without its full stop; it may hold any bytes that a path or a header holds. Where the system has
- * VIDEO_MAP (see system.h) frames of files are not copied but mapped, one at a time: who looks at them reads them, on whatever thread. A file
- * that is cut meanwhile gives SIGBUS then. A frame is there until the next one is read. Or video_locate() says where in
- * the file the next frame is, and video_fetch() reads parts of several, on several threads.
+ * VIDEO_MAP (see system.h) frames of files are not copied but mapped, one at a time: who looks at them reads them, on
+ * whatever thread. A file that is cut meanwhile gives SIGBUS then. A frame is there until the next one is read. Or
+ * video_locate() says where in the file the next frame is, and video_fetch() reads parts of several, on several
+ * threads.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -107,8 +108,8 @@ video_result video_begin(video *v, const video_raw *raw, int luma_only);
 video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user, const video_raw *raw,
                                int luma_only);
 
-/* Opens a file, a FIFO or, as "-", standard input, and reads nothing: whoever writes several FIFOs may wait until all of
- * them are open before it writes to the first. video_close() is due whatever the result. */
+/* Opens a file, a FIFO or, as "-", standard input, and reads nothing: whoever writes several FIFOs may wait until
+ * all of them are open before it writes to the first. video_close() is due whatever the result. */
 video_result video_open_file(video *v, const char *path);
 
 /* Both: opens a file and reads its header. video_close() is due whatever the result. */
@@ -128,11 +129,13 @@ ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size);
 /* Whether a file has become longer since somebody looked. */
 int video_has_grown(video *v);
 
-/* Finds the next frame of a file and passes over it: its planes, one behind the other, begin at *at, and the file has all of
- * them. Otherwise as video_read(), which cannot be called any more; but a file that has grown may be asked again. */
+/* Finds the next frame of a file and passes over it: its planes, one behind the other, begin at *at, and the file
+ * has all of them. Otherwise as video_read(), which cannot be called any more; but a file that has grown may be
+ * asked again. */
 video_result video_locate(video *v, long long *at);
 
-/* The sentence for a frame that was there when it was found and is not any more. error: of the system; below 0: the file ended. */
+/* The sentence for a frame that was there when it was found and is not any more. error: of the system; below 0: the
+ * file ended. */
 video_result video_lose(video *v, long long frame, int error);
 
 /* A config for frames of this format, with defaults in every other field. */

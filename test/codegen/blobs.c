@@ -1,5 +1,5 @@
-/* Whether a container and its C header hold these files, for these targets and no others, and are no larger than they may
- * be.
+/* Whether a container and its C header hold these files, for these targets and no others, and are no larger than they
+ * may be.
  *
  *     cc -DVMAFGPU_AMD_HEADER='"vmafgpu_amd.h"' ... blobs.c
  *     blobs CONTAINER HEADER MOST_BYTES (TARGET FILE)...

@@ -1,6 +1,5 @@
-/* How the kernels of AMD's images are launched: a line "KERNEL LANES THREADS SHARED" for each and for both widths, whether a target
- * has it or not, with
- * the threads of a block and its bytes of shared memory.
+/* How the kernels of AMD's images are launched: a line "KERNEL LANES THREADS SHARED" for each and for both widths,
+ * whether a target has it or not, with the threads of a block and its bytes of shared memory.
  *
  *     cc test/codegen/launches.c -o launches -lm -lpthread
  */

@@ -1,8 +1,8 @@
-/* Random cases for levels.c and peer.c. A case is a clip, the models and features that score it, their options, and flags. It
- * is a function of a seed and a number only.
+/* Random cases for levels.c and peer.c. A case is a clip, the models and features that score it, their options, and
+ * flags. It is a function of a seed and a number only.
  *
- * cases.c draws the cases and pictures.c makes their clips. pictures.c reads test/golden/real, so the programs must run in the
- * root of the repository. */
+ * cases.c draws the cases and pictures.c makes their clips. pictures.c reads test/golden/real, so the programs must
+ * run in the root of the repository. */
 #ifndef FUZZ_CASES_H
 #define FUZZ_CASES_H
 
@@ -80,8 +80,8 @@ fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number);
 void fuzz_case_describe(const fuzz_case *c, char *text, size_t size);
 /* Prints the arguments that both tools take after the names of the clips, separated by blanks. */
 void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size);
-/* Returns the config for the library. `models` and `features` have FUZZ_MODELS and FUZZ_FEATURES elements. The config points to
- * the case. */
+/* Returns the config for the library. `models` and `features` have FUZZ_MODELS and FUZZ_FEATURES elements. The
+ * config points to the case. */
 vmafgpu_config fuzz_case_config(const fuzz_case *c, vmafgpu_model_config *models, vmafgpu_feature_config *features);
 /* Returns how many pairs remain after the skipped frames. */
 int fuzz_case_pairs(const fuzz_case *c);
@@ -89,7 +89,8 @@ int fuzz_case_pairs(const fuzz_case *c);
 /* pictures.c */
 const char *fuzz_content_name(fuzz_content content);
 film fuzz_case_film(const fuzz_case *c);
-/* Writes one side of the film as a tool reads it: y4m, or raw with chroma of odd sizes rounded down. Returns 1, or 0. */
+/* Writes one side of the film as a tool reads it: y4m, or raw with chroma of odd sizes rounded down. Returns 1, or
+ * 0. */
 int fuzz_film_write(const fuzz_case *c, const film *f, int side, const char *path);
 
 /* A generator of random numbers (SplitMix64). */

@@ -1,6 +1,7 @@
 /* Runs a fuzz target without libFuzzer: first every seed file as it is, then seeded mutations of them.
  *
- *     fuzz_NAME [-seconds=N] [-runs=N] [-seed=N] FILES...     runs: so many mutations at the most, the same with the same seed
+ *     fuzz_NAME [-seconds=N] [-runs=N] [-seed=N] FILES...     runs: so many mutations at the most, the same with the
+ *     same seed
  *
  * A crash is what it looks for, so it is best built with sanitizers; the input that is being tried is written to
  * fuzz-last-input in the working directory when FUZZ_KEEP is set, for a crash's sake. */

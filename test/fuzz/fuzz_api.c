@@ -1,13 +1,14 @@
-/* Random sequences of API calls. A plain context (CPU, plain C, one thread, one pair after the other) gets the same frames, and
- * every value, index, result and count of reusable pairs must be the same, bit for bit. Calls that are illegal must fail with the
- * right code and a message, and must change nothing.
+/* Random sequences of API calls. A plain context (CPU, plain C, one thread, one pair after the other) gets the same
+ * frames, and every value, index, result and count of reusable pairs must be the same, bit for bit. Calls that are
+ * illegal must fail with the right code and a message, and must change nothing.
  *
  *     fuzz_api [--seed N] [--first N] [--runs N] [--seconds N] [--only N]
  *              [--driver PATH --kernels PATH --backend cuda|hip] [--no-faults]
  *
- * A run is one sequence: a context from open to close. It depends on the seed and its own number only, so `--only N` repeats
- * it and prints its calls. Without --seed a seed is taken from the clock and printed. A driver must be a simulated one
- * (test/simulated): calls of it fail, devices are lost, and frames may be in pinned memory, device memory and images. */
+ * A run is one sequence: a context from open to close. It depends on the seed and its own number only, so `--only N`
+ * repeats it and prints its calls. Without --seed a seed is taken from the clock and printed. A driver must be a
+ * simulated one (test/simulated): calls of it fail, devices are lost, and frames may be in pinned memory, device
+ * memory and images. */
 #define TEST_STATE static
 #include "../gpu/gpu.h"
 #include <pthread.h>
@@ -46,7 +47,8 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 33);
 }
 
-/* Each call of a sequence has random numbers of its own, so that the time that a thread or GPU takes does not change them. */
+/* Each call of a sequence has random numbers of its own, so that the time that a thread or GPU takes does not change
+ * them. */
 static void random_begin(uint64_t run, uint64_t call) {
     random_state = mix(options.seed + mix(run + mix(call + 1)));
 }
@@ -208,7 +210,8 @@ static size_t put_row(const image *what, const format *f, int plane, int y, unsi
     return row;
 }
 
-/* Whether a call of ours to the driver succeeded. A failure is taken back, so that none but the library's is left in HIP. */
+/* Whether a call of ours to the driver succeeded. A failure is taken back, so that none but the library's is left in
+ * HIP. */
 static int succeeds(int error) {
     if (error && the_gpu.take_error)
         (void)the_gpu.take_error();
@@ -510,8 +513,8 @@ static int is_refusal(vmafgpu *context, vmafgpu_result got) {
     return got < 0 && strlen(vmafgpu_last_error(context)) > 10;
 }
 
-/* Checks a call that must succeed but for planted faults. Returns whether it did. A failed GPU is an excuse only if something
- * was in its memory. */
+/* Checks a call that must succeed but for planted faults. Returns whether it did. A failed GPU is an excuse only if
+ * something was in its memory. */
 static int check_done(sequence *s, vmafgpu_result got, int may_be_lost, const char *file, int line) {
     if (got != VMAFGPU_OK && is_excused(s, got) && (got != VMAFGPU_ERROR_DEVICE || may_be_lost))
         return 0;
@@ -2360,7 +2363,8 @@ static const struct {
     int weight;
 } calls[] = {
     {call_push, 24},        {call_burst, 4},         {call_push_marred, 1}, {call_push_wrong, 1},  {call_push_many, 6},
-    {call_seed, 4},         {call_tail, 1},          {call_lend, 7},        {call_push_lent, 7},   {call_push_lent_wrong, 1},
+    {call_seed, 4},         {call_tail, 1},          {call_lend, 7},        {call_push_lent, 7},
+    {call_push_lent_wrong, 1},
     {call_next, 6},         {call_flush, 3},         {call_reset, 3},       {call_reusable, 3},    {call_wait, 4},
     {call_wait_on_stream, 1}, {call_score_at, 3},    {call_value_at, 3},    {call_pool, 3},        {call_percentile, 1},
     {call_names, 1},        {call_predict, 2},       {call_score_pair, 6},  {call_score_wrong, 1}, {call_edit_begin, 3},
@@ -2507,7 +2511,8 @@ static void end_driver(sequence *s) {
         gpu_end(g);
 }
 
-/* Makes the first device current again, as before each call, in case that the driver refused to do so for the library. */
+/* Makes the first device current again, as before each call, in case that the driver refused to do so for the
+ * library. */
 static void restore_device(const sequence *s) {
     if (the_gpu.is_hip && has_failed(s))
         (void)succeeds(the_gpu.set_device(0));

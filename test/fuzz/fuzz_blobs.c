@@ -1,6 +1,6 @@
-/* Property: whatever LZMA's stream, container or text holds, nothing outside of it is read and nothing outside of its room
- * is written; what is taken has just the size that was said. The first byte says which, and how large what comes out is. This
- * file looks inside, so that it has the implementation, all of it private. */
+/* Property: whatever LZMA's stream, container or text holds, nothing outside of it is read and nothing outside of
+ * its room is written; what is taken has just the size that was said. The first byte says which, and how large what
+ * comes out is. This file looks inside, so that it has the implementation, all of it private. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_NO_SIMD
 #define VMAFGPU_IMPLEMENTATION

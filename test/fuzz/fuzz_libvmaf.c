@@ -1,5 +1,6 @@
 /* Property: whatever calls a program makes, in whatever order, the library with libvmaf's functions returns 0 or a
- * negative errno, takes a pair of pictures or leaves both to the caller, returns a figure twice alike, and leaks nothing.
+ * negative errno, takes a pair of pictures or leaves both to the caller, returns a figure twice alike, and leaks
+ * nothing.
  *
  * The input: calls, one behind the other. The first byte of each is an index of `calls`, those behind it are its
  * arguments; where the input ends, arguments are 0. */

@@ -1,14 +1,14 @@
-/* Runs random cases (cases.h) on AVX2, AVX-512 or NEON, on several threads and on GPUs, and compares each with plain C on one
- * thread: all columns must be equal bit for bit, or both must refuse with the same result.
+/* Runs random cases (cases.h) on AVX2, AVX-512 or NEON, on several threads and on GPUs, and compares each with plain C
+ * on one thread: all columns must be equal bit for bit, or both must refuse with the same result.
  *
  *     levels [--seed S] [--first N] [--cases N] [--seconds N] [--gpu BACKEND,DRIVER,KERNELS[,PIXELS]]... [--no-cpu]
  *     levels --seed S --only N [--keep FOLDER]
  *
  *   --seed      default: a fresh seed, which is printed
  *   --cases     default 300; no limit with --seconds
- *   --gpu       compares a GPU, too. BACKEND is cuda or hip, DRIVER is the driver's library (empty: the one of the system),
- *               KERNELS is a file (empty: where vmafgpu.h looks). The GPU skips cases of more than PIXELS luma samples in
- *               all frames together
+ *   --gpu       compares a GPU, too. BACKEND is cuda or hip, DRIVER is the driver's library (empty: the one
+ *               of the system), KERNELS is a file (empty: where vmafgpu.h looks). The GPU skips cases of more than
+ *               PIXELS luma samples in all frames together
  *   --no-cpu    compares GPUs only
  *   --only      runs one case and prints all differences and the command line for the tool; --keep writes its clips
  *

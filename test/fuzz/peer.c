@@ -1,11 +1,11 @@
-/* Runs random cases (cases.h) with libvmaf's tool in plain C (--cpumask 255) and with ours, and compares whole reports byte for
- * byte, except for version and fps.
+/* Runs random cases (cases.h) with libvmaf's tool in plain C (--cpumask 255) and with ours, and compares whole reports
+ * byte for byte, except for version and fps.
  *
  *     peer --vmaf17 TOOL --ours TOOL [--vmaf TOOL] [--seed S] [--first N] [--cases N] [--seconds N] [--folder FOLDER]
  *     peer ... --seed S --only N      runs one case, prints the commands, leaves clips and reports in FOLDER
  *
- *   --vmaf17   libvmaf 3.2.0's tool with -Denable_float=true and "%.17g" for each "%.6f" and "%.16f" in libvmaf/src/output.c:
- *              it prints the same digits as ours with --precision max
+ *   --vmaf17   libvmaf 3.2.0's tool with -Denable_float=true and "%.17g" for each "%.6f" and "%.16f" in
+ *              libvmaf/src/output.c: it prints the same digits as ours with --precision max
  *   --vmaf     the same tool with output.c unchanged; a third of the cases then compares default reports, too
  *   --seed     default: a fresh seed, which is printed
  *

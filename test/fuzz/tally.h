@@ -35,8 +35,8 @@ static inline void tally_add(tally *t, const char *name, uint64_t number, const 
     t->kinds[i].count++;
 }
 
-/* Appends the name of a column without its options: "integer_adm2_csf_2_dlmw_0.7" is integer_adm2. An option is a word and a
- * number; flags, which are a word alone, stay. A name that the list has is not appended again. */
+/* Appends the name of a column without its options: "integer_adm2_csf_2_dlmw_0.7" is integer_adm2. An option is a
+ * word and a number; flags, which are a word alone, stay. A name that the list has is not appended again. */
 static inline void tally_column(char *list, size_t size, const char *name) {
     const char *end = name + strlen(name), *word = name;
     char base[TALLY_NAME];

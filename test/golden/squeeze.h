@@ -2,9 +2,9 @@
  *
  *     squeezed WIDTHxHEIGHT DEPTH CHROMA FRAMES
  *
- * and then, as one stream, the planes of reference 0, distorted 0, reference 1, ... Each sample is predicted by the median
- * of left, above and the plane through three neighbours; what it differs by is coded bit by bit. A bit's probability is
- * learnt, in a context of how much the neighbours differ. Reader and writer are the same functions. */
+ * and then, as one stream, the planes of reference 0, distorted 0, reference 1, ... Each sample is predicted by the
+ * median of left, above and the plane through three neighbours; what it differs by is coded bit by bit. A bit's
+ * probability is learnt, in a context of how much the neighbours differ. Reader and writer are the same functions. */
 #ifndef SQUEEZE_H
 #define SQUEEZE_H
 

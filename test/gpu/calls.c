@@ -1,4 +1,5 @@
-/* Orders of calls: clips after one another, streams and contexts of the caller, batches, several contexts and threads. */
+/* Orders of calls: clips after one another, streams and contexts of the caller, batches, several contexts and
+ * threads. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -23,7 +24,8 @@ static void on_hidden_read(int number) {
     longjmp(behind_read, 1);
 }
 
-/* After a flush every pair is done with: vmafgpu_wait() must not read pinned frames, which the caller may have freed. */
+/* After a flush every pair is done with: vmafgpu_wait() must not read pinned frames, which the caller may have
+ * freed. */
 static void check_wait_after_flush(gpu *g) {
     enum { FRAMES = 3 };
     film f = small_film(DEFAULT, 128, 96, 8, FRAMES, 77);

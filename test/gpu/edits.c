@@ -1,5 +1,6 @@
-/* Edits on a GPU: the scores, columns, sums and changes of the CPU's edits, to the last bit, tries and commits of any size,
- * samples in every kind of memory; and what is refused. test_edits.c has those of the CPU against whole frames. */
+/* Edits on a GPU: the scores, columns, sums and changes of the CPU's edits, to the last bit, tries and commits of
+ * any size, samples in every kind of memory; and what is refused. test_edits.c has those of the CPU against whole
+ * frames. */
 #include <math.h>
 #include "gpu.h"
 
@@ -301,7 +302,8 @@ static void test_refused(gpu *g) {
     film_free(&f);
 }
 
-/* A base of frames in RGB, which are gone by the time that edits become part of it: its planes are not made of them again. */
+/* A base of frames in RGB, which are gone by the time that edits become part of it: its planes are not made of them
+ * again. */
 static void check_commit_pixels(gpu *g, vmafgpu_memory_kind memory) {
     enum { WIDTH = 72, HEIGHT = 56, SIZE = WIDTH * HEIGHT * 4 };
     const edit_case c = { "texture+mix", WIDTH, HEIGHT, 8, 1, "vmaf_v0.6.1", NULL, 24, 0, 1, NULL };

@@ -42,7 +42,8 @@ const selection selections[SELECTIONS] = {
     {"cambi", 0, {{0}}, 1, {{"cambi", NULL}}},
     {"speed_chroma", 0, {{0}}, 1, {{"speed_chroma", NULL}}},
     {"v0.6 and v1", 2,
-     {{"vmaf_v0.6.1", NULL, "old", 0, 0, 0, NULL}, {"vmaf_v1.0.16_3d0h", NULL, "new", 0, 0, 0, NULL}}, 0, {{NULL, NULL}}},
+     {{"vmaf_v0.6.1", NULL, "old", 0, 0, 0, NULL}, {"vmaf_v1.0.16_3d0h", NULL, "new", 0, 0, 0, NULL}},
+     0, {{NULL, NULL}}},
 };
 /* clang-format on */
 
@@ -214,8 +215,9 @@ void test_equality(gpu *g) {
         check_generated(g, &cases[i], (uint32_t)i + 1);
 }
 
-/* Warps that come back for more: of VIF's matrix form each takes a second piece only where there are 24 steps of 16 x 16 samples
- * for each warp. On a GPU of one multiprocessor that is a small picture; pieces of several lengths end in any row of either pair. */
+/* Warps that come back for more: of VIF's matrix form each takes a second piece only where there are 24 steps of 16
+ * x 16 samples for each warp. On a GPU of one multiprocessor that is a small picture; pieces of several lengths end
+ * in any row of either pair. */
 void test_pieces(gpu *g) {
     static const equality cases[] = {
         { "texture+mix", 320, 200, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 1, VIF, 0, 1, KEPT, 0 },
@@ -304,7 +306,8 @@ void test_v1_speed(gpu *g) {
         /* rows of pairs that begin in the middle of a pair's size: what lies before and behind them is not read */
         {"noise+mix", 240, 240, 10, 444, 1, {"d", 0, 0, 976, 2, 1}, 1, 1, {NULL}},
         {"noise+mix", 240, 240, 8, 444, 1, {"d", 0, 0, 496, 1, 1}, 1, 1, {NULL}},
-        {"noise+mix", 400, 400, 10, 444, 1, {"d", 0, 0, 1616, 2, 1}, 1, 1, {"speed_prescale=0.6:speed_prescale_method=bilinear"}},
+        {"noise+mix", 400, 400, 10, 444, 1, {"d", 0, 0, 1616, 2, 1}, 1, 1,
+         {"speed_prescale=0.6:speed_prescale_method=bilinear"}},
         {"flat+luma", 240, 240, 8, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 0, {NULL}},
         {"bands+luma", 400, 400, 8, 444, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, {"speed_weight_var_mode=5"}},
         {"texture+mix", 320, 300, 8, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 1,

@@ -1,4 +1,5 @@
-/* On the simulated GPU: every call of the driver and every allocation fails once, in clips and in edits; orders of execution. */
+/* On the simulated GPU: every call of the driver and every allocation fails once, in clips and in edits; orders of
+ * execution. */
 #include "gpu.h"
 
 /* ---- failures, on the simulated GPU ---- */
@@ -206,8 +207,8 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
     }
 }
 
-/* The device is lost, and one allocation of what the CPU needs to go on fails: pairs may lack a score, and the next ones have
- * theirs. */
+/* The device is lost, and one allocation of what the CPU needs to go on fails: pairs may lack a score, and the next
+ * ones have theirs. */
 static void check_lost_without_memory(gpu *g) {
     for (long n = 1; n <= 4; n++) {
         film f = film_make("texture+mix", 40, 36, 8, SHORT_FRAMES, 113);
@@ -380,8 +381,8 @@ static void check_edit_answers(const edit_answers *a, const edit_answers *expect
     }
 }
 
-/* From open to close, with a fault of this sort at the first, second, ... occasion until there are no more. One of the edits has its
- * samples on the device. */
+/* From open to close, with a fault of this sort at the first, second, ... occasion until there are no more. One of
+ * the edits has its samples on the device. */
 static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_config *config,
                               const vmafgpu_edit *on_host, const edit_answers *expected, int fault, int stride) {
     reel r = reel_of_kinds(g, f, kind);

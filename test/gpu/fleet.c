@@ -1,5 +1,5 @@
-/* A clip on several backends: the CPU until a GPU is open, and several GPUs. The same bits at every change-over, whatever is
- * on loan, fails or is closed then. */
+/* A clip on several backends: the CPU until a GPU is open, and several GPUs. The same bits at every change-over,
+ * whatever is on loan, fails or is closed then. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep() */
 #include "gpu.h"
 #include <pthread.h>
@@ -37,7 +37,8 @@ static void check_no_note(const vmafgpu *context) {
 
 /* ---- the CPU until the GPU is open ---- */
 
-/* What is measured by itself, where it can be had; of this what looks back at other planes than luma of the reference. */
+/* What is measured by itself, where it can be had; of this what looks back at other planes than luma of the
+ * reference. */
 enum { LOOKING_BACK = -2, MEASURED = -1 };
 static const selection looking_back = { "looking back",
                                         1,

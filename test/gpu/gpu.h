@@ -373,8 +373,8 @@ typedef struct resource {
     uint64_t rest[16];
 } resource;
 
-/* Makes an array of bytes, words, halves or longer words (format) with the content of rows of the host, and a surface of it.
- * Returns 0 if the driver refuses; what was made until then is in *array and *surface. */
+/* Makes an array of bytes, words, halves or longer words (format) with the content of rows of the host, and a
+ * surface of it. Returns 0 if the driver refuses; what was made until then is in *array and *surface. */
 static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, int height, int format,
                              unsigned channels, void **array, uint64_t *surface) {
     enum { SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
@@ -547,10 +547,13 @@ static inline void where(const char *format, ...) {
 
 /* clang-format off */
 #define GPU_GROUPS(X) \
-    X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) X(pieces) \
-    X(reuse) X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) X(two_contexts) \
-    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_lacks) X(measured_dies) X(looks_back) X(doubts) \
-    X(pixels) X(no_device) X(memory) X(illegal) X(self_test) X(containers) X(failures) X(orders) X(change_over) X(opening) X(devices) X(live) X(edits) X(maps)
+    X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) \
+    X(pieces)     X(reuse) X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) \
+    X(two_contexts) \
+    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_lacks) X(measured_dies) X(looks_back) \
+    X(doubts) X(pixels) X(no_device) X(memory) X(illegal) X(self_test) X(containers) X(failures) X(orders) \
+    X(change_over) \
+    X(opening) X(devices) X(live) X(edits) X(maps)
 /* clang-format on */
 #define GPU_GROUP(name) void test_##name(gpu *g);
 GPU_GROUPS(GPU_GROUP)

@@ -307,9 +307,9 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
     return config;
 }
 
-/* What a small picture does not show: kernels that only look for illegal samples find none where there are none, the last of
- * cambi's is for sums from 2^53 on, luma may be copied wrongly where nobody looks at it, of SpEED's ways to read chroma
- * one is used, and nothing is committed. */
+/* What a small picture does not show: kernels that only look for illegal samples find none where there are none, the
+ * last of cambi's is for sums from 2^53 on, luma may be copied wrongly where nobody looks at it, of SpEED's ways to
+ * read chroma one is used, and nothing is committed. */
 static int is_shown(const char *kernel, const tested *t) {
     const int is_speed = !strncmp(t->features, "speed", 5);
     const char *low = !strstr(t->features, "prescale") ? "vmafgpu_speed_low_" : "vmafgpu_speed_low_scaled";
@@ -416,8 +416,8 @@ void test_self_test(gpu *g) {
 
 /* ---- sums and pixels in doubt ---- */
 
-/* All sums as if they were in doubt. What is left of that is added up again in libvmaf's order: all terms of all sums, or, where
- * sums may be settled, none; ANY of them in between. */
+/* All sums as if they were in doubt. What is left of that is added up again in libvmaf's order: all terms of all
+ * sums, or, where sums may be settled, none; ANY of them in between. */
 enum { ANY = -1, SETTLED, IN_ORDER };
 static void check_in_order(gpu *g, int left, const char *what, int width, int height, int depth, const char *feature,
                            const char *options) {
@@ -453,7 +453,8 @@ static void check_in_order(gpu *g, int left, const char *what, int width, int he
     film_free(&f);
 }
 
-/* Squares of words whose sum gets beyond what doubles have exactly; then come small odd ones, which large ones are not. */
+/* Squares of words whose sum gets beyond what doubles have exactly; then come small odd ones, which large ones are
+ * not. */
 static void check_rounded_squares(gpu *g) {
     enum { COUNT = 2404 * 2101 };
     film f = film_make("noise+invert", 2404, 2101, 16, 1, 3);

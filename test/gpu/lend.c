@@ -1,4 +1,5 @@
-/* Lent memory: the same bits, how many pairs can be had, the order, what is refused, failures while pairs are on loan. */
+/* Lent memory: the same bits, how many pairs can be had, the order, what is refused, failures while pairs are on
+ * loan. */
 #include "gpu.h"
 
 enum { MOST = 64 };
@@ -239,7 +240,8 @@ static void test_lent_refusals(gpu *g) {
 
 /* ---- samples that do not fit ---- */
 
-/* Nobody looks at them before the GPU does: the pair fails, and the sentence says where. What the CPU converts is refused. */
+/* Nobody looks at them before the GPU does: the pair fails, and the sentence says where. What the CPU converts is
+ * refused. */
 static void test_lent_illegal(gpu *g) {
     enum { FRAMES = 6, BAD = 2, COLUMN = 37, ROW = 30 };
     for (int way = 0; way < 12; way++) {
@@ -333,8 +335,8 @@ static void test_lent_failures(gpu *g) {
     }
 }
 
-/* The GPU is lost, at each of its calls, around a pair with a sample that does not fit: as without that, the pair fails and those
- * whose motion it is a part of, unless the CPU has taken over by then and refuses it. */
+/* The GPU is lost, at each of its calls, around a pair with a sample that does not fit: as without that, the pair
+ * fails and those whose motion it is a part of, unless the CPU has taken over by then and refuses it. */
 static void test_lent_illegal_lost(gpu *g) {
     enum { FRAMES = 7, BAD = 2 };
     film f = film_make("texture+mix", 40, 36, 10, FRAMES, 715);

@@ -77,8 +77,8 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
     film_free(&f);
 }
 
-/* Nothing waits for the GPU: the calls that do are not made. With batches, these are sent off before they are full, so that
- * every slot is at work while there is room for more pairs. */
+/* Nothing waits for the GPU: the calls that do are not made. With batches, these are sent off before they are full,
+ * so that every slot is at work while there is room for more pairs. */
 static void check_no_wait(gpu *g, int batch, const int *devices, int count) {
     const char *const waits[2] = { g->is_hip ? "hipEventSynchronize" : "cuEventSynchronize",
                                    g->is_hip ? "hipStreamSynchronize" : "cuStreamSynchronize" };

@@ -135,7 +135,8 @@ void test_measured(gpu *g) {
         {"blocks+same", 65, 40, 16, 420, 2, {"p", 0, 0, 0, 0, 0}, 1, 0, SSIMS},
         {"texture+mix", 179, 176, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0,
          "float_ms_ssim enable_lcs=true|float_ssim enable_lcs=true:scale=3"},
-        {"blocks+stretch", 202, 201, 12, 420, 1, {"d", 0, 0, 0, 0, 0}, 2, 0, "float_ms_ssim enable_db=true:clip_db=true"},
+        {"blocks+stretch", 202, 201, 12, 420, 1, {"d", 0, 0, 0, 0, 0}, 2, 0,
+         "float_ms_ssim enable_db=true:clip_db=true"},
         {"texture+mix", 83, 61, 8, 420, 3, {"h", 0, 0, 0, 0, 0}, 2, 0, "psnr_hvs"},
         {"noise+invert", 130, 41, 8, 444, 2, {"d", 0, 0, -139, 3, 1}, 2, 0, "psnr_hvs"},
         {"blocks+stretch", 64, 70, 10, 420, 3, {"d", 0, 6, 0, 0, 0}, 3, 2, "psnr_hvs"},
@@ -150,15 +151,19 @@ void test_measured(gpu *g) {
         {"noise+same", 64, 48, 8, 420, 2, {"d", 2, 0, 0, 0, 0}, 2, 0, "ciede"},
         {"texture+mix", 132, 130, 8, 420, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, "float_vif vif_kernelscale=3.711340206185567"},
         {"texture+mix", 90, 61, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0,
-         "float_vif vif_prescale=0.5:vif_prescale_method=bicubic|float_vif vif_prescale=0.7:vif_prescale_method=lanczos4|"
-         "float_vif vif_prescale=1.25:vif_prescale_method=bilinear:vif_skip_scale0=true|float_vif vif_prescale=0.6|float_vif"},
-        {"noise+invert", 47, 40, 12, 420, 2, {"h", 0, 4, 0, 0, 0}, 2, 0, "float_vif vif_prescale=1.5:vif_prescale_method=bilinear"},
+         "float_vif vif_prescale=0.5:vif_prescale_method=bicubic|float_vif vif_prescale=0.7:"
+          "vif_prescale_method=lanczos4|"
+         "float_vif vif_prescale=1.25:vif_prescale_method=bilinear:vif_skip_scale0=true|float_vif vif_prescale=0.6|"
+          "float_vif"},
+        {"noise+invert", 47, 40, 12, 420, 2, {"h", 0, 4, 0, 0, 0}, 2, 0,
+         "float_vif vif_prescale=1.5:vif_prescale_method=bilinear"},
         {"texture+mix", 91, 60, 8, 420, 5, {"h", 0, 0, 0, 0, 0}, 2, 0, MOVING},
         {"noise+grain", 300, 41, 8, 422, 4, {"d", 0, 0, -331, 3, 1}, 3, 0, UV},
         {"blocks+stretch", 67, 45, 10, 420, 5, {"d", 0, 6, 0, 0, 0}, 2, 2, MOVING "|psnr"},
         {"noise+invert", 66, 47, 16, 444, 3, {"p", 0, 0, 0, 0, 0}, 2, 0,
          "float_motion motion_add_uv=true:motion_add_scale1=true|float_motion motion_add_uv=true:motion_filter_size=1"},
-        {"texture+mix", 75, 40, 10, 444, 7, {"hpd", 0, 0, 0, 0, 0}, 2, 3, "float_motion motion_add_uv=true:motion_add_scale1=true"},
+        {"texture+mix", 75, 40, 10, 444, 7, {"hpd", 0, 0, 0, 0, 0}, 2, 3,
+         "float_motion motion_add_uv=true:motion_add_scale1=true"},
         {"noise+mix", 66, 33, 10, 420, 4, {"d", 2, 6, 0, 0, 0}, 1, 0, UV},
         {"texture+mix", 180, 177, 8, 420, 6, {"h", 0, 0, 0, 0, 0}, 2, 2, TEMPORAL},
         {"noise+stretch", 177, 200, 10, 420, 5, {"d", 0, 6, 0, 0, 0}, 2, 0, TEMPORAL "|float_motion"},

@@ -1,5 +1,5 @@
-/* Frames in RGB on the GPU: in every memory, surfaces among them, the scores of the CPU, which test_pixels compares with exact
- * arithmetic. */
+/* Frames in RGB on the GPU: in every memory, surfaces among them, the scores of the CPU, which test_pixels compares
+ * with exact arithmetic. */
 #include "gpu.h"
 
 enum { FRAMES = 3, PICTURES = 2 * FRAMES };
@@ -536,11 +536,13 @@ void test_pixels(gpu *g) {
     static const pixel_case cases[] = {
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 2},
         {{VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGB24}, "d", 97, 35, 8, VMAFGPU_420, VMAFGPU_PLANAR, 7, 1, 2},
-        {{VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F}, "d", 67, 41, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, -12, 4, 0},
+        {{VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F}, "d", 67, 41, 10, VMAFGPU_420,
+         VMAFGPU_SEMIPLANAR_HIGH, -12, 4, 0},
         {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_BGRA8}, "sa", 131, 34, 10, VMAFGPU_422, VMAFGPU_PLANAR, 0, 0, 2},
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "s", 65, 37, 8, VMAFGPU_444, VMAFGPU_SEMIPLANAR, 0, 0, 1},
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA16F}, "hpdsa", 130, 33, 12, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 3},
-        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "hp", 66, 36, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 0, 0, 2},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "hp", 66, 36, 10, VMAFGPU_420,
+         VMAFGPU_SEMIPLANAR_HIGH, 0, 0, 2},
         {{VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8}, "pd", 80, 40, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 4, 0, 2},
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB24}, "hdh", 84, 42, 16, VMAFGPU_422, VMAFGPU_SEMIPLANAR, 0, 3, 2},
         {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_RGB10A2}, "d", 515, 19, 8, VMAFGPU_444, VMAFGPU_PLANAR, 0, 0, 0},

@@ -429,7 +429,8 @@ ENTRY(cuPointerGetAttribute, (void *value, int attribute, uint64_t address), NEE
 /* ================================================================================================
  * >>external                                     memory of a Vulkan driver on the CPU
  * ================================================================================================
- * Mesa's lavapipe hands out files in memory (memfd). What it allocated lies at the end of such a file, behind a page of its own. */
+ * Mesa's lavapipe hands out files in memory (memfd). What it allocated lies at the end of such a file, behind a page
+ * of its own. */
 enum { OPAQUE_FD = 1, DEDICATED = 1, PAGE = 4096 };
 
 struct MemoryDescription {

@@ -250,8 +250,8 @@ ENTRY(hipModuleLaunchKernel,
  * >>memory
  * ================================================================================================ */
 
-/* By rows; `kind` says which side is where, from 1: host to device, device to host, device to device; 4: the addresses say,
- * here those of devices only, of any. */
+/* By rows; `kind` says which side is where, from 1: host to device, device to host, device to device; 4: the
+ * addresses say, here those of devices only, of any. */
 static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int kind, const void *stream) {
     const auto side = [](int where, const void *pointer, size_t pitch) {

@@ -1,8 +1,8 @@
 /* primitives.h - what the primitives of vmafgpu_kernels.cu mean on the simulated GPU
  *
  * Compile with -DLANES=32 or -DLANES=64, and with -DGPU_MATRIX (32 lanes) for the image with matrix products and
- * asynchronous copies, or with -DGPU_MATRIX_16 for AMD's with their products. Include this before vmafgpu_kernels.cu, whose room >>primitives says what each must do.
- * simulated_launch() runs a kernel; see README.md.
+ * asynchronous copies, or with -DGPU_MATRIX_16 for AMD's with their products. Include this before vmafgpu_kernels.cu,
+ * whose room >>primitives says what each must do. simulated_launch() runs a kernel; see README.md.
  */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES
@@ -159,8 +159,8 @@ GPU_FN uint64_t load(const uint64_t *p) {
 GPU_FN Words4 load(const Words4 *p) {
     return simulated_load(p);
 }
-/* What a kernel writes that is compiled wrongly on purpose: every third sample or count off by one, sums, which are rounded
- * later, and floating point by more. */
+/* What a kernel writes that is compiled wrongly on purpose: every third sample or count off by one, sums, which are
+ * rounded later, and floating point by more. */
 template <class T> static inline T simulated_wrong(T v) {
     if (simulated::machine.is_planted && ++simulated::machine.planted_writes % 3 == 0) {
         const size_t byte = std::is_floating_point<T>::value || sizeof v == 8 ? sizeof v / 2 : 0;

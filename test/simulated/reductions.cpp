@@ -317,8 +317,8 @@ void test_rows() {
 
 /* ---- waves that lack lanes ---- */
 
-/* No block has such waves: sizes of blocks are constants, multiples of both lane counts, as GPU_KERNEL() sees to. The loops
- * over block_threads() / LANES warps rely on it. */
+/* No block has such waves: sizes of blocks are constants, multiples of both lane counts, as GPU_KERNEL() sees to.
+ * The loops over block_threads() / LANES warps rely on it. */
 static_assert(VMAFGPU__IMPORT_THREADS % 64 == 0 && VMAFGPU__MOTION_THREADS % 64 == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % 64 == 0 && VMAFGPU__ADM_THREADS % 64 == 0 &&
                   VMAFGPU__ADM_ROW_THREADS % 64 == 0,

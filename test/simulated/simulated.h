@@ -90,7 +90,7 @@ enum {
     X(pending, long, (void)) \
     /* Reading these bytes of device or pinned memory is a mistake from now on, or is none any more. */ \
     X(forbid, void, (uint64_t address, size_t bytes, int is_forbidden)) \
-    /* A kernel of that name is compiled wrongly from now on: what it stores or adds is off by a bit. NULL: none is. */ \
+    /* From now on, what the kernel of that name stores or adds is off by a bit. NULL: no kernel is. */ \
     X(plant, void, (const char *kernel)) \
     X(lanes, int, (void))
 

@@ -1,21 +1,23 @@
-/* cluster_mpi: scores a list of clips on many machines, with MPI. Each is cut into segments, which ranks take as they become free; each
- * job's report is, byte for byte, that of one process (but for the frames per second).
+/* cluster_mpi: scores a list of clips on many machines, with MPI. Each is cut into segments, which ranks take as they
+ * become free; each job's report is, byte for byte, that of one process (but for the frames per second).
  *
- * `make mpi` builds it with mpicc (Debian: libopenmpi-dev and openmpi-bin, or mpich). The list has a line for each job: the
- * arguments of vmafgpu, words with spaces in quotes; # begins a comment.
+ * `make mpi` builds it with mpicc (Debian: libopenmpi-dev and openmpi-bin, or mpich). The list has a line for each job:
+ * the arguments of vmafgpu, words with spaces in quotes; # begins a comment.
  *
  *         -r reference.y4m -d low.y4m --json -o low.json
  *         -r reference.y4m -d high.y4m --json -o high.json -m version=vmaf_v0.6.1neg
  *
  * mpirun -n 4 build/cluster_mpi jobs.txt
  *
- * --segments N: of each job; by default four times as many as there are ranks, of 48 frames at least. --gpus N: of each node, shared out
- * by the rank on the node; by default what SLURM_GPUS_ON_NODE says, else as the jobs say.
+ * --segments N: of each job; by default four times as many as there are ranks, of 48 frames at least. --gpus N: of
+ *   each node, shared out by the rank on the node; by default what SLURM_GPUS_ON_NODE says, else as the jobs say.
  *
- * Videos and reports are on a file system that all nodes have; --html, --plot and --state are for single runs. A rank whose segment fails is named, and another one does the segment.
- * Where a rank dies and the MPI goes on without it, likewise; most MPIs end the whole run, and then what is missing is said.
+ * Videos and reports are on a file system that all nodes have; --html, --plot and --state are for single runs. A rank
+ * whose segment fails is named, and another one does the segment. Where a rank dies and the MPI goes on without it,
+ * likewise; most MPIs end the whole run, and then what is missing is said.
  *
- * The first rank deals: the thread that MPI knows waits for the others, 1 ms at a time, and another one scores. So no processor is lost.
+ * The first rank deals: the thread that MPI knows waits for the others, 1 ms at a time, and another one scores. So no
+ * processor is lost.
  */
 #include "../system.h"
 
@@ -407,7 +409,8 @@ static void take_back(cluster *c, const message *task, int rank, const char *hos
 /* What became of the rows of a segment. */
 typedef enum receipt { RECEIVED, NOT_READ, NOT_WRITTEN, RANK_LOST } receipt;
 
-/* Receives the rows that send_part() sends, and writes them to a file. If a write fails, the rest is received and dropped. */
+/* Receives the rows that send_part() sends, and writes them to a file. If a write fails, the rest is received and
+ * dropped. */
 static receipt receive_part(const cluster *c, const message *report, int rank) {
     char path[600], bytes[PIECE];
     receipt result = RECEIVED;

@@ -21,7 +21,8 @@
  *     }
  *     vmafgpu_flush(v);
  *     double mean;
- *     if (vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK) printf("VMAF %.2f\n", mean);
+ *     if (vmafgpu_pool(v, vmafgpu_model_column(v, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK)
+ *         printf("VMAF %.2f\n", mean);
  *     vmafgpu_close(v);
  *
  * examples/ contains one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and
@@ -148,46 +149,46 @@
  *     image with a checksum. For NVIDIA GPUs newer than the file, or older drivers, it also contains PTX, which the
  *     driver compiles at the first open (seconds) and caches on disk.
  *   - Self-test: some drivers compile wrongly and some cards are broken. At open, the kernels that the context will use
- *     score a small known picture and the CPU compares the result. This takes a few milliseconds; gpu.no_self_test
- *     disables it. vmafgpu_self_test_sum() returns a checksum that is equal on all GPUs.
+ *     score a small known picture and the CPU compares the result. This takes a few milliseconds; gpu.skip_self_test
+ *     disables it. vmafgpu_self_test_checksum() returns a checksum that is equal on all GPUs.
  *   - Memory: frame.memory states where a frame is stored.
- *     HOST: gpu.threads threads copy and check it before push returns. Frames in buffers from vmafgpu_lend() are not
- *     copied.
+ *     HOST: gpu.copy_threads threads copy and check it before push returns. Frames in buffers from
+ *     vmafgpu_acquire_pair() are not copied.
  *     PINNED: the GPU copies it.
  *     DEVICE (data[0] is a CUdeviceptr or a pointer from hipMalloc()): the GPU reads luma in place if the address and
  *     pitch are multiples of 16 bytes, a row is a multiple of 4 bytes long, and samples are in the low bits. Otherwise,
- *     or with config.edit_size, the GPU makes a packed copy. If a feature uses chroma, the chroma planes must be in the
- *     same kind of memory; they are read in place.
- *     PINNED and DEVICE frames stay in use until vmafgpu_reusable() counts their pair. vmafgpu_wait() blocks until
- *     then; vmafgpu_wait_on_stream() makes a stream wait. gpu.stream is the stream that fills device frames; without it
- *     they must be ready when they are pushed. If all frames are of one kind, set gpu.frames to it to save memory for
- *     the other kinds.
- *   - Batches: push collects gpu.batch pairs per launch and keeps up to gpu.queue batches in flight; it blocks only if
- *     the queue is full. Scores become available when their batch is finished. vmafgpu_flush() and vmafgpu_wait()
- *     submit an incomplete batch. gpu.batch = 1 has the lowest latency; for small pictures the default is many times
- *     faster. vmafgpu_score_pair() submits the incomplete batch and waits for no other pair; if the queue is full it
- *     waits for the oldest batch.
- *   - gpu.context is the CUcontext to use (default: the primary context of gpu.device, retained until close; HIP has
- *     none). Calls can come from any thread and with any current context or HIP device; the current one is restored,
- *     and no error state is left in HIP. Several contexts can share a GPU. A HIP runtime that the program has loaded is
- *     used (gpu.driver_path overrides this). It is never unloaded, because some versions crash when they are.
- *   - gpu.in_background (AUTO only): opening a GPU takes a quarter of a second or more. A thread opens it while the CPU
- *     scores the first pairs. The first push or lend after the GPU is ready switches to it; the scores are
- *     bit-identical. With features that look back the switch is one or two pairs later, and lent buffers are used up
- *     first. vmafgpu_is_opening() returns 1 until the GPU is open. Until the switch vmafgpu_backend_name() is "cpu",
- *     vmafgpu_get_config() reports no batch and no queue, and at most 4 pairs can be lent. If there is no GPU,
- *     vmafgpu_backend_note() explains why. vmafgpu_close() waits for the thread, which stops at its next step. Memory
- *     that the config points to can be freed after vmafgpu_open(), as without in_background. If gpu.frames is DEVICE,
- *     the open waits for the GPU. vmafgpu_push_many() shares no work until the GPU is open.
+ *     or with config.max_edit_size, the GPU makes a packed copy. If a feature uses chroma, the chroma planes must be in
+ *     the same kind of memory; they are read in place.
+ *     PINNED and DEVICE frames stay in use until vmafgpu_reusable_count() counts their pair. vmafgpu_wait() blocks
+ *     until then; vmafgpu_stream_wait() makes a stream wait. gpu.stream is the stream that fills device frames; without
+ *     it they must be ready when they are pushed. If all frames are of one kind, set gpu.frame_memory to it to save
+ *     memory for the other kinds.
+ *   - Batches: push collects gpu.batch pairs per launch and keeps up to gpu.queue_depth batches in flight; it blocks
+ *     only if the queue is full. Scores become available when their batch is finished. vmafgpu_flush() and
+ *     vmafgpu_wait() submit an incomplete batch. gpu.batch = 1 has the lowest latency; for small pictures the default
+ *     is many times faster. vmafgpu_score_pair() submits the incomplete batch and waits for no other pair; if the queue
+ *     is full it waits for the oldest batch.
+ *   - gpu.cuda_context is the CUcontext to use (default: the primary context of gpu.device, retained until close; HIP
+ *     has none). Calls can come from any thread and with any current context or HIP device; the current one is
+ *     restored, and no error state is left in HIP. Several contexts can share a GPU. A HIP runtime that the program has
+ *     loaded is used (gpu.driver_path overrides this). It is never unloaded, because some versions crash when they are.
+ *   - gpu.open_in_background (AUTO only): opening a GPU takes a quarter of a second or more. A thread opens it while
+ *     the CPU scores the first pairs. The first push or acquisition after the GPU is ready switches to it; the scores
+ *     are bit-identical. With features that look back the switch is one or two pairs later, and acquired buffers are
+ *     used up first. vmafgpu_is_opening() returns 1 until the GPU is open. Until the switch vmafgpu_backend_name() is
+ *     "cpu", vmafgpu_get_config() reports no batch and no queue, and at most 4 pairs can be acquired. If there is no
+ *     GPU, vmafgpu_backend_note() explains why. vmafgpu_close() waits for the thread, which stops at its next step.
+ *     Memory that the config points to can be freed after vmafgpu_open(), as without open_in_background. If
+ *     gpu.frame_memory is DEVICE, the open waits for the GPU. vmafgpu_push_many() shares no work until the GPU is open.
  *   - Several GPUs: set gpu.devices, or gpu.device_count = VMAFGPU_ALL_DEVICES. Each GPU in turn is assigned a run of
- *     consecutive pairs, as long as what one GPU has in flight (gpu.queue * gpu.batch). If features look back, the one
- *     or two references, or the pair, before the run are part of this number and are also sent to its GPU. Scores are
- *     returned in order and are bit-identical. Each GPU uses as much memory as a single one; gpu.threads threads copy
- *     for all of them. If a GPU fails, the CPU scores the pairs assigned to it and the other GPUs continue
- *     (vmafgpu_backend_note()); if all fail, the CPU continues alone. Device frames are read in place on the GPU that
- *     vmafgpu_next_device() returns before the push. On another GPU they are copied peer to peer, which requires
- *     samples in the low bits of words, or bytes at 8 bits. Device frames must be ready when they are pushed:
- *     gpu.stream, gpu.context and vmafgpu_wait_on_stream() require a single GPU.
+ *     consecutive pairs, as long as what one GPU has in flight (gpu.queue_depth * gpu.batch). If features look back,
+ *     the one or two references, or the pair, before the run are part of this number and are also sent to its GPU.
+ *     Scores are returned in order and are bit-identical. Each GPU uses as much memory as a single one;
+ *     gpu.copy_threads threads copy for all of them. If a GPU fails, the CPU scores the pairs assigned to it and the
+ *     other GPUs continue (vmafgpu_backend_note()); if all fail, the CPU continues alone. Device frames are read in
+ *     place on the GPU that vmafgpu_next_device() returns before the push. On another GPU they are copied peer to peer,
+ *     which requires samples in the low bits of words, or bytes at 8 bits. Device frames must be ready when they are
+ *     pushed: gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU.
  *   - If the GPU fails, the CPU scores pairs from host and pinned memory, bit-identically, and vmafgpu_backend_note()
  *     explains why. Pairs in device memory each end with VMAFGPU_ERROR_DEVICE; earlier scores stay available. If an AMD
  *     GPU itself faults, for example on a device frame smaller than the config states, the AMD runtime terminates the
@@ -207,7 +208,7 @@
  *   vmaf_model_collection_load_from_path
  *   vmaf_model_feature_overload               config.models[].options, "adm.adm_enhn_gain_limit=1.2"
  *   vmaf_model_collection_feature_overload
- *   vmaf_model_destroy                        vmafgpu_model_free() for a parsed model
+ *   vmaf_model_destroy                        vmafgpu_model_release() for a parsed model
  *   vmaf_model_collection_destroy
  *   vmaf_use_features_from_model              nothing: models add their features
  *   vmaf_use_features_from_model_collection
@@ -217,12 +218,12 @@
  *   vmaf_import_feature_score                 vmafgpu_predict(): applies the models to imported feature values
  *   vmaf_picture_alloc                        nothing: a vmafgpu_frame points to the caller's own memory, which can be
  *   vmaf_picture_unref                        reused when the call returns (pinned and device memory: see GPU); stride:
- *   vmaf_preallocate_pictures                 .pitch; buffers owned by the library: vmafgpu_lend()
+ *   vmaf_preallocate_pictures                 .pitch; buffers owned by the library: vmafgpu_acquire_pair()
  *   vmaf_fetch_preallocated_picture
  *   vmaf_read_pictures                        vmafgpu_push() in order, which counts the index; with NULL, NULL:
  *                                             vmafgpu_flush()
- *   vmaf_score_at_index                       vmafgpu_score_at(), or vmafgpu_next() as scores become ready;
- *                                             values[vmafgpu_score_column(v, m)] is the score of model m,
+ *   vmaf_score_at_index                       vmafgpu_score_at(), or vmafgpu_next_score() as scores become ready;
+ *                                             values[vmafgpu_model_column(v, m)] is the score of model m,
  *                                             .score that of the first model
  *   vmaf_score_at_index_model_collection      the same row: values[vmafgpu_column_index(v, "vmaf_bagging")], and
  *                                             _stddev, _ci_p95_lo and _ci_p95_hi
@@ -234,11 +235,11 @@
  *   vmaf_feature_score_pooled
  *   vmaf_write_output                         none in the library: examples/tool/report.c writes the same files
  *   vmaf_close                                vmafgpu_close(); vmafgpu_reset() for another clip
- *   vmaf_version                              vmafgpu_version()
- *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.context
+ *   vmaf_version                              vmafgpu_version_string()
+ *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.cuda_context
  *   vmaf_cuda_import_state
  *   vmaf_cuda_preallocate_pictures            nothing: set .memory = VMAFGPU_MEMORY_DEVICE in frames that are in the
- *   vmaf_cuda_fetch_preallocated_picture      caller's device memory, and config.gpu.frames to the same
+ *   vmaf_cuda_fetch_preallocated_picture      caller's device memory, and config.gpu.frame_memory to the same
  *
  * SWITCHES, defined before the include
  *   VMAFGPU_IMPLEMENTATION         defines the implementation; in one file only
@@ -266,8 +267,8 @@
  *                                  leave out the host code of features. vmafgpu_open() refuses models and configs that
  *                                  need them and names the feature. Kernel files keep their kernels. If you only need
  *                                  the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
- *   VMAFGPU_NO_EDITS               no edits: config.edit_size is refused. Implied without adm or vif
- *   VMAFGPU_NO_PIXELS              no RGB frames: config.colour is refused
+ *   VMAFGPU_NO_EDITS               no edits: config.max_edit_size is refused. Implied without adm or vif
+ *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
  *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"
  *
  * THREADS. Only one thread at a time can use a context. Different contexts are independent and can be used at the same
@@ -275,9 +276,9 @@
  *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame, or fewer if frames
  *     have less work. With config.parallel_for your own thread pool does this instead. The default is 1, which starts
  *     no thread.
- *   - A GPU backend uses config.threads, or gpu.threads, threads to copy frames in host memory; the driver may start
- *     more. The GPU works while the calling thread goes on.
- *   - gpu.in_background starts one more thread until the GPU is open.
+ *   - A GPU backend uses config.threads, or gpu.copy_threads, threads to copy frames in host memory; the driver may
+ *     start more. The GPU works while the calling thread goes on.
+ *   - gpu.open_in_background starts one more thread until the GPU is open.
  *   - Several GPUs are opened by one thread each, which end before vmafgpu_open() returns. This requires more than one
  *     thread in the config and no config.parallel_for.
  *   - Callbacks (allocator, log, on_score, parallel_for and so on) must not throw or longjmp.
@@ -288,14 +289,14 @@
  * that the driver uses.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C, chosen at open by what the processor and the
- * operating system support; vmafgpu_cpu_level() returns the choice. config.cpumask disables instruction sets, with the
- * bits of libvmaf: 8 AVX2, 16 AVX-512 (which requires VNNI: Cascade Lake, Zen 4 and later), on ARM 1 NEON. The choice
- * does not change scores.
+ * operating system support; vmafgpu_instruction_set() returns the choice. config.cpumask disables instruction sets,
+ * with the bits of libvmaf: 8 AVX2, 16 AVX-512 (which requires VNNI: Cascade Lake, Zen 4 and later), on ARM 1 NEON. The
+ * choice does not change scores.
  *
  * ONE REFERENCE, MANY DISTORTED FRAMES. For several distorted videos of one reference, open one context per video with
- * equal configs and config.together set to their number, and pass all frames of an index to vmafgpu_push_many(). Each
- * context has its own scores, columns and pooling. For candidates of one frame without a clip, set config.candidates
- * and call vmafgpu_score_pair_many() on one context.
+ * equal configs and config.contexts_per_pass set to their number, and pass all frames of an index to
+ * vmafgpu_push_many(). Each context has its own scores, columns and pooling. For candidates of one frame without a
+ * clip, set config.max_candidates and call vmafgpu_score_candidates() on one context.
  *
  * COLOUR. Each frame can be RGB (frame.pixels) or YUV on its own: for example, the reference is an image of a game
  * engine and the distorted frame is decoded NV12. RGB frames are converted to planes with the depth and chroma of the
@@ -317,11 +318,11 @@
  *     CUDA_ARRAY3D_SURFACE_LDST or a surface from cuSurfObjectCreate(). The same holds for NV12 or P010 planes of an
  *     encoder in such images. With several GPUs, RGB frames must be in host or pinned memory.
  *
- * ENCODERS. Edits answer how the score would change if a block were coded differently. With config.edit_size set,
+ * ENCODERS. Edits answer how the score would change if a block were coded differently. With config.max_edit_size set,
  * vmafgpu_edit_begin() takes a pair. vmafgpu_edit_try() then scores the pair with other samples in a rectangle, in
  * about a tenth of a millisecond and bit-identical to scoring the whole frame. vmafgpu_edit_commit() makes edits part
  * of the pair. The sign of `change` is reliable even for very small edits. vmafgpu_edit_gradient() returns the weight
- * of each sum of the frame; vmafgpu_edit_map() shows where the score is lost. Edits support models of v0.6 (adm, vif
+ * of each sum of the frame; vmafgpu_edit_blocks() shows where the score is lost. Edits support models of v0.6 (adm, vif
  * and motion), on the CPU or on one GPU. See examples/encoder_rdo.c and examples/tune_vmaf.c.
  *
  * LIVE. For games and streams each score must be ready with its pair, and no call may block.
@@ -333,22 +334,23 @@
  *     unchanged. Live scores differ from those of the whole clip where motion changes: motion2 is never lower, so
  *     scores are mostly slightly higher. Pooling uses the live scores. vmafgpu_score_pair() computes motion in the same
  *     way.
- *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN. vmafgpu_next() returns the next score, or VMAFGPU_AGAIN
- *     if none is ready. vmafgpu_reusable() returns how many pairs are done, whose frames can be overwritten. None of
- *     these calls blocks. vmafgpu_push(), _flush(), _reset(), _close(), _wait() and the calls for single pairs do. With
- *     config.live gpu.batch is 1 by default, so that no pair waits for a batch to fill.
- *   - With config.map_size, vmafgpu_map_next() requests a map of where the score of the next pair is lost.
+ *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN. vmafgpu_next_score() returns the next score, or
+ *     VMAFGPU_AGAIN if none is ready. vmafgpu_reusable_count() returns how many pairs are done, whose frames can be
+ *     overwritten. None of these calls blocks. vmafgpu_push(), _flush(), _reset(), _close(), _wait() and the calls for
+ *     single pairs do. With config.live gpu.batch is 1 by default, so that no pair waits for a batch to fill.
+ *   - With config.map_block_size, vmafgpu_request_map() requests a map of where the score of the next pair is lost.
  *   - If the GPU is busy, skip the pair, as examples/engine_overlay.c does. The scores are then bit-identical to those
  *     of a clip without that pair; motion is measured from one pushed reference to the next.
  *
  * MEMORY. All memory is allocated at open: host memory from config.allocator if set, page-locked and device memory from
- * the driver, one allocation each. vmafgpu_memory() and vmafgpu_device_memory() return the totals. If memory is short,
- * open reports how much it needs. Three things are allocated later:
+ * the driver, one allocation each. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is
+ * short, open reports how much it needs. Three things are allocated later:
  *   - the score list, which grows by doubling in vmafgpu_push() unless config.discard_scores is set;
- *   - the planes of the CPU backend when a GPU fails, and the CPU's frames for vmafgpu_lend() at its first call;
+ *   - the planes of the CPU backend when a GPU fails, and the CPU's frames for vmafgpu_acquire_pair() at its first
+ *     call;
  *   - a temporary copy of one column in vmafgpu_percentile().
- * Frames in host memory are borrowed for the call that takes them, other frames until vmafgpu_reusable() counts their
- * pair.
+ * Frames in host memory are borrowed for the call that takes them, other frames until vmafgpu_reusable_count() counts
+ * their pair.
  *
  * ERRORS. Every function that can fail returns a vmafgpu_result: 0 is success, a positive value is a state (AGAIN,
  * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
@@ -466,7 +468,7 @@
  *   which assigns pairs to its units.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
- *   and vmafgpu__predict() evaluates the models. The row is then ready for vmafgpu_next(), vmafgpu_pool() and
+ *   and vmafgpu__predict() evaluates the models. The row is then ready for vmafgpu_next_score(), vmafgpu_pool() and
  *   config.on_score.
  *
  * WHAT MUST STAY TRUE
@@ -480,7 +482,7 @@
  *   4. GPU code is written once: CUDA's driver API and the HIP runtime fill one table of functions; only >>vendors
  *      distinguishes them.
  *   5. No surprises: no global state, no thread that was not requested, memory from the caller's allocator and all of
- *      it at open (see MEMORY for the exceptions), and messages through config.log only.
+ *      it at open (see MEMORY for the exceptions), and messages through config.on_log only.
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
  *   7. A sum of floats or doubles has libvmaf's order of additions. There are two exceptions. Sums that are exact
  *      (integers below 2^53) may have any order. Another order, a fused operation or another formula is also allowed if
@@ -510,7 +512,7 @@
 #define VMAFGPU_VERSION_MINOR 1
 #define VMAFGPU_VERSION_PATCH 0
 /* major * 10000 + minor * 100 + patch */
-#define VMAFGPU_VERSION 100
+#define VMAFGPU_VERSION_NUMBER 100
 #define VMAFGPU_VERSION_STRING "0.1.0"
 
 /* VMAFGPU_STATIC makes every function private to the file that defines VMAFGPU_IMPLEMENTATION. */
@@ -547,26 +549,25 @@ extern "C" {
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
-    X(VMAFGPU_AGAIN,              1, "not yet: no score is ready, or the queue is full; push another pair, or flush at the end") \
+    X(VMAFGPU_AGAIN,              1, "no score is ready, or the queue is full; push another pair or flush") \
     X(VMAFGPU_END,                2, "every score of the clip has been delivered") \
     X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
     X(VMAFGPU_ERROR_MEMORY,      -2, "the allocator returned no memory") \
-    X(VMAFGPU_ERROR_STATE,       -3, "the call does not fit the context's state") \
-    X(VMAFGPU_ERROR_FRAME,       -4, "a frame holds samples that its bit depth does not allow") \
-    X(VMAFGPU_ERROR_MODEL,       -5, "the model is unknown, malformed or uses something unsupported") \
-    X(VMAFGPU_ERROR_FEATURE,     -6, "the feature, or an option of it, is unknown or out of range") \
-    X(VMAFGPU_ERROR_NOT_FOUND,   -7, "there is no such column or no score for that frame") \
-    X(VMAFGPU_ERROR_BACKEND,     -8, "the backend asked for cannot run here") \
-    X(VMAFGPU_ERROR_SYSTEM,      -9, "the operating system refused a thread or a lock") \
-    X(VMAFGPU_ERROR_FLOAT,      -10, "this build or the caller's floating-point mode does not follow IEEE 754: scores would be wrong") \
-    X(VMAFGPU_ERROR_FULL,       -11, "the pair was not taken: fetch the waiting scores with vmafgpu_next() first") \
-    X(VMAFGPU_ERROR_DEVICE,     -12, "the GPU failed while it held the pair, and the frames are in its memory")
+    X(VMAFGPU_ERROR_STATE,       -3, "the context is in a state in which the call is not allowed") \
+    X(VMAFGPU_ERROR_FRAME,       -4, "samples of a frame exceed its bit depth") \
+    X(VMAFGPU_ERROR_MODEL,       -5, "the model is unknown, malformed or unsupported") \
+    X(VMAFGPU_ERROR_FEATURE,     -6, "the feature or one of its options is unknown or out of range") \
+    X(VMAFGPU_ERROR_NOT_FOUND,   -7, "the column does not exist, or the frame has no score") \
+    X(VMAFGPU_ERROR_BACKEND,     -8, "the requested backend is not available") \
+    X(VMAFGPU_ERROR_SYSTEM,      -9, "the operating system could not create a thread or a lock") \
+    X(VMAFGPU_ERROR_FLOAT,      -10, "the build or the floating-point mode of the thread does not follow IEEE 754") \
+    X(VMAFGPU_ERROR_UNREAD_SCORES, -11, "scores wait for vmafgpu_next_score(); fetch them, then push the pair again") \
+    X(VMAFGPU_ERROR_DEVICE,     -12, "the GPU failed, and the frames of the pair are in its memory")
 
 typedef enum vmafgpu_result {
 #define VMAFGPU_RESULT_ENUM_(name, number, message) name = number,
     VMAFGPU_RESULTS(VMAFGPU_RESULT_ENUM_)
 #undef VMAFGPU_RESULT_ENUM_
-    VMAFGPU_RESULT_FORCE_INT_ = 0x7fffffff
 } vmafgpu_result;
 
 /* ------------------------------------------------------------------------------------------------
@@ -575,35 +576,35 @@ typedef enum vmafgpu_result {
 
 /* Chroma subsampling. The models of v0.6 use luma only; the models of v1 need chroma. */
 typedef enum vmafgpu_chroma {
-    VMAFGPU_420 = 0,
-    VMAFGPU_400,
-    VMAFGPU_422,
-    VMAFGPU_444
+    VMAFGPU_CHROMA_420 = 0,
+    VMAFGPU_CHROMA_400,
+    VMAFGPU_CHROMA_422,
+    VMAFGPU_CHROMA_444
 } vmafgpu_chroma;
 
 /* Layout of the planes, and the position of a sample in its word. */
 typedef enum vmafgpu_layout {
-    VMAFGPU_PLANAR = 0,      /* Y, U, V planes, samples in the low bits (I420, I010, yuv422p12le, ...) */
-    VMAFGPU_SEMIPLANAR,      /* Y, then interleaved UV, samples in the low bits (NV12, NV16, NV24)      */
-    VMAFGPU_SEMIPLANAR_HIGH  /* Y, then interleaved UV, samples in the high bits of 16-bit words (P010,
+    VMAFGPU_LAYOUT_PLANAR = 0,      /* Y, U, V planes, samples in the low bits (I420, I010, yuv422p12le, ...) */
+    VMAFGPU_LAYOUT_SEMIPLANAR,      /* Y, then interleaved UV, samples in the low bits (NV12, NV16, NV24)      */
+    VMAFGPU_LAYOUT_SEMIPLANAR_HIGH  /* Y, then interleaved UV, samples in the high bits of 16-bit words (P010,
                                 P012, P016, P210, P410); the low bits must be zero                      */
 } vmafgpu_layout;
 
 /* Where a frame is stored, and until when it is borrowed. */
-typedef enum vmafgpu_memory_kind {
+typedef enum vmafgpu_memory {
     VMAFGPU_MEMORY_HOST = 0, /* any host memory; borrowed until the call that takes the frame returns */
     VMAFGPU_MEMORY_PINNED,   /* host memory that the GPU's API has page-locked; the GPU reads it. Borrowed until
-                                vmafgpu_reusable() counts the pair */
+                                vmafgpu_reusable_count() counts the pair */
     VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores (CUdeviceptr or hipMalloc()); with several GPUs see
-                                vmafgpu_next_device(). Borrowed until vmafgpu_reusable() counts the pair */
+                                vmafgpu_next_device(). Borrowed until vmafgpu_reusable_count() counts the pair */
     VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores. The images must be
                                 at least as large as the frame. They contain RGB pixels (see COLOUR), or planes in the
                                 layout of the config with 8 or 16 bits per sample; an element is one sample, or two
                                 for semi-planar chroma (Vulkan's R8, R8G8, R16, R16G16). pitch is ignored, and so are
-                                the low bits of SEMIPLANAR_HIGH. YUV images require gpu.frames = SURFACE or a stated
-                                config.colour. Borrowed like device memory */
+                                the low bits of SEMIPLANAR_HIGH. YUV images require gpu.frame_memory = SURFACE or a
+                                stated config.colour. Borrowed like device memory */
     VMAFGPU_MEMORY_ARRAY     /* like SURFACE, but data[] are CUarrays; push creates surfaces for them for that time */
-} vmafgpu_memory_kind;
+} vmafgpu_memory;
 
 /* Pixel format of a frame: planes in the format of the config, or RGB pixels in rows, which are converted to such
  * planes; see COLOUR. The two frames of a pair can differ, and so can successive frames. */
@@ -653,7 +654,7 @@ typedef struct vmafgpu_colour {
     vmafgpu_transfer transfer;    /* for RGBA16F frames only, and required for them */
 } vmafgpu_colour;
 
-/* One picture in the caller's memory. It is borrowed and never written; see vmafgpu_memory_kind for how long. Only its
+/* One picture in the caller's memory. It is borrowed and never written; see vmafgpu_memory for how long. Only its
  * samples are read, no byte between or beside the rows.
  *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes (data[2] is unused if semi-planar). They
  *     are read only if a feature uses chroma of the pair (speed_chroma, psnr, psnr_hvs, ciede, float_motion with
@@ -661,13 +662,15 @@ typedef struct vmafgpu_colour {
  *     against the bit depth. On a GPU, a failed check is the result of the pair, not of the push.
  *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width is
  *     rounded up). It can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
- *     config.gpu.frames = HOST. The pitch times the number of rows must fit a ptrdiff_t.
+ *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit a ptrdiff_t.
  *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
-    vmafgpu_memory_kind memory;    /* default: host */
+    vmafgpu_memory memory;    /* default: host */
     vmafgpu_pixels      pixels;    /* default: YUV. With RGB only data[0] and pitch[0] are used */
+    uint64_t            tag;       /* any value, for example a timestamp or a pointer: the tag of the distorted frame
+                                      comes back in vmafgpu_score.tag. Other tags are ignored */
 } vmafgpu_frame;
 
 /* ------------------------------------------------------------------------------------------------
@@ -706,7 +709,7 @@ typedef struct vmafgpu_model {
     const char        *name;                 /* "vmaf_v0.6.1"                                                */
     int                svm_count;            /* 1, or 1 + size of the collection                             */
     const vmafgpu_svm *svms;
-    void              *keeper;               /* private: reference count of a parsed model; otherwise NULL   */
+    void              *reserved;             /* NULL; private: reference count of a parsed model             */
 } vmafgpu_model;
 
 /* ------------------------------------------------------------------------------------------------
@@ -714,18 +717,20 @@ typedef struct vmafgpu_model {
  *
  * Zero-initialise it (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field.
  * vmafgpu_open() copies the config. The data it points to can be freed when vmafgpu_open() returns. Exceptions, which
- * must live as long as the context: models that were not parsed, the callbacks' user pointers, gpu.context and
+ * must live as long as the context: models that were not parsed, the callbacks' user pointers, gpu.cuda_context and
  * gpu.stream. (A parsed model is kept until the context is closed, even if it is freed before.)
  * ------------------------------------------------------------------------------------------------ */
 
-/* Set both functions or neither. alloc returns memory aligned for any type (as malloc does), or NULL. Both are called
- * from vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close() and the model
- * reader. After a GPU has failed, or with gpu.in_background, the next call on the context can also call them. They run
- * on the calling thread, with two exceptions: gpu.in_background calls them at the same time on the thread that opens
- * the GPU, and several GPUs that are opened with more than one thread call them on those threads. */
+/* Set both functions or neither. `allocate` returns memory aligned for any type (as malloc does), or NULL; `release`
+ * never receives NULL. Both are called
+ * from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(), _acquire_pair(), _percentile(), _close()
+ * and the model reader. After a GPU has failed, or with gpu.open_in_background, the next call on the context can
+ * also call them. They run on the calling thread, with two exceptions: gpu.open_in_background calls them at the same
+ * time on the thread that opens the GPU, and several GPUs that are opened with more than one thread call them on
+ * those threads. */
 typedef struct vmafgpu_allocator {
-    void *(*alloc)(size_t size, void *user);
-    void  (*free)(void *pointer, void *user);
+    void *(*allocate)(void *user, size_t size);
+    void  (*release)(void *user, void *pointer);
     void  *user;
 } vmafgpu_allocator;
 
@@ -735,17 +740,17 @@ typedef struct vmafgpu_allocator {
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
-    VMAFGPU_LOG_ERROR = 0, /* the message of a failure, the same as vmafgpu_last_error()             */
-    VMAFGPU_LOG_WARNING,   /* the request is carried out, but may not be what the caller intended    */
-    VMAFGPU_LOG_INFO       /* information, for example why no GPU is used                            */
+    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure, the same as vmafgpu_last_error()             */
+    VMAFGPU_LOG_LEVEL_WARNING,   /* the request is carried out, but may not be what the caller intended    */
+    VMAFGPU_LOG_LEVEL_INFO       /* information, for example why no GPU is used                            */
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
     VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
-                                   CPU. Fails without a GPU only if gpu.frames is DEVICE or SURFACE or gpu.devices is
-                                   set. If gpu.frames is DEVICE or SURFACE, or gpu.stream or gpu.context is set, only
-                                   CUDA is tried, because an address does not identify its vendor. To use HIP then, name
-                                   it */
+                                   CPU. Fails without a GPU only if gpu.frame_memory is DEVICE or SURFACE or
+                                   gpu.devices is set. If gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or
+                                   gpu.cuda_context is set, only CUDA is tried, because an address does not identify its
+                                   vendor. To use HIP then, name it */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
@@ -765,6 +770,13 @@ typedef enum vmafgpu_reciprocal {
 enum { VMAFGPU_ALL_DEVICES = -1 };
 
 /* How a GPU is used. Zero means the default in every field. The CPU backend ignores these fields. */
+/* Type of the per-sample statistics of VIF on a GPU. The results are bit-identical. */
+typedef enum vmafgpu_vif_arithmetic {
+    VMAFGPU_VIF_ARITHMETIC_AUTO = 0,
+    VMAFGPU_VIF_ARITHMETIC_DOUBLE,
+    VMAFGPU_VIF_ARITHMETIC_INTEGER
+} vmafgpu_vif_arithmetic;
+
 typedef struct vmafgpu_gpu_config {
     int         device;         /* ordinal of the GPU, default 0 */
     const int  *devices;        /* ordinals of several GPUs of one vendor, which share the pairs (see GPU); replaces
@@ -772,30 +784,31 @@ typedef struct vmafgpu_gpu_config {
                                    also with AUTO */
     int         device_count;   /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default 0.
                                    vmafgpu_get_config() reports how many are used */
-    int         in_background;  /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU. The CPU scores
-                                   until the GPU is ready, then pushes go to the GPU; see GPU. Has no effect if
-                                   `frames` is DEVICE or SURFACE, with config.map_size, or in builds without threads.
-                                   Not with `devices` */
-    void       *context;        /* the caller's CUcontext, which must outlive this context; `device` is then ignored.
+    int         open_in_background; /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU. The CPU
+                                   scores until the GPU is ready, then pushes go to the GPU; see GPU. Has no effect if
+                                   `frame_memory` is DEVICE or SURFACE, with config.map_block_size, or in builds
+                                   without threads. Not with `devices` */
+    void       *cuda_context;   /* the caller's CUcontext, which must outlive this context; `device` is then ignored.
                                    Default: the primary context of the device, retained from open to close. Must be NULL
                                    with HIP, which has no contexts */
     void       *stream;         /* the caller's CUstream or hipStream_t: frames in device memory are ready when the work
                                    queued on it before the push is done. NULL: they must be ready when they are pushed.
                                    (For the default stream pass CU_STREAM_LEGACY, or hipStreamLegacy if the runtime has
                                    it) */
-    vmafgpu_memory_kind frames; /* the kinds of memory that frames can be in; narrower choices save memory. HOST
+    vmafgpu_memory frame_memory; /* the kinds of memory that frames can be in; narrower choices save memory. HOST
                                    (default): any kind; PINNED: pinned or device; DEVICE: device, surfaces and arrays;
                                    SURFACE: surfaces and arrays, also if all are arrays, requires CUDA and one GPU */
     int         batch;          /* pairs per launch, 1..32. Default by size: 2 at 4K, 8 at 1080p, 32 at 576x324. If
-                                   `frames` is DEVICE or SURFACE: twice as many, or if the device has 25 GB, 16 at 4K
-                                   and 32 below. At least 16 with `devices`; fewer if memory is short; 1 with
-                                   config.live or config.map_size. A pair waits until its batch is full, or until
+                                   `frame_memory` is DEVICE or SURFACE: twice as many, or if the device has 25 GB, 16 at
+                                   4K and 32 below. At least 16 with `devices`; fewer if memory is short; 1 with
+                                   config.live or config.map_block_size. A pair waits until its batch is full, or until
                                    vmafgpu_flush() or vmafgpu_wait(): 1 has the lowest latency */
-    int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of batch and
-                                   queue keep device memory below 288 MB (2^20 bytes), 384 MB if `frames` is DEVICE or
-                                   SURFACE, and four times that per GPU with `devices`, if a batch of one and a queue of
-                                   two fit. If `frames` is DEVICE or SURFACE the limit is a 64th of the device's memory
-                                   where that is larger and four times as much is free */
+    int         queue_depth;    /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of `batch` and
+                                   `queue_depth` keep device memory below 288 MB (2^20 bytes), below 384 MB if
+                                   `frame_memory` is DEVICE or SURFACE, and below four times that per GPU with
+                                   `devices`, if a batch of one and a queue of two fit. If `frame_memory` is DEVICE or
+                                   SURFACE the limit is a 64th of the device's memory where that is larger and four
+                                   times as much is free */
     const void *kernels;        /* kernel image in memory, used instead of searching for a file: an output of
                                    `make blobs`, PTX of this project alone, or machine code, which is passed to the
                                    driver unchecked (for AMD also an uncompressed bundle of code objects). Borrowed for
@@ -805,13 +818,12 @@ typedef struct vmafgpu_gpu_config {
                                    otherwise a search for vmafgpu_kernels.nvidia or vmafgpu_kernels.amd, see GPU */
     const char *driver_path;    /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or libamdhip64.so.8 ..
                                    .5 / amdhip64_7.dll .. */
-    int         arithmetic;     /* type for the per-sample statistics of VIF, 1: double, 2: integers. The results are
-                                   bit-identical; the default is the faster one on the device */
-    int         threads;        /* 1..256, default config.threads: threads that copy and check frames in host memory,
-                                   open several GPUs at the same time, and score if the GPU fails or until
-                                   in_background has opened it. If `frames` is PINNED or a device kind, threads are
-                                   started during an open only */
-    int         no_self_test;   /* 1: skips the self-test at open, which takes a few milliseconds and finds drivers that
+    vmafgpu_vif_arithmetic vif_arithmetic; /* of the VIF kernels; default: the faster one on the device */
+    int         copy_threads;   /* 1..256, default config.threads: CPU threads that copy and check frames in host
+                                   memory, open several GPUs at the same time, and score if the GPU fails or until
+                                   open_in_background has opened it. If `frame_memory` is PINNED or a device kind,
+                                   threads are started during an open only */
+    int         skip_self_test; /* 1: skips the self-test at open, which takes a few milliseconds and finds drivers that
                                    compile wrongly and broken cards. If it fails, the GPU is not used, and
                                    vmafgpu_backend_note() names the kernel and the card */
 } vmafgpu_gpu_config;
@@ -861,22 +873,23 @@ typedef struct vmafgpu_config {
     vmafgpu_chroma  chroma;               /* default 4:2:0                                                   */
     vmafgpu_layout  layout;               /* default planar                                                  */
 
+    vmafgpu_colour  colour;               /* conversion of RGB frames, see COLOUR. On the CPU it takes one luma plane
+                                             for each frame of a call, and chroma planes if a feature uses chroma */
+
     const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone                                      */
     int                           model_count;   /* 0..16                                                    */
-    int                           no_model;      /* 1: features only                                         */
-    int                           no_prediction; /* 1: the models only determine which features are computed; they
+    int             features_only;        /* 1: no model, not even the default one; computes `features` only  */
+    int             model_features_only;  /* 1: computes the features that the models need, but not the models; they
                                              have no columns and are not used after the open                 */
-    int             no_frames;            /* 1: the context is for vmafgpu_predict() only. It accepts no frames and
+    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames and
                                              uses no memory for them and no backend; width and height can be 0 */
     const vmafgpu_feature_config *features;
     int                           feature_count; /* 0..32                                                    */
     int             strict_options;       /* 1: refuses options that a feature does not have, and model options for
                                              unknown features; 0: ignores them, as libvmaf does, and sends a warning
-                                             to `log`. Invalid values are refused in both cases              */
-
-    int             serial_first;         /* order of columns in libvmaf's reports: 1 as with threads (psnr,
+                                             to `on_log`. Invalid values are refused in both cases           */
+    int             threaded_column_order; /* order of columns in libvmaf's reports: 1 as with threads (psnr,
                                              speed_temporal and float_motion come first), 0 as without threads */
-
     int             subsample;            /* N: score only frames whose index is divisible by N; default 1.
                                              Every pair must still be pushed, because motion uses all reference
                                              frames. The other distorted frames are used by psnr and
@@ -885,40 +898,52 @@ typedef struct vmafgpu_config {
                                              the clip. Pooling still works; percentiles, vmafgpu_pool_range(),
                                              vmafgpu_score_at() and vmafgpu_value_at() do not                */
 
+    int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are those that
+                                             libvmaf gives if the clip ends with the pair. See LIVE          */
+
+    int             max_candidates;       /* maximum number of distorted frames per vmafgpu_score_candidates() call,
+                                             1..16; default 1. Each after the first takes about 1.5 bytes per pixel */
+    int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() computes in one
+                                             pass on the CPU, 1..16; default 1; more contexts take more passes.
+                                             Takes some memory per thread. Set it equally in all contexts    */
+    int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
+                                             samples, usually 16; default 0: no maps. Requires `live`, a model, and only
+                                             the features of edits; not with `contexts_per_pass`. With CUDA and HIP: one
+                                             GPU, 516 bytes of its memory per block, and gpu.batch is 1      */
+    int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
+                                             Takes two luma planes and a few megabytes per thread; on a GPU 90 bytes per
+                                             pixel and up to 100 MB of its memory, and 30 MB of pinned memory */
+
     vmafgpu_backend backend;              /* default auto                                                    */
     vmafgpu_gpu_config gpu;
     int             threads;              /* 1..256 threads that share the work on a frame, including the calling
                                              one; default 1: no thread is started. If the system starts fewer, they
-                                             do the work, with the same scores, and a warning goes to `log`  */
+                                             do the work, with the same scores, and a warning goes to `on_log` */
     unsigned        cpumask;              /* instruction sets not to use, one bit each: 8 AVX2, 16 AVX-512, on ARM 1
                                              NEON; other bits are ignored. Does not change scores            */
-    int             together;             /* maximum number of distorted frames that vmafgpu_push_many() computes at
-                                             once, 1..16; default 1. Takes some memory per thread            */
-    int             candidates;           /* maximum number of distorted frames per vmafgpu_score_pair_many() call,
-                                             1..16; default 1. Each after the first takes about 1.5 bytes per pixel */
+    vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine                      */
     vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on the caller's own threads; default: none */
     void           *parallel_for_user;
 
     vmafgpu_allocator allocator;          /* both functions or neither; default (NULL): malloc and free      */
 
     /* Called inside a call of this library, on the calling thread. Default: no messages. */
-    void          (*log)(void *user, vmafgpu_log_level level, const char *message);
-    void           *log_user;
+    void          (*on_log)(void *user, vmafgpu_log_level level, const char *message);
+    void           *on_log_user;
 
-    /* Delivers scores without polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _try_push(),
-     * _push_many(), _lend(), _tail(), _next(), _wait(), _reusable() and _flush(). From inside the callback, the same
-     * context accepts functions that take it as const (columns, names, config), and vmafgpu_score_at(), _value_at(),
-     * _pool(), _pool_range(), _percentile(), _aggregate() and _reusable(); they cover this score and those before it.
-     * Other calls return VMAFGPU_ERROR_STATE; vmafgpu_close() does nothing. */
+    /* Delivers scores without polling vmafgpu_next_score(): called in frame order from inside vmafgpu_push(),
+     * _try_push(), _push_many(), _acquire_pair(), _push_following(), _next_score(), _wait(), _reusable_count() and
+     * _flush(). From inside the callback, the same context accepts functions that take it as const (columns, names,
+     * config), and vmafgpu_score_at(), _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and
+     * _reusable_count(); they cover this score and those before it. Other calls return VMAFGPU_ERROR_STATE;
+     * vmafgpu_close() does nothing. */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 
-    vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine                      */
-
-    /* Reports the value of vmafgpu_reusable() when it has grown, without polling: called at the end of calls on the
-     * context, for example vmafgpu_push(), _try_push(), _push_many(), _tail(), _next(), _wait(), _reusable() and
-     * _flush(). The callback can overwrite or free the frames of these pairs. It must not call functions on the
-     * context. */
+    /* Reports the value of vmafgpu_reusable_count() when it has grown, without polling: called at the end of calls
+     * on the context, for example vmafgpu_push(), _try_push(), _push_many(), _push_following(), _next_score(),
+     * _wait(), _reusable_count() and _flush(). The callback can overwrite or free the frames of these pairs. It must
+     * not call functions on the context. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
@@ -930,20 +955,6 @@ typedef struct vmafgpu_config {
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
-    int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are those that
-                                             libvmaf gives if the clip ends with the pair. See LIVE          */
-
-    int             map_size;             /* width and height of the blocks of vmafgpu_map_next(), 4..256 luma samples,
-                                             usually 16; default 0: no maps. Requires `live`, a model, and only the
-                                             features of edits; not with `together`. With CUDA and HIP: one GPU, 516
-                                             bytes of its memory per block, and gpu.batch is 1               */
-
-    int             edit_size;            /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
-                                             Takes two luma planes and a few megabytes per thread; on a GPU 90 bytes per
-                                             pixel and up to 100 MB of its memory, and 30 MB of pinned memory */
-
-    vmafgpu_colour  colour;               /* conversion of RGB frames, see COLOUR. On the CPU it takes one luma plane
-                                             for each frame of a call, and chroma planes if a feature uses chroma */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -960,14 +971,16 @@ typedef struct vmafgpu_score {
                                 or vmafgpu_close(); with discard_scores, and for scores outside of the clip,
                                 until the next call on the context                                           */
     vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; all values are NaN then           */
+    uint64_t      tag;       /* `tag` of the distorted frame, also if the frame failed; 0 for vmafgpu_predict() and
+                                without a distorted frame                                                    */
 } vmafgpu_score;
 
-typedef enum vmafgpu_pooling {
-    VMAFGPU_MEAN = 0,
-    VMAFGPU_HARMONIC_MEAN,   /* n / sum(1 / (s + 1)) - 1 */
-    VMAFGPU_MIN,
-    VMAFGPU_MAX
-} vmafgpu_pooling;
+typedef enum vmafgpu_pool_method {
+    VMAFGPU_POOL_MEAN = 0,
+    VMAFGPU_POOL_HARMONIC_MEAN,   /* n / sum(1 / (s + 1)) - 1 */
+    VMAFGPU_POOL_MIN,
+    VMAFGPU_POOL_MAX
+} vmafgpu_pool_method;
 
 typedef struct vmafgpu vmafgpu;
 
@@ -986,9 +999,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config 
 
 /* Checks whether vmafgpu_open() would accept a config, without opening anything: its fields, models, features and their
  * options. With width and height 0 the size is unknown, and the config is accepted if some size fits. Does not look for
- * a backend or GPU and allocates no memory for frames. On failure vmafgpu_last_error(NULL) returns the message. `log`
- * receives the message and warnings, as from an open. */
-VMAFGPU_API vmafgpu_result vmafgpu_check(const vmafgpu_config *config);
+ * a backend or GPU and allocates no memory for frames. On failure vmafgpu_last_error(NULL) returns the message.
+ * `on_log` receives the message and warnings, as from an open. */
+VMAFGPU_API vmafgpu_result vmafgpu_check_config(const vmafgpu_config *config);
 
 /* Frees the context and everything it holds; NULL is allowed. Does nothing while another call uses the context. */
 VMAFGPU_API void vmafgpu_close(vmafgpu *context);
@@ -997,61 +1010,65 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
 /* Scores the next pair of the clip. On the CPU the pair is scored during the call. A GPU only queues it; the call
- * blocks if the queue is full. vmafgpu_next() and config.on_score deliver the scores.
+ * blocks if the queue is full. vmafgpu_next_score() and config.on_score deliver the scores.
  *   - If the call fails, the pair was not taken and the index does not advance; it can be corrected and pushed again.
- *   - VMAFGPU_ERROR_FULL occurs only with discard_scores and without on_score, if 64 scores are waiting for
- *     vmafgpu_next() or are in flight.
+ *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
+ *     vmafgpu_next_score() or are in flight.
  *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically, and
- *     vmafgpu_backend_note() explains why. Pairs in device memory fail one by one: vmafgpu_next() returns the failure
- *     instead of the score.
+ *     vmafgpu_backend_note() explains why. Pairs in device memory fail one by one: vmafgpu_next_score() returns the
+ *     failure instead of the score.
  *   - Samples that exceed the bit depth also fail the pair, not the push, if the GPU checks them: in device memory, in
- *     lent buffers, and in pinned memory that the GPU copies unchanged.
+ *     acquired buffers, and in pinned memory that the GPU copies unchanged.
  *   - A failed pair also fails the neighbours whose motion depends on it. */
-VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
+VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
+                                        const vmafgpu_frame *distorted);
 
 /* Like vmafgpu_push(), but never waits for a GPU: returns VMAFGPU_AGAIN if the queue is full, and the pair was not
  * taken. Push it again later, with either function, or skip it: see LIVE. Pairs in host memory are copied during the
  * call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
-VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
+VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
+                                            const vmafgpu_frame *distorted);
 
 /* Returns buffers for the next pair, so that a reader or decoder writes samples directly where the engine needs them,
  * without a further copy by the CPU. On a GPU they are pinned memory. The frames have the format of the config and
  * .memory HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma;
- * otherwise chroma of odd sizes is rounded up. Push the frames unchanged.
- *   - Push pairs in the order in which they were lent. Each push, seed and tail ends the oldest loan, whether it is
- *     passed both frames, one of them, or neither. A lent frame in another position is refused with
- *     VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair is still lent.
- *   - Between lend and push any thread can write to the memory. All writing must be finished when the push begins.
- *     After that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
- *   - At most gpu.queue * gpu.batch pairs per GPU can be lent or in flight, on the CPU 4 (allocated at the first call).
- *     If no more are available, the function returns VMAFGPU_AGAIN if a pair is lent, which must be pushed first;
- *     otherwise it blocks as a push does.
+ * otherwise chroma of odd sizes is rounded up. Push the frames unchanged, except for `tag`.
+ *   - Push pairs in the order in which they were acquired. Each push, also of a preceding or following frame, releases
+ *     the oldest acquired pair, even if you push other frames instead. An acquired frame in another position is refused
+ *     with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair stays acquired.
+ *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. After
+ *     that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
+ *   - At most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight, on the CPU 4 (allocated at the
+ *     first call). If no more are available, the function returns VMAFGPU_AGAIN if a pair is acquired, which must be
+ *     pushed first; otherwise it blocks as a push does.
  *   - Samples that exceed the bit depth are detected as in pinned memory: on a GPU the pair fails, on the CPU the push.
- *   - On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free planes: if all pairs are lent, they return
- *     VMAFGPU_ERROR_STATE. config.gpu.frames must be HOST. With subsample, the distorted frame of a pair that is not
- *     scored need not be filled, unless a feature uses every pair. */
-VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
+ *   - On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free planes: if all pairs are acquired, they return
+ *     VMAFGPU_ERROR_STATE. config.gpu.frame_memory must be HOST. With subsample, the distorted frame of a pair that is
+ *     not scored need not be filled, unless a feature uses every pair. */
+VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
 /* Pushes one reference with several distorted frames: contexts[i] takes the pair of the reference and distorted[i],
  * with the same score as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, if the contexts have equal
  * configs (size, format, models, features, threads), the work that depends on the reference only is done once per
- * `config.together` contexts. Contexts take their pairs in order, also after one of them failed; the result is that of
- * the first failure. If the reference was lent, the context that lent it must be the last one, because it owns the
+ * `config.contexts_per_pass` contexts. Contexts take their pairs in order, also after one of them failed; the result is
+ * that of the first failure. `results` is NULL, or receives one result per context: do not push the pair again to those
+ * that took it. If the reference was acquired, the context that returned it must be the last one, because it owns the
  * memory after its push. If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT before any pair
  * is taken, and vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
-                                             const vmafgpu_frame *distorted);
+                                             const vmafgpu_frame *distorted, vmafgpu_result *results);
 
-/* Score a clip in segments. Before the first push, call vmafgpu_seed() with the reference frames that precede the
- * segment, oldest first: vmafgpu_seed_count() of them, or as many as the clip has. After the last push and before the
- * flush, call vmafgpu_tail() with the reference frame that follows the segment, unless the clip ends there. The scores
- * are then bit-identical to those of the whole clip; additional seeds and tails change nothing.
+/* Score a clip in segments. Before the first push, call vmafgpu_push_preceding() with the reference frames that precede
+ * the segment, oldest first: vmafgpu_preceding_count() of them, or as many as the clip has. After the last push and
+ * before the flush, call vmafgpu_push_following() with the reference frame that follows the segment, unless the clip
+ * ends there. The scores are then bit-identical to those of the whole clip; additional frames change nothing.
  *   - speed_temporal also uses the previous distorted frame (other features use neighbours for motion only). With
- *     speed_temporal vmafgpu_seed() returns VMAFGPU_ERROR_STATE: push the pair before the segment instead and ignore
- *     its score.
- *   - With motion_five_frame_window a segment that consists of the first frame of the clip needs two tails. */
-VMAFGPU_API vmafgpu_result vmafgpu_seed(vmafgpu *context, const vmafgpu_frame *reference);
-VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *reference);
+ *     speed_temporal vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: push the pair before the segment instead and
+ *     ignore its score.
+ *   - With motion_five_frame_window a segment that consists of the first frame of the clip needs two following
+ *     frames. */
+VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference);
+VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgpu_frame *reference);
 
 /* Describe a picture in one buffer with its planes one after the other, as in raw files, decoders and encoders: I420,
  * NV12, P010, I422, I444, ..., given by width, height, bit_depth, bytes_per_sample, chroma and layout of `config`. It
@@ -1066,14 +1083,14 @@ VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdi
 /* Returns the number of references before a segment that its scores depend on: 1 for the models of v0.6; 0 without
  * motion, 2 with motion_moving_average, 3 with motion_five_frame_window, 4 with both; -1 with speed_temporal, for which
  * references are not sufficient. With 0 the pairs are independent and can be pushed in any order. */
-VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
+VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order and never waits. Returns VMAFGPU_OK; VMAFGPU_AGAIN if it is not ready; or
  * after a flush VMAFGPU_END. If the frame has no score, the function returns its failure (below 0) and score->index is
  * the frame. Because motion depends on the following frame, a score comes one push late (two in the first frames with
  * motion_five_frame_window; not with config.live), and on a GPU when its batch is finished. With config.on_score this
  * function delivers no scores. */
-VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
+VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that only functions that read,
  * vmafgpu_reset() and vmafgpu_close() are allowed. If frames have no score, the result is the failure of the first one;
@@ -1081,55 +1098,55 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
 /* Frames in pinned or device memory stay borrowed after the call that takes them has returned.
- *   - vmafgpu_reusable() returns a number of pairs, counted since open or reset. The frames of these pairs can be
+ *   - vmafgpu_reusable_count() returns a number of pairs, counted since open or reset. The frames of these pairs can be
  *     overwritten or freed. With motion, the last one or two references in pinned memory are counted only when the
  *     pairs after them are done, or when vmafgpu_wait() has copied them.
  *   - vmafgpu_wait() submits an incomplete batch and returns when at least `pairs` pairs are done (negative: all that
  *     were pushed). Their scores are ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also
- *     covers seeds and tails in pinned or device memory.
- *   - vmafgpu_wait_on_stream() makes the caller's CUstream or hipStream_t wait in the same way, instead of the calling
+ *     covers preceding and following frames in pinned or device memory.
+ *   - vmafgpu_stream_wait() makes the caller's CUstream or hipStream_t wait in the same way, instead of the calling
  *     thread. It is for frames in device memory. */
-VMAFGPU_API int64_t        vmafgpu_reusable(vmafgpu *context);
+VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
-VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs);
+VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
 /* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates.
  * `previous` is the reference frame before this one; motion is then that of the last frame of a clip. With NULL motion
  * is 0, as in a clip of one frame. (With motion_five_frame_window motion is 0 in both cases.) The result does not enter
  * pooling. */
-VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous,
-                                              const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
+VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
 
 /* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to
- * vmafgpu_score_pair(context, previous, reference, &distorted[i], ..). count is 1..config.candidates, for which memory
- * was allocated at open. On the CPU the work that depends on the references only is done once, except for cambi and
- * speed_chroma; a GPU scores one pair after the other. The values of all scores are valid until the next call on the
- * context. On failure no score is written, and the message names the candidate, counted from 0. */
-VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafgpu_frame *previous,
-                                                   const vmafgpu_frame *reference, const vmafgpu_frame *distorted, int count,
-                                                   vmafgpu_score *scores);
+ * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). count is 1..config.max_candidates, for which
+ * memory was allocated at open. On the CPU the work that depends on the references only is done once, except for
+ * cambi and speed_chroma; a GPU scores one pair after the other. The values of all scores are valid until the next
+ * call on the context. On failure no score is written, and the message names the candidate, counted from 0. */
+VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmafgpu_frame *reference,
+                                                    const vmafgpu_frame *distorted, int count,
+                                                    const vmafgpu_frame *previous, vmafgpu_score *scores);
 
 /* ---- Edits: the score of a frame if a block were coded differently ----
  *
- * A context with config.edit_size > 0 keeps one scored pair, the base, and computes its score with other samples in a
- * rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame; the cost depends on
- * the size of the rectangle only.
+ * A context with config.max_edit_size > 0 keeps one scored pair, the base, and computes its score with other samples in
+ * a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame; the cost depends
+ * on the size of the rectangle only.
  *   - Features: adm, vif, motion, and models that use them; vmafgpu_open() refuses others.
- *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frames is a device kind; otherwise the CPU.
- *     The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions per
- *     second if thousands are submitted at once.
+ *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise the
+ *     CPU. The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions
+ *     per second if thousands are submitted at once.
  *   - Any other call that scores frames on the context discards the base. Without a base the functions below return
  *     VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns VMAFGPU_ERROR_DEVICE.
  *   - Nothing is allocated after open. */
 
-/* New samples for a rectangle inside the frame, 1x1 to edit_size x edit_size; borrowed for the call. */
+/* New samples for a rectangle inside the frame, 1x1 to max_edit_size x max_edit_size; borrowed for the call. */
 typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples                                                   */
     const void *data;                   /* first row of the rectangle, in the format of the config           */
     ptrdiff_t   pitch;                  /* bytes from row to row, can be negative; 0: tightly packed         */
-    vmafgpu_memory_kind memory;         /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
-    int         no_score;               /* 1: compute only `change` and `sums`; `score` and the columns are NaN.
+    vmafgpu_memory memory;         /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
+    int         skip_score;             /* 1: compute only `change` and `sums`; `score` and the columns are NaN.
                                            Saves some microseconds                                           */
 } vmafgpu_edit;
 
@@ -1157,12 +1174,12 @@ typedef struct vmafgpu_edit_score {
 /* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references, which determine
  * motion as in a clip of these frames. Either can be NULL; without `following` motion is the same as in
  * vmafgpu_score_pair(). (With motion_five_frame_window motion is 0.) With distorted NULL the reference is used. Frames
- * must be in host memory, on a GPU in any kind that config.gpu.frames allows, and are borrowed for the call. score can
- * be NULL; its values are valid until the next call on the context. Takes as long as scoring the pair; a GPU finishes
- * all batches in flight first. On failure there is no base. */
-VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
-                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
-                                              vmafgpu_score *score);
+ * must be in host memory, on a GPU in any kind that config.gpu.frame_memory allows, and are borrowed for the call.
+ * score can be NULL; its values are valid until the next call on the context. Takes as long as scoring the pair; a
+ * GPU finishes all batches in flight first. On failure there is no base. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
+                                              const vmafgpu_frame *following, vmafgpu_score *score);
 
 /* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. The CPU
  * computes up to eight consecutive edits with equal rectangles together, in half the time. A GPU processes thousands
@@ -1176,7 +1193,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
 /* Applies edits to the base, in order, later ones over earlier ones; on failure none is applied. A GPU rescores the
  * whole frame, however many edits there are. To undo an edit exactly, commit the samples that were there before.
  * `score` receives the score of the new base, or is NULL; its values are valid until the next call on the context. */
-VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score);
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                               vmafgpu_score *score);
 
 /* Derivatives of the first model's prediction with respect to each sum, before transform and clip and without roundings
  * to float. Their dot product with the `sums` of an edit approximates its `change` to first order, within some percent
@@ -1187,7 +1205,7 @@ typedef struct vmafgpu_gradient {
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
-    double share;                       /* score lost in this block, to first order: the gradient times the change of
+    double loss;                        /* score lost in this block, to first order: the gradient times the change of
                                            the sums if the block and its surroundings had the samples of the
                                            reference                                                         */
     vmafgpu_edit_sums sums;             /* the sums of all blocks add up to those of the frame. Cubes are not rounded:
@@ -1205,26 +1223,28 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
  *     coefficient. Block rows are computed in the same way.
  *   - The CPU uses plain C and config.threads threads; one thread takes as long as about ten scores of the frame. If
  *     the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host memory in both cases. */
-VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
+VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
+                                               int *down);
 
-/* Requests a map for the next pushed pair that is scored: where in the frame VMAF is lost. Requires config.map_size.
- * The push writes one float per block of map_size x map_size luma samples, row by row without padding,
- * vmafgpu_map_blocks() in total. Each is the `share` of vmafgpu_edit_map() for the pair, with motion as in config.live,
- * converted to float. A request is for one pair. It stays pending if the push fails or returns VMAFGPU_AGAIN. NULL or
- * vmafgpu_reset() cancels it. Memory:
+/* Requests a map for the next pushed pair that is scored: where in the frame VMAF is lost. Requires
+ * config.map_block_size. The push writes one float per block of map_block_size x map_block_size luma samples, row by
+ * row without padding, vmafgpu_map_blocks() in total. Each is the `loss` of vmafgpu_edit_blocks() for the pair, with
+ * motion as in config.live, converted to float. A request is for one pair. It stays pending if the push fails or
+ * returns VMAFGPU_AGAIN. NULL or vmafgpu_reset() cancels it. Memory:
  *   - HOST, PINNED: on the CPU, written before the push returns, after config.on_score; on a GPU, when the score of the
  *     pair is ready, before config.on_score.
  *   - DEVICE: a CUdeviceptr of the context's GPU, aligned to 4 bytes. Kernels write it in stream order: after the work
- *     queued on config.gpu.stream before the push, and before work that follows vmafgpu_wait_on_stream(). The memory is
- *     in use until vmafgpu_reusable() counts the pair. The CPU backend refuses this kind.
- * Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_map(), and vmafgpu_push_many()
- * shares no work; on a GPU it takes some more kernels, for which the score also waits. If the GPU fails, pending maps
- * in host memory are filled with NaN, the content of those in device memory is undefined, and this function returns
- * VMAFGPU_ERROR_DEVICE from then on. With several GPUs, or a model with inputs other than VIF scales, ADM and motion of
- * the pair (such as motion3 with motion_moving_average), the CPU makes maps. */
-VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory);
+ *     queued on config.gpu.stream before the push, and before work that follows vmafgpu_stream_wait(). The memory is
+ *     in use until vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
+ * Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(), and
+ * vmafgpu_push_many() shares no work; on a GPU it takes some more kernels, for which the score also waits. If the
+ * GPU fails, pending maps in host memory are filled with NaN, the content of those in device memory is undefined,
+ * and this function returns VMAFGPU_ERROR_DEVICE from then on. With several GPUs, or a model with inputs other than
+ * VIF scales, ADM and motion of the pair (such as motion3 with motion_moving_average), the CPU makes maps. */
+VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory);
 
-/* Returns the number of blocks of a map, and sets *across and *down, which can be NULL; 0 without config.map_size. */
+/* Returns the number of blocks of a map, and sets *across and *down, which can be NULL; 0 without
+ * config.map_block_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
 /* Returns the score of a frame by its index, if it is ready (delivered or not). Returns VMAFGPU_OK also for a frame
@@ -1239,9 +1259,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vma
 VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value);
 
 /* Applies the models to feature values that were measured earlier or elsewhere. `features` contains one value for each
- * column before vmafgpu_score_column(context, 0); only the inputs of the models are used. score->values contains all
+ * column before vmafgpu_model_column(context, 0); only the inputs of the models are used. score->values contains all
  * columns and is valid until the next call on the context. Does not change the clip in progress or pooling. For a
- * context that does nothing else, set config.no_frames. */
+ * context that does nothing else, set config.predict_only. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
 /* Returns how many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
@@ -1250,12 +1270,12 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 /* Pools a column over all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
  * vmafgpu_column_index(). Sums are added in frame order, as in libvmaf. Returns VMAFGPU_ERROR_NOT_FOUND if no frame is
  * ready or the column does not exist. */
-VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pooling method, double *value);
+VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pool_method method, double *value);
 
 /* Pools a column over the frames first..last, both included, which must be ready; with subsample N, over those of them
  * that are scored. Returns VMAFGPU_ERROR_NOT_FOUND if none has a score or some are not ready, and VMAFGPU_ERROR_STATE
  * with discard_scores. */
-VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pooling method, int64_t first,
+VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pool_method method, int64_t first,
                                               int64_t last, double *value);
 
 /* Returns the p-th percentile, 0..100, of a column, with linear interpolation between ranks (numpy's default); 50 is
@@ -1264,13 +1284,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
 
 /* Return the number of columns, the name of a column (valid until the context is closed; NULL if there is none), and
  * the index of a name, or -1. libvmaf's long names, such as "VMAF_integer_feature_adm2_score", find columns without
- * options. vmafgpu_score_column() returns the column of the score of model 0, 1, ..., or -1. The other outputs of a
+ * options. vmafgpu_model_column() returns the column of the score of model 0, 1, ..., or -1. The other outputs of a
  * bootstrap model (NAME_0001.., NAME_bagging, NAME_stddev, NAME_ci_p95_lo, NAME_ci_p95_hi) come after the scores of all
  * models. */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
-VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
+VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
 
 /* Returns the column at position `place`, 0..vmafgpu_column_count()-1, of libvmaf's report of a clip of `pairs` pairs
  * (those that config.subsample leaves out are counted). It is `place` itself, except with a single pair: then libvmaf
@@ -1295,20 +1315,20 @@ VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
 /* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" also after the GPU, or all GPUs, failed, and
- * with gpu.in_background until pairs go to the GPU. */
+ * with gpu.open_in_background until pairs go to the GPU. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
-/* Returns 1 while a thread opens a GPU (config.gpu.in_background). vmafgpu_close() waits for that thread. A program
- * that must not wait can leave contexts open if it ends with _exit(), which runs no functions of atexit(). */
+/* Returns 1 while a thread opens a GPU (config.gpu.open_in_background). vmafgpu_close() waits for that thread. A
+ * program that must not wait can leave contexts open if it ends with _exit(), which runs no functions of atexit(). */
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
 
-/* Returns the ordinal of the GPU that will score the next pair to be pushed, after those that are lent, so that frames
- * in device memory can be created there; -1 if the CPU will score it. */
+/* Returns the ordinal of the GPU that will score the next pair to be pushed, after those that are acquired, so that
+ * frames in device memory can be created there; -1 if the CPU will score it. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
 /* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar"; also with a GPU, because the
  * CPU continues if the GPU fails. */
-VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
+VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context);
 
 /* Returns the name of the GPU, such as "NVIDIA H200"; of several GPUs "NVIDIA H200 x2", or different names separated by
  * commas; "" without a GPU, or while it is being opened. */
@@ -1319,16 +1339,16 @@ VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
 /* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). It is the same on every GPU,
- * because the sums are equal to those of the CPU. 0 without a GPU, and with config.gpu.no_self_test. */
-VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context);
+ * because the sums are equal to those of the CPU. 0 without a GPU, and with config.gpu.skip_self_test. */
+VMAFGPU_API uint64_t vmafgpu_self_test_checksum(const vmafgpu *context);
 
 /* Explains why no GPU is used although the config allows one, or why a GPU is no longer used; otherwise "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
 /* Return the bytes of host memory that the context holds now, including pinned memory, and of device memory on all
  * GPUs. Both are constant after open, except for the score list, the planes of the CPU after a GPU failed, frames that
- * the CPU lends, and the memory of a GPU that gpu.in_background opens. */
-VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
+ * the CPU lends, and the memory of a GPU that gpu.open_in_background opens. */
+VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
 /* Returns the message of the last failure, for a context or for the calling thread. Never NULL.
@@ -1340,10 +1360,11 @@ VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
 /* Return the name of a result, such as "VMAFGPU_ERROR_MEMORY", and its general message. Never NULL. */
 VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
-VMAFGPU_API const char *vmafgpu_result_string(vmafgpu_result result);
+VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 
-/* Return VMAFGPU_VERSION_STRING and VMAFGPU_VERSION of the compiled implementation. */
-VMAFGPU_API const char *vmafgpu_version(void);
+/* Return VMAFGPU_VERSION_STRING and VMAFGPU_VERSION_NUMBER of the compiled implementation. A program that loads it from
+ * a shared library must check that the number is that of its header: structs can grow in minor versions. */
+VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 
 /* Return the built-in model with that name, or NULL; and the i-th built-in model, or NULL after the last. */
@@ -1353,16 +1374,16 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 /* Reads a model from the JSON text of libvmaf's model files, a single model or a bootstrap collection. The text (size
  * bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A byte order mark and \r\n are
  * accepted. The C locale has no influence. The model is one allocation from `allocator` (NULL: malloc), whose functions
- * must live as long as the model. Free it with vmafgpu_model_free(), with the same allocator or NULL. On failure *model
- * is NULL, and `error`, if not NULL, receives a message that names the key at fault. */
+ * must live as long as the model. Free it with vmafgpu_model_release(). On failure *model is NULL, and `error`, if not
+ * NULL, receives the message, which names the key at fault; vmafgpu_last_error(NULL) returns it, too. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
-VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator);
+VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model);
 
-/* Adds a reference to a parsed model, which needs one more vmafgpu_model_free() before it is freed. An open context
+/* Adds a reference to a parsed model, which needs one more vmafgpu_model_release() before it is freed. An open context
  * holds a reference of its own, so you can free a model as soon as the contexts that use it are open. Both functions
  * can be called on any thread and do nothing with NULL and with models that were not parsed. */
-VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
+VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 
 #ifdef __cplusplus
 }
@@ -2639,11 +2660,13 @@ enum {
     VMAFGPU__TURNS = 3, /* see vmafgpu__column.turn */
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
-    VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.together and config.candidates */
-    VMAFGPU__MAX_EDIT = 256,     /* config.edit_size */
+    VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.contexts_per_pass and config.max_candidates */
+    VMAFGPU__MAX_EDIT = 256,     /* config.max_edit_size */
     VMAFGPU__LEAST_BLOCK = 4,    /* smallest block of a map */
     VMAFGPU__MAX_QUEUE = 8,      /* batches on a GPU */
     VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
+    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* above all pairs in flight */
+    VMAFGPU__TAGS_ON_CPU = 64, /* above the pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -2704,7 +2727,7 @@ typedef struct vmafgpu__model_use {
 /* A map that the caller requested for the next pair. */
 typedef struct vmafgpu__wanted_map {
     float *shares; /* NULL if there is no request */
-    vmafgpu_memory_kind memory;
+    vmafgpu_memory memory;
 } vmafgpu__wanted_map;
 
 typedef struct vmafgpu__job {
@@ -2720,7 +2743,7 @@ typedef struct vmafgpu__job {
                                        otherwise words with samples in the low bits */
     int peer;                       /* in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2 previous */
     int is_trusted;                 /* the reference was checked, in any form */
-    vmafgpu__wanted_map map;        /* requested with this pair, see vmafgpu_map_next() */
+    vmafgpu__wanted_map map;        /* requested with this pair, see vmafgpu_request_map() */
 } vmafgpu__job;
 
 /* What collect() does if the sums are not ready: polls only if success is likely, polls, waits. */
@@ -2755,7 +2778,7 @@ typedef struct vmafgpu__backend_table {
     void (*reset)(vmafgpu *v);
     void (*close)(vmafgpu *v);
     /* The last kind of memory that maps may use; all kinds before it are allowed too. */
-    vmafgpu_memory_kind map_memory;
+    vmafgpu_memory map_memory;
     /* Returns the number of positions whose frames are not used any more. NULL: all submitted positions. */
     int64_t (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
@@ -2864,7 +2887,7 @@ struct vmafgpu {
     vmafgpu__threads *threads;
     vmafgpu__cambi *cambi;
     vmafgpu__speed *speed;
-    vmafgpu__edits *edits;                        /* NULL if config.edit_size and map_size are 0 */
+    vmafgpu__edits *edits;                        /* NULL if config.max_edit_size and map_block_size are 0 */
     const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are none, or the CPU computes them */
     vmafgpu__wanted_map map;                      /* for the next pair */
     vmafgpu__colours *colours;                    /* NULL if frames are YUV */
@@ -2887,13 +2910,16 @@ struct vmafgpu {
     int64_t emitted;                     /* seeds and pairs whose columns are all known */
     int64_t delivered;                   /* rows that next() has returned */
     double *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
-    double *pair_rows;                   /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
-    vmafgpu__sums *pair_sums;            /* for vmafgpu_score_pair() and vmafgpu_score_pair_many() */
-    vmafgpu__value *values;              /* [config.candidates][value_count] */
-    vmafgpu__value *measured;            /* the part of `values` for the next pair to collect */
-    const vmafgpu__value *found;         /* the part of `values` for the pair that is being finished */
-    vmafgpu__totals *totals;             /* per column */
-    int64_t pooled;                      /* rows included in the totals */
+    uint64_t *tags;                      /* a ring of tag_count tags: of the rows that are pushed and not finished */
+    int64_t tag_count;
+    uint64_t base_tag;           /* of the distorted frame of vmafgpu_edit_begin() */
+    double *pair_rows;           /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
+    vmafgpu__sums *pair_sums;    /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
+    vmafgpu__value *values;      /* [config.max_candidates][value_count] */
+    vmafgpu__value *measured;    /* the part of `values` for the next pair to collect */
+    const vmafgpu__value *found; /* the part of `values` for the pair that is being finished */
+    vmafgpu__totals *totals;     /* per column */
+    int64_t pooled;              /* rows included in the totals */
 };
 
 VMAFGPU__COLD
@@ -2904,15 +2930,15 @@ VMAFGPU__COLD
 static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, uint64_t size) {
     if (size > SIZE_MAX)
         return NULL;
-    return allocator && allocator->alloc && allocator->free ? allocator->alloc((size_t)size, allocator->user)
-                                                            : malloc((size_t)size);
+    return allocator && allocator->allocate && allocator->release ? allocator->allocate(allocator->user, (size_t)size)
+                                                                  : malloc((size_t)size);
 }
 
 static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *pointer) {
     if (!pointer)
         return;
-    if (allocator && allocator->alloc && allocator->free)
-        allocator->free(pointer, allocator->user);
+    if (allocator && allocator->allocate && allocator->release)
+        allocator->release(allocator->user, pointer);
     else
         free(pointer);
 }
@@ -2928,10 +2954,10 @@ enum { VMAFGPU__ALIGNMENT = 64 };
 static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
-    const int is_callers = allocator->alloc && allocator->free;
+    const int is_callers = allocator->allocate && allocator->release;
     /* calloc() knows which memory the system has already zeroed. */
     void *start = size >= SIZE_MAX - extra ? NULL
-                  : is_callers             ? allocator->alloc((size_t)size + extra, allocator->user)
+                  : is_callers             ? allocator->allocate(allocator->user, (size_t)size + extra)
                                            : calloc(1, (size_t)size + extra);
     if (!start) {
         v->lacks_memory = 1;
@@ -3028,8 +3054,8 @@ typedef struct vmafgpu__keeper {
 } vmafgpu__keeper;
 
 static void vmafgpu__log(const vmafgpu *v, vmafgpu_log_level level, const char *message) {
-    if (v->config.log)
-        v->config.log(v->config.log_user, level, message);
+    if (v->config.on_log)
+        v->config.on_log(v->config.on_log_user, level, message);
 }
 
 /* Stores the message, logs it and returns the code. */
@@ -3039,7 +3065,7 @@ static vmafgpu_result vmafgpu__fail(vmafgpu *v, vmafgpu_result result, const cha
     va_start(args, format);
     vsnprintf(v->error, sizeof v->error, format, args);
     va_end(args);
-    vmafgpu__log(v, VMAFGPU_LOG_ERROR, v->error);
+    vmafgpu__log(v, VMAFGPU_LOG_LEVEL_ERROR, v->error);
     return result;
 }
 
@@ -3054,7 +3080,7 @@ static void vmafgpu__warn(vmafgpu *v, const char *format, ...) {
     if (!strcmp(text, v->warning))
         return;
     memcpy(v->warning, text, sizeof text);
-    vmafgpu__log(v, VMAFGPU_LOG_WARNING, text);
+    vmafgpu__log(v, VMAFGPU_LOG_LEVEL_WARNING, text);
 }
 
 static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_t size) {
@@ -3326,11 +3352,11 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* Chroma of pictures with odd size: the last row or column, which is half outside, is omitted, as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
-    return c->chroma == VMAFGPU_444 ? c->width : c->width >> 1;
+    return c->chroma == VMAFGPU_CHROMA_444 ? c->width : c->width >> 1;
 }
 
 static int vmafgpu__chroma_height(const vmafgpu_config *c) {
-    return c->chroma == VMAFGPU_420 ? c->height >> 1 : c->height;
+    return c->chroma == VMAFGPU_CHROMA_420 ? c->height >> 1 : c->height;
 }
 
 static VMAFGPU__UNUSED int vmafgpu__plane_width(const vmafgpu_config *c, int plane) {
@@ -3342,7 +3368,7 @@ static VMAFGPU__UNUSED int vmafgpu__plane_height(const vmafgpu_config *c, int pl
 }
 
 static int vmafgpu__is_interleaved(const vmafgpu_config *c) {
-    return c->layout != VMAFGPU_PLANAR;
+    return c->layout != VMAFGPU_LAYOUT_PLANAR;
 }
 
 static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame) {
@@ -3352,7 +3378,7 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
 /* Pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
 static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane) {
     const int interleaved = vmafgpu__is_interleaved(c), which = interleaved ? 0 : plane;
-    const int wide = c->chroma == VMAFGPU_444 ? c->width : (c->width + 1) >> 1;
+    const int wide = c->chroma == VMAFGPU_CHROMA_444 ? c->width : (c->width + 1) >> 1;
     const ptrdiff_t tight = (ptrdiff_t)wide * c->bytes_per_sample * (interleaved ? 2 : 1);
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
@@ -3383,8 +3409,8 @@ static size_t vmafgpu__lent_pitch(size_t row) {
 
 static void vmafgpu__lay_lent(const vmafgpu_config *c, int with_chroma, vmafgpu__lent_layout *l) {
     const int interleaved = vmafgpu__is_interleaved(c);
-    const int wide = c->chroma == VMAFGPU_444 ? c->width : (c->width + 1) >> 1;
-    const int high = c->chroma == VMAFGPU_420 ? (c->height + 1) >> 1 : c->height;
+    const int wide = c->chroma == VMAFGPU_CHROMA_444 ? c->width : (c->width + 1) >> 1;
+    const int high = c->chroma == VMAFGPU_CHROMA_420 ? (c->height + 1) >> 1 : c->height;
     const size_t bytes = (size_t)c->bytes_per_sample;
     l->planes = !with_chroma ? 0 : interleaved ? 1 : 2;
     l->pitch[0] = vmafgpu__lent_pitch((size_t)c->width * bytes);
@@ -3419,7 +3445,7 @@ static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
 
 /* Position of the lowest sample bit in words of the caller. */
 static int vmafgpu__sample_shift(const vmafgpu_config *c) {
-    return c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    return c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
 }
 
 /* Bits that must be 0 in words of the caller, or in packed words. */
@@ -4622,7 +4648,7 @@ static int vmafgpu__build(vmafgpu__builder *b) {
         model->name = name;
         model->svm_count = b->parts;
         model->svms = svms;
-        model->keeper = keeper;
+        model->reserved = keeper;
     }
     return 1;
 }
@@ -4645,8 +4671,8 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
     return b->json.result;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
-                                               const vmafgpu_allocator *allocator, char *error, size_t error_size) {
+static vmafgpu_result vmafgpu__parse_model(vmafgpu_model **model, const char *name, const char *json, size_t size,
+                                           const vmafgpu_allocator *allocator, char *error, size_t error_size) {
     vmafgpu__builder b;
     vmafgpu_result result;
 
@@ -4657,7 +4683,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
         vmafgpu__message(error, error_size, "vmafgpu_model_parse: model, name and json must not be NULL");
         return VMAFGPU_ERROR_ARGUMENT;
     }
-    if (allocator != NULL && (allocator->alloc == NULL) != (allocator->free == NULL)) {
+    if (allocator != NULL && (allocator->allocate == NULL) != (allocator->release == NULL)) {
         vmafgpu__message(error, error_size, "model '%.80s': the allocator has one function where it needs both", name);
         return VMAFGPU_ERROR_ARGUMENT;
     }
@@ -4679,7 +4705,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
         vmafgpu__keeper *keeper;
 
         *model = (vmafgpu_model *)(void *)b.arena.base;
-        keeper = (vmafgpu__keeper *)(*model)->keeper;
+        keeper = (vmafgpu__keeper *)(*model)->reserved;
         memset(keeper, 0, sizeof *keeper);
         keeper->users = 1;
         keeper->start = *model;
@@ -4693,19 +4719,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 
 #else /* VMAFGPU_NO_JSON */
 
-VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
-                                               const vmafgpu_allocator *allocator, char *error, size_t error_size) {
-    (void)name;
-    (void)json;
-    (void)size;
-    (void)allocator;
+static vmafgpu_result vmafgpu__parse_model(vmafgpu_model **model, const char *name, const char *json, size_t size,
+                                           const vmafgpu_allocator *allocator, char *error, size_t error_size) {
+    (void)name, (void)json, (void)size, (void)allocator;
     if (model != NULL)
         *model = NULL;
-    vmafgpu__message(error, error_size, "this build has no reader of models (VMAFGPU_NO_JSON)");
+    vmafgpu__message(error, error_size, "vmafgpu_model_parse: this build has no model reader (VMAFGPU_NO_JSON)");
     return VMAFGPU_ERROR_MODEL;
 }
 
 #endif /* VMAFGPU_NO_JSON */
+
+VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
+                                               const vmafgpu_allocator *allocator, char *error, size_t error_size) {
+    char message[VMAFGPU__ERROR_SIZE];
+    const vmafgpu_result result = vmafgpu__parse_model(model, name, json, size, allocator, message, sizeof message);
+    vmafgpu__message(error, error_size, "%s", message);
+    return result == VMAFGPU_OK ? result : vmafgpu__refuse(result, "%s", message);
+}
 
 /* ================================================================================================
  * >>models                                       built-in models and prediction
@@ -5159,7 +5190,7 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__e
 
 /* plan() of features that use chroma. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_chroma(vmafgpu *v, vmafgpu__extractor *e) {
-    if (v->config.chroma == VMAFGPU_400)
+    if (v->config.chroma == VMAFGPU_CHROMA_400)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s needs chroma, and the frames have none (4:0:0)",
                              e->feature->name);
     return VMAFGPU_OK;
@@ -5549,7 +5580,7 @@ static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__g
 
 /* Bytes from a chroma sample to the next. */
 static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
-    return c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+    return c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
 }
 
 static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int y, int z, int threads, int shared) {
@@ -6014,7 +6045,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
         vmafgpu__message(warning, sizeof warning,
                          "the system gave only %d of %d threads (config.threads); these do the work", t->started + 1,
                          useful);
-        vmafgpu__log(v, VMAFGPU_LOG_WARNING, warning);
+        vmafgpu__log(v, VMAFGPU_LOG_LEVEL_WARNING, warning);
     }
     return VMAFGPU_OK;
 }
@@ -6474,11 +6505,11 @@ struct vmafgpu__cpu {
     unsigned char *states;                        /* of standalone features */
     void *scratch;                                /* shared by standalone features and CAMBI, one at a time */
     uint64_t scratch_size;                        /* required by CAMBI */
-    unsigned char *lent;                          /* buffers of vmafgpu_lend(), allocated by its first call */
+    unsigned char *lent;                          /* buffers of vmafgpu_acquire_pair(), allocated by its first call */
     vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES]; /* unrounded row sums of the first member; NULL if not needed */
     void **adm_scratch; /* per workspace; large and rarely in use, so many threads share a few */
     vmafgpu__chains chains;
-    vmafgpu__cpu *candidate_slots;                                  /* [config.candidates - 1], partly filled */
+    vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], partly filled */
     vmafgpu__lent_layout conversion_layout;                         /* of planes for RGB frames */
     unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
 
@@ -6511,7 +6542,7 @@ struct vmafgpu__cpu {
 static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RGB24", "RGB10A2", "RGBA16F" };
 
 #endif
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
 /* ---- shared with kernels ---- */
@@ -6661,7 +6692,7 @@ static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
 }
 
 static void vmafgpu__plan_taps(const vmafgpu_config *c, int is_down, vmafgpu__chroma_taps *t) {
-    const int is_halved = c->chroma == VMAFGPU_420 || (c->chroma == VMAFGPU_422 && !is_down);
+    const int is_halved = c->chroma == VMAFGPU_CHROMA_420 || (c->chroma == VMAFGPU_CHROMA_422 && !is_down);
     const int is_on_sample =
         c->colour.siting == VMAFGPU_SITING_TOP_LEFT || (c->colour.siting == VMAFGPU_SITING_LEFT && !is_down);
     t->step = 1 + is_halved;
@@ -7134,8 +7165,8 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 #define VMAFGPU__PIXELS_LEVEL &vmafgpu__pixels_level
 
 #endif
-#endif /* !VMAFGPU_NO_PIXELS */
-#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_PIXELS)
+#endif /* !VMAFGPU_NO_RGB */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_RGB)
 #define VMAFGPU__PIXELS_LEVEL NULL
 #endif
 
@@ -14409,7 +14440,7 @@ static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor 
 
 static vmafgpu_result vmafgpu__speed_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__speed_variant variant;
-    if (v->config.chroma == VMAFGPU_400)
+    if (v->config.chroma == VMAFGPU_CHROMA_400)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "the feature speed_chroma, which the models vmaf_v1 use, needs chroma, but "
                              "config.chroma is 4:0:0");
@@ -16454,7 +16485,7 @@ static const vmafgpu__option vmafgpu__psnr_options[VMAFGPU__MAX_OPTIONS + 1] = {
 };
 
 static int vmafgpu__psnr_planes(const vmafgpu *v, const vmafgpu__extractor *e) {
-    return v->config.chroma != VMAFGPU_400 && e->option[VMAFGPU__PSNR_CHROMA] != 0 ? 3 : 1;
+    return v->config.chroma != VMAFGPU_CHROMA_400 && e->option[VMAFGPU__PSNR_CHROMA] != 0 ? 3 : 1;
 }
 
 static int vmafgpu__psnr_has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
@@ -18528,7 +18559,7 @@ static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
 };
 
 #endif
-#ifndef VMAFGPU_NO_HVS
+#ifndef VMAFGPU_NO_PSNR_HVS
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
 /* ---- shared with kernels ---- */
@@ -19188,9 +19219,9 @@ VMAFGPU__COLD_END
 #define VMAFGPU__PSNR_HVS_LEVEL &vmafgpu__psnr_hvs_lanes
 
 #endif
-#endif /* !VMAFGPU_NO_HVS */
-#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_HVS)
-#define VMAFGPU__PSNR_HVS_FEATURE VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__psnr_hvs_columns)
+#endif /* !VMAFGPU_NO_PSNR_HVS */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_PSNR_HVS)
+#define VMAFGPU__PSNR_HVS_FEATURE VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_PSNR_HVS", vmafgpu__psnr_hvs_columns)
 #define VMAFGPU__PSNR_HVS_LEVEL   NULL
 #endif
 
@@ -20824,7 +20855,7 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
-    const int is_420 = c->chroma == VMAFGPU_420, last = vmafgpu__chroma_height(c) - 1;
+    const int is_420 = c->chroma == VMAFGPU_CHROMA_420, last = vmafgpu__chroma_height(c) - 1;
     vmafgpu__ciede_memory memory;
     vmafgpu__ciede_row row;
     row.width = c->width;
@@ -20834,7 +20865,7 @@ static void vmafgpu__ciede_part(void *arg, int index) {
         memset(memory.sample[i / 3][i % 3], 0, vmafgpu__padded(c->width) * sizeof *memory.line);
     for (;;) {
         const int y = vmafgpu__atomic_get(&t->next);
-        const int below = c->chroma == VMAFGPU_444 ? y : is_420 && y >> 1 > last ? last : y >> 1;
+        const int below = c->chroma == VMAFGPU_CHROMA_444 ? y : is_420 && y >> 1 > last ? last : y >> 1;
         int looks = 0;
         if (y >= c->height)
             return;
@@ -21249,7 +21280,7 @@ static uint64_t vmafgpu__gpu_ciede_scratch(const vmafgpu *v, const vmafgpu__extr
 
 static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const vmafgpu_config *c = work->context->config;
-    const int is_420 = c->chroma == VMAFGPU_420, blocks = vmafgpu__gpu_ciede_blocks(c);
+    const int is_420 = c->chroma == VMAFGPU_CHROMA_420, blocks = vmafgpu__gpu_ciede_blocks(c);
     vmafgpu__ciede_launch launch;
     vmafgpu__sequence_launch sums;
     vmafgpu__shape shape;
@@ -21275,7 +21306,7 @@ static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu_
     launch.chroma_height = vmafgpu__chroma_height(c);
     launch.chroma_stride = (int32_t)vmafgpu__round_up((uint64_t)launch.chroma_width, 32);
     launch.column_shift = is_420;
-    launch.row_shift = c->chroma != VMAFGPU_444;
+    launch.row_shift = c->chroma != VMAFGPU_CHROMA_444;
     launch.last_row = is_420 ? launch.chroma_height - 1 : launch.height;
     launch.chroma_bytes = c->bytes_per_sample;
     launch.step = vmafgpu__chroma_step(c);
@@ -21843,9 +21874,10 @@ static int vmafgpu__float_motion_half(int size) {
 static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int uv = e->option[VMAFGPU__FLOAT_MOTION_UV] != 0;
     vmafgpu_result result = vmafgpu__plan_depth(v, e);
-    if (result == VMAFGPU_OK && uv && v->config.chroma == VMAFGPU_400)
+    if (result == VMAFGPU_OK && uv && v->config.chroma == VMAFGPU_CHROMA_400)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "motion_add_uv needs chroma, but config.chroma is 4:0:0");
-    if (result == VMAFGPU_OK && uv && e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0 && v->config.chroma != VMAFGPU_444)
+    if (result == VMAFGPU_OK && uv && e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0 &&
+        v->config.chroma != VMAFGPU_CHROMA_444)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                                "motion_add_uv with motion_add_scale1 is defined for 4:4:4 only: with "
                                "others libvmaf shrinks chroma from wrong rows");
@@ -23657,7 +23689,7 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
 
 enum { VMAFGPU__CONVERTED_REFERENCE, VMAFGPU__CONVERTED_PREVIOUS, VMAFGPU__CONVERTED_DISTORTED };
 
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
 typedef struct vmafgpu__conversion_task {
     const vmafgpu *v;
     vmafgpu__conversion conversion;
@@ -23673,7 +23705,7 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma,
                                              vmafgpu_frame *own) {
     *own = *frame;
-#ifdef VMAFGPU_NO_PIXELS
+#ifdef VMAFGPU_NO_RGB
     (void)v, (void)buffer, (void)with_chroma;
     return VMAFGPU_OK;
 #else
@@ -23789,7 +23821,7 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
                                        !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
         return 0; /* an RGB reference would be converted to different planes */
-    return b->is_open && b->backend == a->backend && b->cpu && !d->map_size && c->width == d->width &&
+    return b->is_open && b->backend == a->backend && b->cpu && !d->map_block_size && c->width == d->width &&
            c->height == d->height && c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample &&
            c->layout == d->layout && c->threads == d->threads && c->cpumask == d->cpumask &&
            c->subsample == d->subsample && a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed &&
@@ -23886,22 +23918,22 @@ VMAFGPU__COLD
 
 /* Whether a base is kept, for edits or for maps. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
-    return c->edit_size || c->map_size;
+    return c->max_edit_size || c->map_block_size;
 }
 
 /* Return the number of map blocks per row and in total; 0 if there are no maps. */
 static int vmafgpu__map_across(const vmafgpu_config *c) {
-    return c->map_size ? vmafgpu__divide_up(c->width, c->map_size) : 0;
+    return c->map_block_size ? vmafgpu__divide_up(c->width, c->map_block_size) : 0;
 }
 static int vmafgpu__map_count(const vmafgpu_config *c) {
-    return c->map_size ? vmafgpu__map_across(c) * vmafgpu__divide_up(c->height, c->map_size) : 0;
+    return c->map_block_size ? vmafgpu__map_across(c) * vmafgpu__divide_up(c->height, c->map_block_size) : 0;
 }
 
 /* Whether the caller's frames have the format that the CPU code reads. */
 static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (c->bit_depth > 8)
-        return c->layout != VMAFGPU_SEMIPLANAR_HIGH || c->bit_depth == 16;
+        return c->layout != VMAFGPU_LAYOUT_SEMIPLANAR_HIGH || c->bit_depth == 16;
 #endif
     return c->bytes_per_sample == 1;
 }
@@ -23926,7 +23958,8 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
 
 /* Returns the maximum number of distorted frames per reference. */
 static int vmafgpu__most_distorted(const vmafgpu *v) {
-    return v->config.together > v->config.candidates ? v->config.together : v->config.candidates;
+    return v->config.contexts_per_pass > v->config.max_candidates ? v->config.contexts_per_pass
+                                                                  : v->config.max_candidates;
 }
 
 /* Allocates a low-pass band that a scale passes to the next one. */
@@ -23970,7 +24003,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     for (int i = 0; i < 2 && !head->in_place; i++)
         head->staging_buffer[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->conversion_layout);
-    for (int i = 0; i < VMAFGPU__CONVERTED_DISTORTED + v->config.candidates && v->colours; i++)
+    for (int i = 0; i < VMAFGPU__CONVERTED_DISTORTED + v->config.max_candidates && v->colours; i++)
         head->conversion_buffers[i] = (unsigned char *)vmafgpu__carve(c, head->conversion_layout.size);
     head->log_table =
         (uint16_t *)vmafgpu__carve(c, uses_vif ? VMAFGPU__VIF_LOG_ENTRIES(head->functions) * sizeof(uint16_t) : 0);
@@ -24004,7 +24037,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
         if (c->base)
             head->adm_scratch[i] = memory;
     }
-    const int candidate_slots = v->config.candidates - 1;
+    const int candidate_slots = v->config.max_candidates - 1;
     head->candidate_slots = (vmafgpu__cpu *)vmafgpu__carve(c, sizeof(vmafgpu__cpu) * (size_t)candidate_slots);
     for (int i = 0; i < candidate_slots; i++) {
         vmafgpu__cpu unused, *candidate_slot = c->base ? &head->candidate_slots[i] : &unused;
@@ -24201,7 +24234,7 @@ static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, con
 
 /* Returns the bytes per row of data[0]. */
 static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
     if (frame->pixels)
         return (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 #endif
@@ -24254,7 +24287,7 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
 /* Checks the chroma pointers and pitches of a frame if a feature reads chroma. */
 static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
                                             const vmafgpu_frame *frame) {
-    const int interleaved = v->config.layout != VMAFGPU_PLANAR;
+    const int interleaved = v->config.layout != VMAFGPU_LAYOUT_PLANAR;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
     if (!looking || frame->pixels)
         return VMAFGPU_OK;
@@ -24290,7 +24323,7 @@ static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vm
             return vmafgpu__fail(
                 v, VMAFGPU_ERROR_ARGUMENT,
                 "%s: the %s frame is in lent memory, but is not the one that "
-                "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
+                "vmafgpu_acquire_pair() gave for it: pairs are pushed in the order in which they were lent, each once",
                 v->subject, i ? "distorted" : "reference");
     }
     return VMAFGPU_OK;
@@ -25202,7 +25235,7 @@ static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
         return;
     if (v->whole)
         memcpy(v->whole->note, v->note, sizeof v->note);
-    vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+    vmafgpu__log(v, VMAFGPU_LOG_LEVEL_WARNING, v->note);
 }
 
 static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
@@ -25288,7 +25321,7 @@ static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *
 /* Whether the kernels can read a frame in device memory in place. */
 static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-    return v->gpu->is_packed && !v->config.edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 &&
+    return v->gpu->is_packed && !v->config.max_edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 &&
            pitch <= INT32_MAX && pitch >= -(ptrdiff_t)INT32_MAX;
 }
 
@@ -25322,7 +25355,7 @@ static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *fro
     item->pair = slot->batch.pairs;
 }
 
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
 enum { VMAFGPU__PIXEL_KINDS = 2 * (int)VMAFGPU__PIXEL_FORMS };
 
 static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
@@ -25796,7 +25829,7 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
             (void)device_state->feature->tables(&g->context, tables + device_state->tables);
         vmafgpu__prepare_functions(v, device_state);
     }
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
     if (v->config.colour.transfer)
         memcpy(tables + k->transfer, v->colours->transfer, sizeof v->colours->transfer);
 #endif
@@ -25878,7 +25911,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
     (void)VMAFGPU__GPU_CALL(v, fill, (slot->device_results, 0, g->results_size, slot->streams[0]));
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
     if (slot->pixels_count)
         vmafgpu__launch_pixels(v, slot);
 #endif
@@ -26096,20 +26129,21 @@ static vmafgpu__upload vmafgpu__upload_of(const char *name, const vmafgpu_frame 
 
 static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
-/* Whether the frames are in memory that config.gpu.frames allows. */
+/* Whether the frames are in memory that config.gpu.frame_memory allows. */
 static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__upload *a, int count) {
-    const vmafgpu_memory_kind promised = v->config.gpu.frames;
+    const vmafgpu_memory promised = v->config.gpu.frame_memory;
     for (; count; a++, count--) {
         if (!a->frame)
             continue;
         if (a->frame->memory < promised)
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                 "%s, %s: the frame is in %s memory, but config.gpu.frames is %s", v->subject, a->name,
-                                 vmafgpu__memory_names[a->frame->memory], vmafgpu__memory_names[promised]);
+                                 "%s, %s: the frame is in %s memory, but config.gpu.frame_memory is %s", v->subject,
+                                 a->name, vmafgpu__memory_names[a->frame->memory], vmafgpu__memory_names[promised]);
         if (vmafgpu__is_staged(v, a->frame, a->has_chroma) && !v->gpu->staged_single)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                 "%s, %s: a negative or huge pitch in pinned memory needs config.gpu.frames to be host",
-                                 v->subject, a->name);
+            return vmafgpu__fail(
+                v, VMAFGPU_ERROR_ARGUMENT,
+                "%s, %s: a negative or huge pitch in pinned memory needs config.gpu.frame_memory to be host",
+                v->subject, a->name);
     }
     return VMAFGPU_OK;
 }
@@ -26198,7 +26232,7 @@ static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__upload *
     int first, end;
     if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
         return;
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
     if (a->frame->pixels) {
         vmafgpu__conversion conversion;
         conversion.from = a->frame;
@@ -26277,7 +26311,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     if (a->is_ours) {
         (void)VMAFGPU__GPU_CALL(
             v, copy_in, (a->to, a->plane, a->has_chroma ? g->plane.size : g->plane.plane_size[0], slot->streams[0]));
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
     } else if (frame->pixels) {
         vmafgpu__add_pixels(v, slot, frame, a->to, a->has_chroma);
         return target;
@@ -26366,11 +26400,11 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
 /* Lends our planes of this position. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
-    if (v->config.gpu.frames != VMAFGPU_MEMORY_HOST)
+    if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "vmafgpu_lend: config.gpu.frames is %s, so that there is no host memory "
+                             "vmafgpu_acquire_pair: config.gpu.frame_memory is %s, so that there is no host memory "
                              "to lend",
-                             vmafgpu__memory_names[v->config.gpu.frames]);
+                             vmafgpu__memory_names[v->config.gpu.frame_memory]);
     v->lending.memory = g->staged_references;
     v->lending.size = (size_t)(g->staged_single - g->staged_references);
     pair[0] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_references, position % g->ring), 1);
@@ -26661,7 +26695,7 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
     vmafgpu__gpu_drain(v);
     return error == 0 ? VMAFGPU_OK
                       : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                      "vmafgpu_wait_on_stream: the driver refused the stream "
+                                      "vmafgpu_stream_wait: the driver refused the stream "
                                       "(%d)",
                                       error);
 }
@@ -26677,7 +26711,7 @@ static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame
         return image ? "with several GPUs there are none"
                      : "with several GPUs frames in RGB are in host or pinned memory";
     if (image && !frame->pixels && !v->gpu->has_surfaces)
-        return "for planes of YUV config.gpu.frames must be surface, or config.colour stated";
+        return "for planes of YUV config.gpu.frame_memory must be surface, or config.colour stated";
     if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
         return "samples of 8 bits are bytes there: config.bytes_per_sample must be 1";
     return NULL;
@@ -26812,8 +26846,8 @@ static int vmafgpu__count_words(vmafgpu *v) {
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
-    const int stages = v->config.gpu.frames == VMAFGPU_MEMORY_HOST ||
-                       (v->config.gpu.frames == VMAFGPU_MEMORY_PINNED && (!g->is_packed || v->colours));
+    const int stages = v->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST ||
+                       (v->config.gpu.frame_memory == VMAFGPU_MEMORY_PINNED && (!g->is_packed || v->colours));
     uint64_t device = g->memory;
     unsigned char *pinned = g->pinned;
     size_t device_used = 0, pinned_used = 0;
@@ -26883,7 +26917,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
         LONG_RUN = 32
     }; /* pairs in flight */
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE; /* so larger batches are possible */
+    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* so larger batches are possible */
     /* With several GPUs a run is as long as the pairs in flight, and the references before it must be submitted too. So
      * batches are longer; with more batches in flight there would be more streams than hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
@@ -26898,7 +26932,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const int fill = (!is_there ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
-    g->batch = c->map_size                 ? 1
+    g->batch = c->map_block_size           ? 1
                : c->gpu.batch              ? c->gpu.batch
                : c->live                   ? 1
                : fill < least              ? least
@@ -26912,16 +26946,16 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_packed = g->is_plain && c->width * g->sample_bytes % 4 == 0;
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width =
-        (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+        (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
     /* Chroma in device memory is read in place unless it is converted, copied from surfaces or peers, or kept. */
-    g->frame_size =
-        c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces && !g->keeps_chroma && !is_one_of_many
-            ? g->plane.plane_size[0]
-            : g->plane.size;
+    g->frame_size = c->gpu.frame_memory == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces &&
+                            !g->keeps_chroma && !is_one_of_many
+                        ? g->plane.plane_size[0]
+                        : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
-    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
-    while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
+    vmafgpu__gpu_layout(v, c->gpu.queue_depth ? c->gpu.queue_depth : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
+    while (!c->gpu.queue_depth && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
     while (!c->gpu.batch && g->batch > 1 && g->memory_size > most) {
         g->batch--;
@@ -26938,7 +26972,7 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
         (void)g->driver.memory_info(&available, &total);
         vmafgpu__message(reason, size,
                          "this context needs %.1f MB of device memory, and of %.1f MB %.1f are free "
-                         "(config.gpu.batch is %d, config.gpu.queue %d)",
+                         "(config.gpu.batch is %d, config.gpu.queue_depth %d)",
                          (double)g->memory_size / 1e6, (double)total / 1e6, (double)available / 1e6, g->batch,
                          g->queue);
         return 0;
@@ -26979,7 +27013,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
         return 0;
     if (!vmafgpu__prepare_kernels(v, reason, size))
         return 0;
-    const size_t kept = v->config.gpu.frames >= VMAFGPU_MEMORY_DEVICE
+    const size_t kept = v->config.gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE
                             ? 0
                             : vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs) * (size_t)g->history;
     g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
@@ -27085,7 +27119,7 @@ static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, si
     }
 }
 
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
 /* Returns the pixel format of a test frame in the RGB round. */
 static vmafgpu_pixels vmafgpu__test_pixels(const vmafgpu *t, int is_distorted) {
     return is_distorted && t->config.colour.transfer ? VMAFGPU_PIXELS_RGBA16F : VMAFGPU_PIXELS_RGBA8;
@@ -27129,11 +27163,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
 /* Sets up test frames `space` bytes apart; the distorted frame is last. Its rows are not aligned to 16 bytes, so that
  * the GPU has to import it. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
-                                 vmafgpu_memory_kind memory, vmafgpu_frame *frames) {
+                                 vmafgpu_memory memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
     for (int i = 0; i < history + 2; i++) {
         frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * space + (i > history ? 6 : 0), (ptrdiff_t)pitch);
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
         if (!pitch) {
             memset(&frames[i], 0, sizeof frames[i]);
             frames[i].data[0] = first + (size_t)i * space;
@@ -27242,7 +27276,7 @@ static void vmafgpu__draw_tests(const vmafgpu *t, unsigned char *host, size_t sp
             vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch,
                                vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch),
                                host + (size_t)i * space + (is_distorted ? 6 : 0));
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
         else
             vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * space);
 #endif
@@ -27346,7 +27380,7 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
             vmafgpu__message(reason, size, "no host memory for the self-test");
         else if (VMAFGPU__GPU_CALL(t, memory_take, (&device, all)))
             is_good = vmafgpu__test_sums(t, host, device, space, pitch, reason, size);
-#ifndef VMAFGPU_NO_PIXELS
+#ifndef VMAFGPU_NO_RGB
         if (is_good && t->colours)
             is_good = vmafgpu__test_sums(t, host, device, space, 0, reason, size);
 #endif
@@ -27379,10 +27413,10 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         g->context.config = &t->config;
         g->context.plan = &t->plan;
         t->gpu = g;
-        t->config.log = NULL;
-        t->config.threads = t->config.together = t->config.candidates = t->config.gpu.queue = 1;
+        t->config.on_log = NULL;
+        t->config.threads = t->config.contexts_per_pass = t->config.max_candidates = t->config.gpu.queue_depth = 1;
         t->config.parallel_for = NULL;
-        t->config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        t->config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         t->config.gpu.stream = NULL;
         /* for the GPU, then for the CPU */
         t->values = (vmafgpu__value *)vmafgpu__take(v, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
@@ -27422,16 +27456,16 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
         return 0;
     g->has_surfaces = g->vendor->has_surfaces && g->driver.array_create && g->driver.array_destroy &&
                       g->driver.surface_create && g->driver.surface_destroy &&
-                      (v->colours || v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE);
-    if (v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE && !g->has_surfaces) {
-        vmafgpu__message(reason, size, "config.gpu.frames is surface, and there are none here");
+                      (v->colours || v->config.gpu.frame_memory == VMAFGPU_MEMORY_SURFACE);
+    if (v->config.gpu.frame_memory == VMAFGPU_MEMORY_SURFACE && !g->has_surfaces) {
+        vmafgpu__message(reason, size, "config.gpu.frame_memory is surface, and there are none here");
         return 0;
     }
-    if (v->config.gpu.arithmetic)
-        g->context.uses_integers = v->config.gpu.arithmetic == 2;
+    if (v->config.gpu.vif_arithmetic)
+        g->context.uses_integers = v->config.gpu.vif_arithmetic == 2;
     return vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__load_kernels(v, g->vendor, reason, size) &&
            vmafgpu__is_wanted_still(v, reason, size) &&
-           (v->config.gpu.no_self_test || vmafgpu__self_test(v, reason, size)) &&
+           (v->config.gpu.skip_self_test || vmafgpu__self_test(v, reason, size)) &&
            vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__gpu_furnish(v, reason, size);
 }
 
@@ -27463,7 +27497,7 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     v->gpu_count = count;
     if (v->on_found)
         v->on_found(v);
-    if (!c->context && c->device >= count) {
+    if (!c->cuda_context && c->device >= count) {
         vmafgpu__message(reason, size, "config.gpu.%s %d, but there %s %d device%s",
                          c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
                          count == 1 ? "" : "s");
@@ -27523,11 +27557,11 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     }
     if (is_ready) {
         v->config.gpu.batch = g->batch;
-        v->config.gpu.queue = g->queue;
-        v->config.gpu.arithmetic = g->context.uses_integers ? 2 : 1;
-        if (v->config.gpu.threads)
-            v->config.threads = v->config.gpu.threads;
-        v->config.gpu.threads = v->config.threads;
+        v->config.gpu.queue_depth = g->queue;
+        v->config.gpu.vif_arithmetic = g->context.uses_integers ? 2 : 1;
+        if (v->config.gpu.copy_threads)
+            v->config.threads = v->config.gpu.copy_threads;
+        v->config.gpu.copy_threads = v->config.threads;
         return VMAFGPU_OK;
     }
     if (!g->is_dead) /* otherwise the note is already set */
@@ -27539,7 +27573,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
 /* Starts the threads that copy frames. */
 static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #ifndef VMAFGPU_NO_THREADS
-    if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
+    if (v->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
         return vmafgpu__threads_open(v, v->config.threads);
 #endif
     (void)v;
@@ -27607,7 +27641,7 @@ static int vmafgpu__cuda_open(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__cuda_state *state = vmafgpu__cuda_of(g);
     (void)reason;
     (void)size;
-    state->context = v->config.gpu.context;
+    state->context = v->config.gpu.cuda_context;
     if (!state->context)
         state->owns_context = VMAFGPU__GPU_CALL(v, device_get, (&g->device, v->config.gpu.device)) &&
                               VMAFGPU__GPU_CALL(v, context_retain, (&state->context, g->device));
@@ -27869,9 +27903,9 @@ static int vmafgpu__hip_start(vmafgpu__gpu *g) {
 
 static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     v->gpu->device = v->config.gpu.device;
-    if (!v->config.gpu.context)
+    if (!v->config.gpu.cuda_context)
         return 1;
-    vmafgpu__message(reason, size, "config.gpu.context is a CUDA context");
+    vmafgpu__message(reason, size, "config.gpu.cuda_context is a CUDA context");
     return 0;
 }
 
@@ -28155,7 +28189,7 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* If config.backend is AUTO, a stream, context or device frames imply CUDA. */
-    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;
+    const int is_cudas = c->gpu.cuda_context || c->gpu.stream || c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE;
     char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
     vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
     if (c->backend != VMAFGPU_BACKEND_HIP) {
@@ -28261,9 +28295,9 @@ static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_config *c = &f->units[f->count - 1].context->config;
     v->config.gpu.batch = c->gpu.batch;
-    v->config.gpu.queue = c->gpu.queue;
-    v->config.gpu.arithmetic = c->gpu.arithmetic;
-    v->config.gpu.threads = v->config.threads = c->gpu.threads;
+    v->config.gpu.queue_depth = c->gpu.queue_depth;
+    v->config.gpu.vif_arithmetic = c->gpu.vif_arithmetic;
+    v->config.gpu.copy_threads = v->config.threads = c->gpu.copy_threads;
     const vmafgpu_result result = vmafgpu__gpu_threads(v);
     for (int i = 0; i < f->count; i++)
         if (f->units[i].context->gpu)
@@ -28304,7 +28338,7 @@ static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
     o->context = NULL;
-    t->config.log = v->config.log;
+    t->config.on_log = v->config.on_log;
     return t;
 }
 
@@ -28353,7 +28387,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
     vmafgpu__end_unit(v, t);
     if (v->is_open)
-        vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
+        vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
 }
 
 /* Starts to open the GPU in the background; returns 0 if that is impossible. */
@@ -28363,7 +28397,7 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     if (!t)
         return 0;
     o->context = t;
-    t->config.log = NULL;
+    t->config.on_log = NULL;
     if (vmafgpu__copy_borrowed(v, o) && vmafgpu__thread_start(&o->thread, vmafgpu__opening_main, o))
         return 1;
     o->context = NULL;
@@ -28383,7 +28417,7 @@ static void vmafgpu__start_others(vmafgpu *first) {
         if (!t)
             continue;
         t->config.gpu.device = is_all ? i : c->devices[i];
-        t->config.log = NULL;
+        t->config.on_log = NULL;
         o->context = t;
         if (!vmafgpu__thread_start(&o->thread, vmafgpu__opening_main, o)) {
             o->context = NULL;
@@ -28404,7 +28438,7 @@ static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmaf
         return NULL;
     }
     if (t->error[0])
-        vmafgpu__log(v, VMAFGPU_LOG_ERROR, t->error);
+        vmafgpu__log(v, VMAFGPU_LOG_LEVEL_ERROR, t->error);
     return t;
 }
 
@@ -28723,9 +28757,8 @@ static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
 
 static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     (void)stream, (void)position;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
-                         "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
-                         vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "in_background");
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_stream_wait: with config.gpu.%s there is vmafgpu_wait() only",
+                         vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
 /* Checks a device frame; the first GPU decides for all. */
@@ -28734,7 +28767,7 @@ static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *
     if (!vmafgpu__fleet_has_gpu(v->fleet))
         return vmafgpu__refuse_device_frame(
             v, function, which, frame, "in device memory",
-            "the CPU scores until the GPU is open: config.gpu.frames must be device then");
+            "the CPU scores until the GPU is open: config.gpu.frame_memory must be device then");
     const char *why = vmafgpu__why_unreadable(v->fleet->units[0].context, frame, v->fleet->count > 1);
     return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why)
                : VMAFGPU_OK;
@@ -28855,7 +28888,7 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
         t->config.gpu.device = device;
         t->config.backend = backend;
 #ifndef VMAFGPU_NO_THREADS
-        const int threads = v->config.gpu.threads ? v->config.gpu.threads : v->config.threads;
+        const int threads = v->config.gpu.copy_threads ? v->config.gpu.copy_threads : v->config.threads;
         t->on_found = i == 0 && threads > 1 && !v->config.parallel_for ? vmafgpu__start_others : NULL;
 #endif
         result = vmafgpu__open_gpu(t);
@@ -28893,7 +28926,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
         return VMAFGPU_ERROR_BACKEND;
     memcpy(v->note, left_out, sizeof left_out);
     if (left_out[0])
-        vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+        vmafgpu__log(v, VMAFGPU_LOG_LEVEL_WARNING, v->note);
     f->history = f->units[0].context->gpu->history;
     vmafgpu__name_fleet(f);
     v->config.gpu.device_count = f->count;
@@ -28914,8 +28947,8 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
         return vmafgpu__fail_memory(v, "the CPU beside the GPU", sizeof *t);
-    if (t->config.gpu.threads && t->config.gpu.frames == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.threads; /* so that a pair is short when the GPU becomes ready */
+    if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
+        t->config.threads = t->config.gpu.copy_threads; /* so that a pair is short when the GPU becomes ready */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -29034,13 +29067,18 @@ static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     return chunk;
 }
 
-/* Returns the number of doubles per row: the columns, then the result. */
+enum { VMAFGPU__ROW_EXTRAS = 2 }; /* doubles of a row after the columns: the result, and the bits of the tag */
+
 static int vmafgpu__row_size(const vmafgpu *v) {
-    return v->column_count + 1;
+    return v->column_count + VMAFGPU__ROW_EXTRAS;
 }
 
 static vmafgpu_result vmafgpu__row_result(const vmafgpu *v, const double *row) {
     return (vmafgpu_result)(int)row[v->column_count];
+}
+
+static void vmafgpu__set_row_tag(const vmafgpu *v, double *row, uint64_t tag) {
+    memcpy(&row[v->column_count + 1], &tag, sizeof tag);
 }
 
 static double *vmafgpu__row(const vmafgpu *v, int64_t row) {
@@ -29088,6 +29126,7 @@ static void vmafgpu__fill_score(const vmafgpu *v, int64_t index, const double *r
     score->score = v->model_count ? row[v->models[0].column] : (double)NAN;
     score->values = row;
     score->result = vmafgpu__row_result(v, row);
+    memcpy(&score->tag, &row[v->column_count + 1], sizeof score->tag);
 }
 
 static void vmafgpu__add_to(vmafgpu__totals *t, double value, int is_first) {
@@ -29212,6 +29251,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         const vmafgpu_result own = vmafgpu__row_result(v, row);
         const vmafgpu_result result = own == VMAFGPU_OK && spoilt ? v->failed_result : own;
         row[v->column_count] = (double)result;
+        vmafgpu__set_row_tag(v, row, v->tags[index / v->config.subsample % v->tag_count]);
         if (result != VMAFGPU_OK) {
             for (int i = 0; i < v->column_count; i++)
                 row[i] = (double)NAN;
@@ -29293,10 +29333,10 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
-    const int edit_size = v->config.edit_size;
+    const int max_edit_size = v->config.max_edit_size;
     return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.%s is %d, and this build has no edits (VMAFGPU_NO_EDITS)",
-                         edit_size || !v->config.map_size ? "edit_size" : "map_size",
-                         edit_size ? edit_size : v->config.map_size);
+                         max_edit_size || !v->config.map_block_size ? "max_edit_size" : "map_block_size",
+                         max_edit_size ? max_edit_size : v->config.map_block_size);
 }
 
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
@@ -29988,10 +30028,10 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
             vmafgpu__edit_map_adm(v, e, x->count, row, 1, blocks, e->ideal);
         }
         for (int k = 0; k < x->across; k++) {
-            blocks[k].share = vmafgpu__map_share(x->slopes, (const int64_t *)(const void *)&blocks[k].sums,
-                                                 (const int64_t *)(const void *)&e->ideal[k], unit);
+            blocks[k].loss = vmafgpu__map_share(x->slopes, (const int64_t *)(const void *)&blocks[k].sums,
+                                                (const int64_t *)(const void *)&e->ideal[k], unit);
             if (x->shares)
-                x->shares[(ptrdiff_t)row * x->across + k] = (float)blocks[k].share;
+                x->shares[(ptrdiff_t)row * x->across + k] = (float)blocks[k].loss;
             memset(&e->ideal[k], 0, sizeof e->ideal[k]);
         }
     }
@@ -30023,12 +30063,12 @@ static ptrdiff_t vmafgpu__edit_pitch(const vmafgpu_config *c, const vmafgpu_edit
 /* Reports an error if an edit is invalid. */
 static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int index, const vmafgpu_edit *edit) {
     const vmafgpu_config *c = &v->config;
-    const int most = c->edit_size;
+    const int most = c->max_edit_size;
     if (edit->width < 1 || edit->height < 1 || edit->width > most || edit->height > most || edit->x < 0 ||
         edit->y < 0 || edit->x > c->width - edit->width || edit->y > c->height - edit->height)
         return vmafgpu__fail(
             v, VMAFGPU_ERROR_ARGUMENT,
-            "%s: edits[%d], %dx%d at column %d, row %d, must be 1x1 to %dx%d (config.edit_size) and inside the "
+            "%s: edits[%d], %dx%d at column %d, row %d, must be 1x1 to %dx%d (config.max_edit_size) and inside the "
             "frame of %dx%d",
             function, index, edit->width, edit->height, edit->x, edit->y, most, most, c->width, c->height);
     if (!edit->data)
@@ -30124,7 +30164,7 @@ static void vmafgpu__edit_task(void *arg, int index) {
             continue;
         vmafgpu__edit_run(v, e, x->edits + first, count, 0);
         for (int i = first; i < first + count; i++)
-            vmafgpu__edit_report(v, e, &e->sums[i - first], x->edits[i].no_score, &x->scores[i],
+            vmafgpu__edit_report(v, e, &e->sums[i - first], x->edits[i].skip_score, &x->scores[i],
                                  x->values ? x->values + (size_t)i * (size_t)v->column_count : NULL);
     }
 }
@@ -30133,24 +30173,26 @@ static void vmafgpu__edit_task(void *arg, int index) {
 
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
-    const char *field = c->edit_size ? "edit_size" : "map_size", *what = c->edit_size ? "edits" : "maps";
-    const int size = c->edit_size ? c->edit_size : c->map_size;
-    if (c->no_frames)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s is %d, but config.no_frames is set", field, size);
+    const char *field = c->max_edit_size ? "max_edit_size" : "map_block_size",
+               *what = c->max_edit_size ? "edits" : "maps";
+    const int size = c->max_edit_size ? c->max_edit_size : c->map_block_size;
+    if (c->predict_only)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s is %d, but config.predict_only is set", field, size);
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->measure || v->features[i]->cpu->score)
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                                  "config.%s is %d, but there are no %s with the feature %s: only "
                                  "with adm, vif and motion",
                                  field, size, what, v->features[i]->name);
-    if (c->map_size && c->map_size < VMAFGPU__LEAST_BLOCK)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from %d to %d, not %d",
-                             VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT, c->map_size);
-    if (c->map_size && (!c->live || c->together > 1 || !v->model_count))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size is %d, %s", c->map_size,
-                             !c->live          ? "which needs config.live: a map goes by the pair's score"
-                             : c->together > 1 ? "which does not go with config.together: pairs with maps share no work"
-                                               : "but there is no model: a map tells what of its score is lost where");
+    if (c->map_block_size && c->map_block_size < VMAFGPU__LEAST_BLOCK)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size must be 0, or from %d to %d, not %d",
+                             VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT, c->map_block_size);
+    if (c->map_block_size && (!c->live || c->contexts_per_pass > 1 || !v->model_count))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size is %d, %s", c->map_block_size,
+                             !c->live ? "which needs config.live: a map goes by the pair's score"
+                             : c->contexts_per_pass > 1
+                                 ? "which does not go with config.contexts_per_pass: pairs with maps share no work"
+                                 : "but there is no model: a map tells what of its score is lost where");
     return VMAFGPU_OK;
 }
 
@@ -30163,7 +30205,7 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
 
 /* `unused` is an editor to write to while memory is only counted. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
-    const int most = v->config.edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
+    const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
     /* Luma includes the margins of VIF. A lower scale has half its size, with its own margins and those of ADM. */
     const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
     (void)vmafgpu__carve(c, sizeof *x);
@@ -30260,7 +30302,7 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__add_workers(v, v->cpu, &x->base);
     memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
     vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
-    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map.shares) != VMAFGPU_OK)
+    if (vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares) != VMAFGPU_OK)
         vmafgpu__edit_map_task(v, 0); /* config.parallel_for skipped some tasks: do them here */
 }
 
@@ -30450,8 +30492,8 @@ struct vmafgpu__gpu_edits {
     int slot;                              /* the slot of the base, or of the pair being mapped */
     uint64_t slopes, sums, blocks, shares; /* of maps, for map_space blocks */
     int map_space;
-    void *mapped; /* event: the latest map of a pair is done; NULL if config.map_size is 0 */
-    void *scored; /* event: its input is complete; NULL if config.map_size is 0 */
+    void *mapped; /* event: the latest map of a pair is done; NULL if config.map_block_size is 0 */
+    void *scored; /* event: its input is complete; NULL if config.map_block_size is 0 */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane being read */
     int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
@@ -30461,15 +30503,15 @@ struct vmafgpu__gpu_edits {
 static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
     const int depth = v->config.bit_depth;
     void **functions = v->gpu->edits->functions;
-    for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
+    for (int i = 0; v->config.max_edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
+    for (int i = v->config.map_block_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     /* Kernels for the changes by edits, for the state of the base, and for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
                      of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
-    for (int use = v->config.edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
+    for (int use = v->config.max_edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             const int vif = of_vif[use] + vmafgpu__vif_input(s, depth),
                       adm = of_adm[use] + vmafgpu__adm_input(s, depth);
@@ -30526,13 +30568,13 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
     vmafgpu__gpu_edits *x = g->edits;
     const vmafgpu_config *c = &v->config;
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
+    const size_t one = (size_t)c->max_edit_size * (size_t)c->max_edit_size * (size_t)g->sample_bytes;
     const size_t vectors = svm ? (size_t)svm->sv_count : 0;
     const int mapped = vmafgpu__map_count(c);
-    const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
+    const int least = c->max_edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
     vmafgpu__edit_batch unused;
     x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
-    for (int s = 0; s < VMAFGPU__SCALES && c->edit_size; s++) {
+    for (int s = 0; s < VMAFGPU__SCALES && c->max_edit_size; s++) {
         const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
         const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
         x->terms[s] =
@@ -30552,10 +30594,11 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
         const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
         g->slots[i].map_staging = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
     }
-    if (!c->edit_size)
+    if (!c->max_edit_size)
         return;
     x->sample_space = vmafgpu__edit_space(one, 8 << 20);
-    x->scratch_space = vmafgpu__edit_space(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
+    x->scratch_space =
+        vmafgpu__edit_space(vmafgpu__edit_scratch_of(c->max_edit_size, c->max_edit_size, &unused), 32 << 20);
     const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_space,
                               vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_space };
     x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_space);
@@ -30575,8 +30618,8 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
 
 static int vmafgpu__gpu_edits_create(vmafgpu *v) {
     enum { NO_TIMING = 2 };
-    return !v->config.map_size || (VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->mapped, NO_TIMING)) &&
-                                   VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->scored, NO_TIMING)));
+    return !v->config.map_block_size || (VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->mapped, NO_TIMING)) &&
+                                         VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->scored, NO_TIMING)));
 }
 
 static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
@@ -30839,7 +30882,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
     const vmafgpu__shape finalise = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
-    const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_size, 0, blocks);
+    const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_block_size, 0, blocks);
     void *stream = slot->streams[0];
     vmafgpu__map_finalise_launch base;
     vmafgpu__map_slope_launch of;
@@ -30925,7 +30968,7 @@ static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
 static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
     void *stream = v->gpu->slots[0].streams[0];
     vmafgpu__find_shown(v, v->gpu->edits->shown);
-    if (!v->config.map_size)
+    if (!v->config.map_block_size)
         return VMAFGPU_OK;
     vmafgpu__gpu_enter(v);
     vmafgpu__bring_smooth(v, stream);
@@ -31095,7 +31138,7 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
         memcpy(&out->sums, sums, sizeof out->sums);
         memcpy(&out->change, records + vmafgpu__edit_changes_at(words, lane->count) + i, sizeof out->change);
         out->change = v->model_count && out->change == out->change ? out->change : (double)NAN;
-        if (x->edits[which].no_score)
+        if (x->edits[which].skip_score)
             continue;
         e->sums[0] = x->base;
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -31244,7 +31287,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     vmafgpu_frame frames[2];
     vmafgpu_edit edit;
     vmafgpu__job job;
-    const int on_gpu = t->gpu != NULL, most = t->config.edit_size;
+    const int on_gpu = t->gpu != NULL, most = t->config.max_edit_size;
     const int half = (t->config.width < t->config.height ? t->config.width : t->config.height) / 2,
               size = most < half ? most : half;
     vmafgpu_result result = vmafgpu__edits_open(t);
@@ -31275,17 +31318,17 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     edit.data = first;
     edit.pitch = (ptrdiff_t)pitch;
     edit.memory = frames[0].memory;
-    edit.no_score = 1;
+    edit.skip_score = 1;
     if (result == VMAFGPU_OK && size)
         result = vmafgpu__edits_try(t, &edit, 1, &out->score, NULL);
     if (result == VMAFGPU_OK && size)
         result = on_gpu ? vmafgpu__edits_map_gpu(t, VMAFGPU__TEST_BLOCK, out->blocks)
                         : vmafgpu__edits_map(t, VMAFGPU__TEST_BLOCK, out->blocks, NULL);
-    if (result != VMAFGPU_OK || !t->config.map_size)
+    if (result != VMAFGPU_OK || !t->config.map_block_size)
         return result;
     if (!on_gpu) {
         vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, 0);
-        return vmafgpu__edits_map(t, t->config.map_size, NULL, out->shares);
+        return vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares);
     }
     vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
     slot->map_history = 0;
@@ -31322,9 +31365,9 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
                                        size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
-    const size_t blocks = t->config.edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
-                                                         vmafgpu__divide_up(t->config.height, VMAFGPU__TEST_BLOCK))
-                                              : 0;
+    const size_t blocks = t->config.max_edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
+                                                             vmafgpu__divide_up(t->config.height, VMAFGPU__TEST_BLOCK))
+                                                  : 0;
     const size_t size = (sizeof(vmafgpu_block) * blocks + sizeof(float) * (shares + 2)) / 8 * 8;
     unsigned char *memory = (unsigned char *)vmafgpu__take(t, 2 * size + 8);
     vmafgpu *other = (vmafgpu *)vmafgpu__take(t, sizeof *other);
@@ -31416,7 +31459,7 @@ static vmafgpu_result vmafgpu__in_range(vmafgpu *v, const char *field, int value
 
 /* Returns config.bytes_per_sample, or its default if it is 0. */
 static int vmafgpu__sample_bytes(const vmafgpu_config *c) {
-    const int is_byte = (c->bit_depth == 0 || c->bit_depth == 8) && c->layout != VMAFGPU_SEMIPLANAR_HIGH;
+    const int is_byte = (c->bit_depth == 0 || c->bit_depth == 8) && c->layout != VMAFGPU_LAYOUT_SEMIPLANAR_HIGH;
     return c->bytes_per_sample ? c->bytes_per_sample : is_byte ? 1 : 2;
 }
 
@@ -31428,10 +31471,10 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
         c->subsample = 1;
     if (!c->threads)
         c->threads = 1;
-    if (!c->together)
-        c->together = 1;
-    if (!c->candidates)
-        c->candidates = 1;
+    if (!c->contexts_per_pass)
+        c->contexts_per_pass = 1;
+    if (!c->max_candidates)
+        c->max_candidates = 1;
 }
 
 /* Range of each field after defaults are set: X(field, least, most). */
@@ -31439,34 +31482,34 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
     X(width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
     X(height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
     X(bit_depth, 8, 16) \
-    X(bytes_per_sample, c->bit_depth > 8 || c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 2 : 1, 2) \
-    X(chroma, VMAFGPU_420, VMAFGPU_444) \
-    X(layout, VMAFGPU_PLANAR, VMAFGPU_SEMIPLANAR_HIGH) \
+    X(bytes_per_sample, c->bit_depth > 8 || c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 2 : 1, 2) \
+    X(chroma, VMAFGPU_CHROMA_420, VMAFGPU_CHROMA_444) \
+    X(layout, VMAFGPU_LAYOUT_PLANAR, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH) \
     X(model_count, 0, VMAFGPU__MAX_MODELS) \
-    X(no_model, 0, 1) \
-    X(no_prediction, 0, 1) \
-    X(no_frames, 0, 1) \
+    X(features_only, 0, 1) \
+    X(model_features_only, 0, 1) \
+    X(predict_only, 0, 1) \
     X(feature_count, 0, VMAFGPU__MAX_FEATURE_CONFIGS) \
     X(strict_options, 0, 1) \
-    X(serial_first, 0, 1) \
+    X(threaded_column_order, 0, 1) \
     X(subsample, 1, INT_MAX) \
     X(discard_scores, 0, 1) \
     X(backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP) \
     X(gpu.device, 0, INT_MAX) \
     X(gpu.device_count, VMAFGPU_ALL_DEVICES, VMAFGPU__MAX_UNITS) \
-    X(gpu.in_background, 0, 1) \
-    X(gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_SURFACE) \
+    X(gpu.open_in_background, 0, 1) \
+    X(gpu.frame_memory, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_SURFACE) \
     X(gpu.batch, 0, VMAFGPU__MAX_BATCH) \
-    X(gpu.queue, 0, VMAFGPU__MAX_QUEUE) \
-    X(gpu.arithmetic, 0, 2) \
-    X(gpu.threads, 0, VMAFGPU__MAX_THREADS) \
-    X(gpu.no_self_test, 0, 1) \
+    X(gpu.queue_depth, 0, VMAFGPU__MAX_QUEUE) \
+    X(gpu.vif_arithmetic, VMAFGPU_VIF_ARITHMETIC_AUTO, VMAFGPU_VIF_ARITHMETIC_INTEGER) \
+    X(gpu.copy_threads, 0, VMAFGPU__MAX_THREADS) \
+    X(gpu.skip_self_test, 0, 1) \
     X(threads, 1, VMAFGPU__MAX_THREADS) \
-    X(together, 1, VMAFGPU__MAX_DISTORTED) \
-    X(candidates, 1, VMAFGPU__MAX_DISTORTED) \
+    X(contexts_per_pass, 1, VMAFGPU__MAX_DISTORTED) \
+    X(max_candidates, 1, VMAFGPU__MAX_DISTORTED) \
     X(live, 0, 1) \
-    X(map_size, 0, VMAFGPU__MAX_EDIT) \
-    X(edit_size, 0, VMAFGPU__MAX_EDIT) \
+    X(map_block_size, 0, VMAFGPU__MAX_EDIT) \
+    X(max_edit_size, 0, VMAFGPU__MAX_EDIT) \
     X(float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION) \
     X(colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020) \
     X(colour.range, VMAFGPU_RANGE_UNSTATED, VMAFGPU_RANGE_FULL) \
@@ -31493,29 +31536,29 @@ static vmafgpu_result vmafgpu__check_inputs(vmafgpu *v, const vmafgpu_model_conf
     if (c->model_count && !models)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models is NULL but config.model_count is %d",
                              c->model_count);
-    if (c->model_count && c->no_model)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.no_model is set but config.model_count is %d",
+    if (c->model_count && c->features_only)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features_only is set but config.model_count is %d",
                              c->model_count);
     if (c->feature_count && !features)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features is NULL but config.feature_count is %d",
                              c->feature_count);
-    if (c->no_model && !c->feature_count)
+    if (c->features_only && !c->feature_count)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "config.no_model is set and config.features is empty: there is nothing to compute");
+                             "config.features_only is set and config.features is empty: there is nothing to compute");
     return VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__check_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
-    if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.context)
+    if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.cuda_context)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "config.gpu.context is a CUDA context: with HIP config.gpu.device names the device");
+                             "config.gpu.cuda_context is a CUDA context: with HIP config.gpu.device names the device");
     if (c->gpu.device_count > 0 && !c->gpu.devices)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices is NULL but config.gpu.device_count is %d",
                              c->gpu.device_count);
-    if (c->gpu.device_count && (c->gpu.context || c->gpu.stream))
+    if (c->gpu.device_count && (c->gpu.cuda_context || c->gpu.stream))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.%s is of one GPU: it does not go with gpu.devices",
-                             c->gpu.context ? "context" : "stream");
+                             c->gpu.cuda_context ? "context" : "stream");
     for (int i = 0; i < c->gpu.device_count; i++) {
         if (c->gpu.devices[i] < 0)
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices[%d] must be 0 or more, not %d", i,
@@ -31534,8 +31577,8 @@ static vmafgpu_result vmafgpu__check_gpu(vmafgpu *v) {
 static vmafgpu_result vmafgpu__check_threads(vmafgpu *v) {
 #if defined(VMAFGPU_NO_THREADS) || defined(VMAFGPU__NO_ATOMICS)
     const vmafgpu_config *c = &v->config;
-    const int threads = c->threads > c->gpu.threads ? c->threads : c->gpu.threads;
-    const char *field = threads == c->threads ? "threads" : "gpu.threads";
+    const int threads = c->threads > c->gpu.copy_threads ? c->threads : c->gpu.copy_threads;
+    const char *field = threads == c->threads ? "threads" : "gpu.copy_threads";
 #endif
 #ifdef VMAFGPU_NO_THREADS
     if (threads > 1 && !c->parallel_for)
@@ -31656,21 +31699,20 @@ static int vmafgpu__count(int *value, int change) {
     return before + change;
 }
 
-VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model) {
-    if (model && model->keeper)
-        vmafgpu__count(&((vmafgpu__keeper *)model->keeper)->users, 1);
+VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model) {
+    if (model && model->reserved)
+        vmafgpu__count(&((vmafgpu__keeper *)model->reserved)->users, 1);
 }
 
 static void vmafgpu__forget_model(const vmafgpu_model *model) {
-    vmafgpu__keeper *keeper = model ? (vmafgpu__keeper *)model->keeper : NULL;
+    vmafgpu__keeper *keeper = model ? (vmafgpu__keeper *)model->reserved : NULL;
     if (keeper && vmafgpu__count(&keeper->users, -1) == 0) {
         const vmafgpu_allocator allocator = keeper->allocator;
         vmafgpu__memory_give(&allocator, keeper->start);
     }
 }
 
-VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
-    (void)allocator;
+VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model) {
     vmafgpu__forget_model(model);
 }
 
@@ -31722,7 +31764,7 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
     if (!use->inputs)
         return vmafgpu__fail_memory(v, "a model's inputs", sizeof(int) * (size_t)use->input_count);
     v->model_count = index + 1;
-    vmafgpu_model_keep(use->model);
+    vmafgpu_model_retain(use->model);
     int *input = use->inputs;
     for (int k = 0; k < use->model->svm_count; k++) {
         const vmafgpu_svm *svm = &use->model->svms[k];
@@ -31803,7 +31845,7 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
 
 /* Whether an extractor is in the first (serial = 1) or second pass over extractors. Without threads there is one. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
-    return v->config.serial_first ? vmafgpu__is_serial(e) == serial : serial;
+    return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
 
 /* Assigns columns in libvmaf's order: extractors by turn, models, collections. Only counts if `names` is NULL. */
@@ -31897,13 +31939,16 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     v->names = (char(*)[VMAFGPU__NAME_SIZE])vmafgpu__take(v, count * sizeof *v->names);
     v->totals = (vmafgpu__totals *)vmafgpu__take(v, count * sizeof *v->totals);
     if (v->value_count)
-        v->values = (vmafgpu__value *)vmafgpu__take(v, (size_t)v->config.candidates * (size_t)v->value_count *
+        v->values = (vmafgpu__value *)vmafgpu__take(v, (size_t)v->config.max_candidates * (size_t)v->value_count *
                                                            sizeof *v->values);
     v->found = v->measured = v->values;
-    v->pair_rows = (double *)vmafgpu__take(v, (size_t)v->config.candidates * (count + 1) * sizeof *v->pair_rows);
-    v->pair_sums = (vmafgpu__sums *)vmafgpu__take(v, (size_t)v->config.candidates * sizeof *v->pair_sums);
+    v->pair_rows = (double *)vmafgpu__take(v, (size_t)v->config.max_candidates * (count + VMAFGPU__ROW_EXTRAS) *
+                                                  sizeof *v->pair_rows);
+    v->tag_count = v->config.backend == VMAFGPU_BACKEND_CPU ? VMAFGPU__TAGS_ON_CPU : VMAFGPU__TAGS;
+    v->tags = (uint64_t *)vmafgpu__take(v, (size_t)v->tag_count * sizeof *v->tags);
+    v->pair_sums = (vmafgpu__sums *)vmafgpu__take(v, (size_t)v->config.max_candidates * sizeof *v->pair_sums);
     v->model_scratch = (double *)vmafgpu__take(v, scratch * sizeof *v->model_scratch);
-    if (!v->names || !v->totals || (v->value_count && !v->values) || !v->pair_rows || !v->pair_sums ||
+    if (!v->names || !v->totals || (v->value_count && !v->values) || !v->pair_rows || !v->pair_sums || !v->tags ||
         !v->model_scratch)
         return vmafgpu__fail_memory(v, "the columns", count * (sizeof *v->names + sizeof *v->totals));
     vmafgpu__lay_columns(v);
@@ -31972,16 +32017,16 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const char *lacks = c->map_size ? vmafgpu__map_lacks(v) : NULL;
+    const char *lacks = c->map_block_size ? vmafgpu__map_lacks(v) : NULL;
     if (lacks) {
-        vmafgpu__message(v->note, sizeof v->note, "maps (config.map_size) %s are made by the CPU only", lacks);
+        vmafgpu__message(v->note, sizeof v->note, "maps (config.map_block_size) %s are made by the CPU only", lacks);
         return 1;
     }
-    if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames < VMAFGPU_MEMORY_DEVICE))) {
+    if (c->max_edit_size && (c->gpu.device_count || (!is_named && c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE))) {
         vmafgpu__message(v->note, sizeof v->note,
                          c->gpu.device_count
-                             ? "edits (config.edit_size) are made by one GPU, not several"
-                             : "edits (config.edit_size) are for the CPU unless config.backend names a GPU");
+                             ? "edits (config.max_edit_size) are made by one GPU, not several"
+                             : "edits (config.max_edit_size) are for the CPU unless config.backend names a GPU");
         return 1;
     }
     for (int i = 0; i < v->extractor_count; i++) {
@@ -32007,8 +32052,8 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #else
     const vmafgpu_config *c = &v->config;
     /* All maps must come from the same backend. */
-    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO &&
-                         c->gpu.frames < VMAFGPU_MEMORY_DEVICE && !c->map_size;
+    const int is_later = c->gpu.open_in_background && c->backend == VMAFGPU_BACKEND_AUTO &&
+                         c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE && !c->map_block_size;
     vmafgpu_result result = VMAFGPU_AGAIN;
     if (c->gpu.device_count || is_later) {
         v->backend = &vmafgpu__fleet_backend;
@@ -32039,7 +32084,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const int needs_gpu = is_named || c->gpu.frames >= VMAFGPU_MEMORY_DEVICE ||
+    const int needs_gpu = is_named || c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE ||
                           (c->gpu.device_count > 0 && c->backend != VMAFGPU_BACKEND_CPU);
     if (c->backend != VMAFGPU_BACKEND_CPU) {
         const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpus(v);
@@ -32048,23 +32093,23 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
         if (needs_gpu)
             return vmafgpu__fail(v, v->lacks_memory ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND,
                                  "%s: there is no GPU to score on: %.420s",
-                                 is_named                                ? "config.backend"
-                                 : c->gpu.device_count > 0               ? "config.gpu.devices"
-                                 : c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frames is surface"
-                                                                         : "config.gpu.frames is device",
+                                 is_named                                      ? "config.backend"
+                                 : c->gpu.device_count > 0                     ? "config.gpu.devices"
+                                 : c->gpu.frame_memory > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frame_memory is surface"
+                                                                               : "config.gpu.frame_memory is device",
                                  v->note);
         v->error[0] = '\0';
-        vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
+        vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
     } else if (needs_gpu) {
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is %s, but config.backend is cpu",
-                             c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "surface" : "device");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frame_memory is %s, but config.backend is cpu",
+                             c->gpu.frame_memory > VMAFGPU_MEMORY_DEVICE ? "surface" : "device");
     }
     v->edits_on_gpu = NULL;
     v->backend = &vmafgpu__cpu_backend;
     return v->backend->open(v);
 }
 
-/* The backend for config.no_frames. */
+/* The backend for config.predict_only. */
 static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     (void)v;
     return VMAFGPU_OK;
@@ -32078,7 +32123,7 @@ static int64_t vmafgpu__none_needs(vmafgpu *v, int64_t position, int is_lent) {
 static vmafgpu_result vmafgpu__none_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     (void)position;
     (void)pair;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.no_frames is set: the context takes no pictures");
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.predict_only is set: the context takes no pictures");
 }
 
 static vmafgpu_result vmafgpu__none_submit(vmafgpu *v, const vmafgpu__job *job) {
@@ -32134,12 +32179,12 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     vmafgpu_result result = vmafgpu__check_float(v);
     if (result == VMAFGPU_OK)
         result = vmafgpu__resolve_config(v, models, features);
-    const int model_count = c->model_count ? c->model_count : c->no_model ? 0 : 1;
+    const int model_count = c->model_count ? c->model_count : c->features_only ? 0 : 1;
     for (int i = 0; result == VMAFGPU_OK && i < model_count; i++)
         result = vmafgpu__add_model(v, i, c->model_count ? &models[i] : &default_model);
     for (int i = 0; result == VMAFGPU_OK && i < c->feature_count; i++)
         result = vmafgpu__add_feature(v, i, &features[i]);
-    if (c->no_prediction)
+    if (c->model_features_only)
         vmafgpu__drop_models(v);
     return result;
 }
@@ -32152,7 +32197,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     char message[VMAFGPU__ERROR_SIZE] = "";
     vmafgpu_result first = VMAFGPU_OK;
     int is_same = 1;
-    v->config.log = NULL;
+    v->config.on_log = NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         v->config.width = sizes[i][0];
         v->config.height = sizes[i][1];
@@ -32160,7 +32205,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
         v->feature_count = v->value_count = 0;
         const vmafgpu_result result = vmafgpu__make_plan(v);
         if (result == VMAFGPU_OK) {
-            v->config.log = whole.log;
+            v->config.on_log = whole.on_log;
             v->error[0] = '\0';
             return VMAFGPU_OK;
         }
@@ -32170,7 +32215,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
             first = result;
         }
     }
-    v->config.log = whole.log;
+    v->config.on_log = whole.on_log;
     return vmafgpu__fail(v, first, "%s%.440s",
                          is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", message);
 }
@@ -32186,15 +32231,15 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
                                                 : "transfer");
     if (!c->colour.matrix)
         return VMAFGPU_OK;
-#ifdef VMAFGPU_NO_PIXELS
+#ifdef VMAFGPU_NO_RGB
     (void)looking;
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                          "config.colour.matrix is stated, but this build has no frames in RGB "
-                         "(VMAFGPU_NO_PIXELS)");
+                         "(VMAFGPU_NO_RGB)");
 #else
     if (!c->colour.range)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but colour.range is not");
-    if (looking && !c->colour.siting && (c->chroma == VMAFGPU_420 || c->chroma == VMAFGPU_422))
+    if (looking && !c->colour.siting && (c->chroma == VMAFGPU_CHROMA_420 || c->chroma == VMAFGPU_CHROMA_422))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "config.colour.matrix is stated, but colour.siting is not, and %s looks at "
                              "chroma",
@@ -32228,27 +32273,27 @@ static vmafgpu_result vmafgpu__check(vmafgpu *v, const vmafgpu_model_config *mod
 static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *models,
                                     const vmafgpu_feature_config *features) {
     const vmafgpu_config *c = &v->config;
-    const int has_size = !c->no_frames || c->width != 0 || c->height != 0;
+    const int has_size = !c->predict_only || c->width != 0 || c->height != 0;
     vmafgpu_result result = vmafgpu__prepare(v, models, features, has_size);
     if (result != VMAFGPU_OK)
         return result;
     vmafgpu__clear_clip(v);
-    if (c->no_frames)
+    if (c->predict_only)
         v->backend = &vmafgpu__no_backend;
-#ifndef VMAFGPU_NO_PIXELS
-    result = c->no_frames ? VMAFGPU_OK : vmafgpu__colours_open(v);
+#ifndef VMAFGPU_NO_RGB
+    result = c->predict_only ? VMAFGPU_OK : vmafgpu__colours_open(v);
     if (result != VMAFGPU_OK)
         return result;
 #endif
-    result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
+    result = c->predict_only ? v->backend->open(v) : vmafgpu__open_backend(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
     v->config.gpu.kernels = NULL; /* it and the paths belong to the caller */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
-    if (v->is_open && !c->no_frames && (c->width <= 32 || c->height <= 32))
-        vmafgpu__log(v, VMAFGPU_LOG_WARNING,
+    if (v->is_open && !c->predict_only && (c->width <= 32 || c->height <= 32))
+        vmafgpu__log(v, VMAFGPU_LOG_LEVEL_WARNING,
                      "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
     return result;
 }
@@ -32364,7 +32409,7 @@ static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function,
     v->config = *config;
     v->config.models = NULL;
     v->config.features = NULL;
-    *result = !config->allocator.alloc != !config->allocator.free
+    *result = !config->allocator.allocate != !config->allocator.release
                   ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.allocator needs both alloc and free, or neither")
                   : VMAFGPU_OK;
     return v;
@@ -32383,9 +32428,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config 
     return result == VMAFGPU_OK ? result : vmafgpu__refuse(result, "%s", v->error);
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_check(const vmafgpu_config *config) {
+VMAFGPU_API vmafgpu_result vmafgpu_check_config(const vmafgpu_config *config) {
     vmafgpu_result result;
-    vmafgpu *v = vmafgpu__new(config, "vmafgpu_check", &result);
+    vmafgpu *v = vmafgpu__new(config, "vmafgpu_check_config", &result);
     if (!v)
         return result;
     if (result == VMAFGPU_OK)
@@ -32412,6 +32457,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->model_scratch);
     vmafgpu__give(v, v->pair_sums);
     vmafgpu__give(v, v->pair_rows);
+    vmafgpu__give(v, v->tags);
     vmafgpu__give(v, v->totals);
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
@@ -32445,17 +32491,18 @@ static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
         return 0;
     const ptrdiff_t bytes = vmafgpu__sample_bytes(c), row = c->width * bytes;
-    const int is_half = c->chroma == VMAFGPU_420 || c->chroma == VMAFGPU_422, interleaved = c->layout != VMAFGPU_PLANAR;
-    const int rows = c->chroma == VMAFGPU_420 ? (c->height + 1) / 2 : c->height;
+    const int is_half = c->chroma == VMAFGPU_CHROMA_420 || c->chroma == VMAFGPU_CHROMA_422,
+              interleaved = c->layout != VMAFGPU_LAYOUT_PLANAR;
+    const int rows = c->chroma == VMAFGPU_CHROMA_420 ? (c->height + 1) / 2 : c->height;
     pitch = pitch ? pitch : row;
-    if (bytes < 1 || bytes > 2 || (int)c->chroma < VMAFGPU_420 || c->chroma > VMAFGPU_444 || pitch < row ||
-        pitch > PTRDIFF_MAX / MOST_PLANES / c->height - SLACK)
+    if (bytes < 1 || bytes > 2 || (int)c->chroma < VMAFGPU_CHROMA_420 || c->chroma > VMAFGPU_CHROMA_444 ||
+        pitch < row || pitch > PTRDIFF_MAX / MOST_PLANES / c->height - SLACK)
         return 0;
     const ptrdiff_t one = is_half ? (pitch + 2 * bytes - 1) / (2 * bytes) * bytes : pitch;
     size_t size = (size_t)pitch * (size_t)c->height;
     offset[0] = 0;
     pitches[0] = pitch;
-    for (int i = 1; i <= (c->chroma == VMAFGPU_400 ? 0 : interleaved ? 1 : 2); i++) {
+    for (int i = 1; i <= (c->chroma == VMAFGPU_CHROMA_400 ? 0 : interleaved ? 1 : 2); i++) {
         offset[i] = size;
         pitches[i] = interleaved ? 2 * one : one;
         size += (size_t)pitches[i] * (size_t)rows;
@@ -32523,9 +32570,9 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the clip was flushed; call vmafgpu_reset() to start another",
                              function);
     if (phase < VMAFGPU__TAILING && v->tailed)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
-                             "%s: the frame after the clip was given with vmafgpu_tail(); call vmafgpu_flush()",
-                             function);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_STATE,
+            "%s: the frame after the clip was given with vmafgpu_push_following(); call vmafgpu_flush()", function);
     if (phase == VMAFGPU__SEEDING && v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: frames before the clip come before the first pair", function);
     if (phase == VMAFGPU__TAILING && !v->pushed)
@@ -32537,10 +32584,10 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
-    vmafgpu_result result = vmafgpu__check_order(v, "vmafgpu_lend", VMAFGPU__PUSHING);
+    vmafgpu_result result = vmafgpu__check_order(v, "vmafgpu_acquire_pair", VMAFGPU__PUSHING);
     if (result == VMAFGPU_OK && (!reference || !distorted))
-        result =
-            vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_lend: %s is NULL", reference ? "distorted" : "reference");
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_acquire_pair: %s is NULL",
+                               reference ? "distorted" : "reference");
     if (result != VMAFGPU_OK)
         return result;
     const int64_t before = v->backend->needs(v, position, 1);
@@ -32557,8 +32604,8 @@ static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgp
     return VMAFGPU_OK;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
-    VMAFGPU__CALL(context, "vmafgpu_lend", 0, vmafgpu__lend(context, reference, distorted));
+VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
+    VMAFGPU__CALL(context, "vmafgpu_acquire_pair", 0, vmafgpu__lend(context, reference, distorted));
 }
 
 static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmafgpu_frame *reference,
@@ -32580,17 +32627,19 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     if (result != VMAFGPU_OK)
         return result;
     if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS) {
-        /* Make the scores available to vmafgpu_next(). */
+        /* Make the scores available to vmafgpu_next_score(). */
         vmafgpu__collect(v, waits ? INT64_MAX : 0, waits ? VMAFGPU__WAIT : VMAFGPU__LOOK);
         if (!waits && v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
             return VMAFGPU_AGAIN;
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FULL,
-                             "%s: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
+        return vmafgpu__fail(v, VMAFGPU_ERROR_UNREAD_SCORES,
+                             "%s: frame %lld was not taken: %d scores wait for vmafgpu_next_score(); "
                              "fetch them, or set config.on_score",
                              function, (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
     }
-    if (wanted)
+    if (wanted) {
         result = vmafgpu__reserve_row(v, row);
+        v->tags[row % v->tag_count] = distorted->tag;
+    }
     if (result == VMAFGPU_OK)
         result = vmafgpu__submit(v, "frame", &v->pushed, reference, looked_at ? distorted : NULL, waits);
     if (result != VMAFGPU_OK)
@@ -32619,7 +32668,7 @@ static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *funct
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
         return 1;
     int n = 1;
-    while (n < count && n < v->config.together && vmafgpu__enter(contexts[n], function, 0) == VMAFGPU_OK) {
+    while (n < count && n < v->config.contexts_per_pass && vmafgpu__enter(contexts[n], function, 0) == VMAFGPU_OK) {
         if (!vmafgpu__is_alike(v, contexts[n])) {
             vmafgpu__leave(contexts[n]);
             break;
@@ -32646,18 +32695,22 @@ static vmafgpu_result vmafgpu__check_many(vmafgpu *const *contexts, int count, c
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
-                                             const vmafgpu_frame *distorted) {
+                                             const vmafgpu_frame *distorted, vmafgpu_result *results) {
     const char *function = "vmafgpu_push_many";
     vmafgpu_result result = vmafgpu__check_many(contexts, count, function);
     if (result == VMAFGPU_OK && (!reference || !distorted))
         result =
             vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, reference ? "distorted" : "reference");
+    for (int i = 0; results && i < count; i++)
+        results[i] = result;
     if (result != VMAFGPU_OK)
         return result;
     for (int at = 0, n = 1; at < count; at += n) {
         const vmafgpu_result entered = vmafgpu__enter(contexts[at], function, 0);
         n = entered == VMAFGPU_OK ? vmafgpu__group(contexts + at, count - at, function) : 1;
         result = result == VMAFGPU_OK ? entered : result;
+        if (entered != VMAFGPU_OK && results)
+            results[at] = entered;
         if (entered != VMAFGPU_OK)
             continue;
         int fine = n > 1 && vmafgpu__check_frame(contexts[at], function, "reference", reference) == VMAFGPU_OK;
@@ -32671,6 +32724,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
             if (v->cpu)
                 v->cpu->is_prepared = 0;
             result = result == VMAFGPU_OK ? one : result;
+            if (results)
+                results[at + i] = one;
         }
         for (int i = 0; i < n; i++)
             vmafgpu__leave(contexts[at + i]);
@@ -32698,17 +32753,19 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
                : result;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_seed(vmafgpu *context, const vmafgpu_frame *reference) {
-    VMAFGPU__CALL(context, "vmafgpu_seed", 0,
-                  vmafgpu__take_neighbour(context, "vmafgpu_seed", VMAFGPU__SEEDING, reference, &context->seeded));
+VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference) {
+    VMAFGPU__CALL(
+        context, "vmafgpu_push_preceding", 0,
+        vmafgpu__take_neighbour(context, "vmafgpu_push_preceding", VMAFGPU__SEEDING, reference, &context->seeded));
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *reference) {
-    VMAFGPU__CALL(context, "vmafgpu_tail", 0,
-                  vmafgpu__take_neighbour(context, "vmafgpu_tail", VMAFGPU__TAILING, reference, &context->tailed));
+VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgpu_frame *reference) {
+    VMAFGPU__CALL(
+        context, "vmafgpu_push_following", 0,
+        vmafgpu__take_neighbour(context, "vmafgpu_push_following", VMAFGPU__TAILING, reference, &context->tailed));
 }
 
-VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
+VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context) {
     return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
@@ -32718,13 +32775,13 @@ static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_res
     const int64_t distance = v->failed_position - (index + v->seeded);
     const char *why = index == v->first_failed_frame                                  ? v->first_failure
                       : distance >= -(int64_t)vmafgpu__spoils(v) && distance <= AHEAD ? v->failure
-                                                                                      : vmafgpu_result_string(result);
+                                                                                      : vmafgpu_result_message(result);
     return vmafgpu__fail(v, result, "frame %lld has no score: %.440s", (long long)index, why);
 }
 
 static vmafgpu_result vmafgpu__next(vmafgpu *v, vmafgpu_score *score) {
     if (!score)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_next: score is NULL");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_next_score: score is NULL");
     if (v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
         vmafgpu__collect(v, 0, VMAFGPU__LOOK);
     if (v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
@@ -32734,8 +32791,8 @@ static vmafgpu_result vmafgpu__next(vmafgpu *v, vmafgpu_score *score) {
     return score->result == VMAFGPU_OK ? VMAFGPU_OK : vmafgpu__fail_frame(v, score->index, score->result);
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) {
-    VMAFGPU__CALL(context, "vmafgpu_next", 0, vmafgpu__next(context, score));
+VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score) {
+    VMAFGPU__CALL(context, "vmafgpu_next_score", 0, vmafgpu__next(context, score));
 }
 
 /* Makes the frames of all collected pairs reusable. */
@@ -32763,14 +32820,15 @@ static vmafgpu_result vmafgpu__check_candidate(vmafgpu *v, const char *function,
     return result == VMAFGPU_OK ? vmafgpu__check_chroma(v, function, which, frame) : result;
 }
 
-static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, const vmafgpu_frame *previous,
-                                           const vmafgpu_frame *reference, const vmafgpu_frame *distorted, int count,
+static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, const vmafgpu_frame *reference,
+                                           const vmafgpu_frame *distorted, int count, const vmafgpu_frame *previous,
                                            vmafgpu_score *scores) {
     vmafgpu__job job;
     vmafgpu_result result = VMAFGPU_OK;
-    if (count < 1 || count > v->config.candidates)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: count must be from 1 to %d (config.candidates), not %d",
-                             function, v->config.candidates, count);
+    if (count < 1 || count > v->config.max_candidates)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: count must be from 1 to %d (config.max_candidates), not %d", function,
+                             v->config.max_candidates, count);
     if (!distorted || !scores)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function,
                              !distorted  ? "distorted"
@@ -32804,25 +32862,26 @@ static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, con
         double *row = v->pair_rows + (size_t)i * (size_t)vmafgpu__row_size(v);
         v->found = v->values ? v->values + (ptrdiff_t)i * v->value_count : NULL;
         vmafgpu__finish_single(v, &v->pair_sums[i], NULL, previous ? 1 : 0, row);
+        vmafgpu__set_row_tag(v, row, distorted[i].tag);
         vmafgpu__fill_score(v, 0, row, &scores[i]);
     }
     v->found = v->values;
     return result;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous,
-                                              const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
+VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score) {
     VMAFGPU__CALL(context, "vmafgpu_score_pair", 0,
-                  vmafgpu__score_pairs(context, "vmafgpu_score_pair", previous, reference, distorted, 1, score));
+                  vmafgpu__score_pairs(context, "vmafgpu_score_pair", reference, distorted, 1, previous, score));
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafgpu_frame *previous,
-                                                   const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
-                                                   int count, vmafgpu_score *scores) {
+VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmafgpu_frame *reference,
+                                                    const vmafgpu_frame *distorted, int count,
+                                                    const vmafgpu_frame *previous, vmafgpu_score *scores) {
     VMAFGPU__CALL(
-        context, "vmafgpu_score_pair_many", 0,
-        vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
+        context, "vmafgpu_score_candidates", 0,
+        vmafgpu__score_pairs(context, "vmafgpu_score_candidates", reference, distorted, count, previous, scores));
 }
 
 /* ================================================================================================
@@ -32831,10 +32890,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
 
 /* ---- maps ---- */
 
-static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_kind memory) {
-    const char *function = "vmafgpu_map_next";
-    if (!v->config.map_size)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_size is 0, so there are no maps", function);
+static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory memory) {
+    const char *function = "vmafgpu_request_map";
+    if (!v->config.map_block_size)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_block_size is 0, so there are no maps", function);
     const int most = (int)v->backend->map_memory;
     if ((int)memory < (int)VMAFGPU_MEMORY_HOST || (int)memory > most)
         return vmafgpu__fail(
@@ -32850,8 +32909,8 @@ static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_k
     return VMAFGPU_OK;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory) {
-    VMAFGPU__CALL(context, "vmafgpu_map_next", 0, vmafgpu__map_next(context, map, memory));
+VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory) {
+    VMAFGPU__CALL(context, "vmafgpu_request_map", 0, vmafgpu__map_next(context, map, memory));
 }
 
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down) {
@@ -32869,8 +32928,8 @@ VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *dow
 #ifndef VMAFGPU_NO_EDITS
 /* Checks whether edits are enabled and, if needed, whether there is a base. */
 static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
-    if (!v->config.edit_size)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.edit_size is 0, so there are no edits", function);
+    if (!v->config.max_edit_size)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.max_edit_size is 0, so there are no edits", function);
     if (needs_base && !v->has_base)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
                              "%s: there is no base: call vmafgpu_edit_begin() first, and again where other "
@@ -32883,29 +32942,31 @@ static void vmafgpu__edits_score(const vmafgpu *v, vmafgpu_score *score) {
     if (!score)
         return;
     memcpy(v->pair_rows, v->edits->row, (size_t)vmafgpu__row_size(v) * sizeof *v->pair_rows);
+    vmafgpu__set_row_tag(v, v->pair_rows, v->base_tag);
     vmafgpu__fill_score(v, 0, v->pair_rows, score);
 }
 
-static vmafgpu_result vmafgpu__edit_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
-                                          const vmafgpu_frame *following, const vmafgpu_frame *distorted,
+static vmafgpu_result vmafgpu__edit_begin(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
+                                          const vmafgpu_frame *previous, const vmafgpu_frame *following,
                                           vmafgpu_score *score) {
     static const char function[] = "vmafgpu_edit_begin";
     const struct {
         const char *which;
         const vmafgpu_frame *frame;
     } frames[] = {
-        { "previous", previous },
         { "reference", reference },
-        { "following", following },
         { "distorted", distorted },
+        { "previous", previous },
+        { "following", following },
     };
     vmafgpu_result result = vmafgpu__edits_ready(v, function, 0);
     for (size_t i = 0; i < sizeof frames / sizeof *frames && result == VMAFGPU_OK; i++)
-        if (frames[i].frame || i == 1)
+        if (frames[i].frame || i == 0)
             result = vmafgpu__check_frame(v, function, frames[i].which, frames[i].frame);
     v->has_base = 0;
     if (result == VMAFGPU_OK)
         result = vmafgpu__edits_begin(v, previous, reference, following, distorted);
+    v->base_tag = distorted ? distorted->tag : 0;
     if (result == VMAFGPU_OK)
         vmafgpu__edits_score(v, score);
     return result;
@@ -32946,14 +33007,14 @@ static vmafgpu_result vmafgpu__edit_gradient(vmafgpu *v, vmafgpu_gradient *gradi
 }
 
 static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blocks, int *across, int *down) {
-    const vmafgpu_result result = vmafgpu__edits_ready(v, "vmafgpu_edit_map", 1);
+    const vmafgpu_result result = vmafgpu__edits_ready(v, "vmafgpu_edit_blocks", 1);
     if (result != VMAFGPU_OK)
         return result;
     if (size < VMAFGPU__LEAST_BLOCK || size > VMAFGPU__MAX_EDIT)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: size must be from %d to %d, not %d",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_blocks: size must be from %d to %d, not %d",
                              VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT, size);
     if (!across || !down)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_blocks: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
     *down = vmafgpu__divide_up(v->config.height, size);
     if (blocks && v->edits_on_gpu)
@@ -32961,11 +33022,11 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous,
-                                              const vmafgpu_frame *reference, const vmafgpu_frame *following,
-                                              const vmafgpu_frame *distorted, vmafgpu_score *score) {
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
+                                              const vmafgpu_frame *following, vmafgpu_score *score) {
     VMAFGPU__CALL(context, "vmafgpu_edit_begin", 0,
-                  vmafgpu__edit_begin(context, previous, reference, following, distorted, score));
+                  vmafgpu__edit_begin(context, reference, distorted, previous, following, score));
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
@@ -32982,15 +33043,16 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
     VMAFGPU__CALL(context, "vmafgpu_edit_gradient", 0, vmafgpu__edit_gradient(context, gradient));
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down) {
-    VMAFGPU__CALL(context, "vmafgpu_edit_map", 0, vmafgpu__edit_map(context, size, blocks, across, down));
+VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
+                                               int *down) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_blocks", 0, vmafgpu__edit_map(context, size, blocks, across, down));
 }
 
-#else /* VMAFGPU_NO_EDITS: no open context has config.edit_size */
+#else /* VMAFGPU_NO_EDITS: no open context has config.max_edit_size */
 
-VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous,
-                                              const vmafgpu_frame *reference, const vmafgpu_frame *following,
-                                              const vmafgpu_frame *distorted, vmafgpu_score *score) {
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
+                                              const vmafgpu_frame *following, vmafgpu_score *score) {
     (void)previous, (void)reference, (void)following, (void)distorted, (void)score;
     VMAFGPU__CALL(context, "vmafgpu_edit_begin", 0, vmafgpu__edits_check(context));
 }
@@ -33012,9 +33074,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
     VMAFGPU__CALL(context, "vmafgpu_edit_gradient", 0, vmafgpu__edits_check(context));
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down) {
+VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
+                                               int *down) {
     (void)size, (void)blocks, (void)across, (void)down;
-    VMAFGPU__CALL(context, "vmafgpu_edit_map", 0, vmafgpu__edits_check(context));
+    VMAFGPU__CALL(context, "vmafgpu_edit_blocks", 0, vmafgpu__edits_check(context));
 }
 
 #endif /* VMAFGPU_NO_EDITS */
@@ -33076,6 +33139,7 @@ static vmafgpu_result vmafgpu__predict_features(vmafgpu *v, const double *featur
     memmove(v->pair_rows, features, (size_t)count * sizeof *features);
     vmafgpu__predict(v, v->model_scratch, v->pair_rows);
     v->pair_rows[v->column_count] = (double)VMAFGPU_OK;
+    vmafgpu__set_row_tag(v, v->pair_rows, 0);
     vmafgpu__fill_score(v, 0, v->pair_rows, score);
     return VMAFGPU_OK;
 }
@@ -33101,17 +33165,17 @@ static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int 
 }
 
 static vmafgpu_result vmafgpu__pool_totals(vmafgpu *v, const char *function, const vmafgpu__totals *t, int64_t count,
-                                           vmafgpu_pooling method, double *value) {
+                                           vmafgpu_pool_method method, double *value) {
     switch (method) {
-    case VMAFGPU_MEAN: *value = t->sum / (double)count; return VMAFGPU_OK;
-    case VMAFGPU_HARMONIC_MEAN: *value = (double)count / t->inverse_sum - 1.0; return VMAFGPU_OK;
-    case VMAFGPU_MIN: *value = t->min; return VMAFGPU_OK;
-    case VMAFGPU_MAX: *value = t->max; return VMAFGPU_OK;
+    case VMAFGPU_POOL_MEAN: *value = t->sum / (double)count; return VMAFGPU_OK;
+    case VMAFGPU_POOL_HARMONIC_MEAN: *value = (double)count / t->inverse_sum - 1.0; return VMAFGPU_OK;
+    case VMAFGPU_POOL_MIN: *value = t->min; return VMAFGPU_OK;
+    case VMAFGPU_POOL_MAX: *value = t->max; return VMAFGPU_OK;
     }
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: there is no pooling method %d", function, (int)method);
 }
 
-static vmafgpu_result vmafgpu__pool_column(vmafgpu *v, int column, vmafgpu_pooling method, double *value) {
+static vmafgpu_result vmafgpu__pool_column(vmafgpu *v, int column, vmafgpu_pool_method method, double *value) {
     int64_t count = 0;
     const vmafgpu_result result = vmafgpu__check_pool(v, "vmafgpu_pool", column, value, &count);
     if (result != VMAFGPU_OK)
@@ -33119,12 +33183,12 @@ static vmafgpu_result vmafgpu__pool_column(vmafgpu *v, int column, vmafgpu_pooli
     return vmafgpu__pool_totals(v, "vmafgpu_pool", &v->totals[column], count, method, value);
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pooling method, double *value) {
+VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pool_method method, double *value) {
     VMAFGPU__CALL(context, "vmafgpu_pool", 1, vmafgpu__pool_column(context, column, method, value));
 }
 
-static vmafgpu_result vmafgpu__pool_range(vmafgpu *v, int column, vmafgpu_pooling method, int64_t first, int64_t last,
-                                          double *value) {
+static vmafgpu_result vmafgpu__pool_range(vmafgpu *v, int column, vmafgpu_pool_method method, int64_t first,
+                                          int64_t last, double *value) {
     const char *function = "vmafgpu_pool_range";
     vmafgpu__totals t = { 0, 0, 0, 0 };
     int64_t count = 0;
@@ -33151,7 +33215,7 @@ static vmafgpu_result vmafgpu__pool_range(vmafgpu *v, int column, vmafgpu_poolin
     return vmafgpu__pool_totals(v, function, &t, count, method, value);
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pooling method, int64_t first,
+VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pool_method method, int64_t first,
                                               int64_t last, double *value) {
     VMAFGPU__CALL(context, "vmafgpu_pool_range", 1, vmafgpu__pool_range(context, column, method, first, last, value));
 }
@@ -33254,7 +33318,7 @@ VMAFGPU_API int vmafgpu_column_index(const vmafgpu *context, const char *name) {
     return index < 0 ? vmafgpu__column_index(context, vmafgpu_report_name(name)) : index;
 }
 
-VMAFGPU_API int vmafgpu_score_column(const vmafgpu *context, int model) {
+VMAFGPU_API int vmafgpu_model_column(const vmafgpu *context, int model) {
     return context && context->is_open && model >= 0 && model < context->model_count ? context->models[model].column
                                                                                      : -1;
 }
@@ -33269,8 +33333,8 @@ VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context) {
     return context ? &context->config : NULL;
 }
 
-VMAFGPU_API int64_t vmafgpu_reusable(vmafgpu *context) {
-    if (vmafgpu__enter(context, "vmafgpu_reusable", 1) != VMAFGPU_OK)
+VMAFGPU_API int64_t vmafgpu_reusable_count(vmafgpu *context) {
+    if (vmafgpu__enter(context, "vmafgpu_reusable_count", 1) != VMAFGPU_OK)
         return 0;
     const int64_t pairs = vmafgpu__reusable(context);
     vmafgpu__leave(context);
@@ -33305,13 +33369,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
 
 static vmafgpu_result vmafgpu__wait_on_stream(vmafgpu *v, void *stream, int64_t pairs) {
     int64_t position = 0;
-    const vmafgpu_result result = vmafgpu__position_behind(v, "vmafgpu_wait_on_stream", pairs, &position);
+    const vmafgpu_result result = vmafgpu__position_behind(v, "vmafgpu_stream_wait", pairs, &position);
     return result == VMAFGPU_OK && v->backend->wait_on_stream ? v->backend->wait_on_stream(v, stream, position)
                                                               : result;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
-    VMAFGPU__CALL(context, "vmafgpu_wait_on_stream", 0, vmafgpu__wait_on_stream(context, stream, pairs));
+VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs) {
+    VMAFGPU__CALL(context, "vmafgpu_stream_wait", 0, vmafgpu__wait_on_stream(context, stream, pairs));
 }
 
 static vmafgpu__description vmafgpu__describe(const vmafgpu *v) {
@@ -33327,7 +33391,7 @@ VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
     return context && context->is_open ? vmafgpu__describe(context).backend : "";
 }
 
-VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
+VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context) {
     return context ? vmafgpu__choose_level(context->config.cpumask)->name : "";
 }
 
@@ -33351,7 +33415,7 @@ VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context) {
     return vmafgpu__describe(context).driver;
 }
 
-VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context) {
+VMAFGPU_API uint64_t vmafgpu_self_test_checksum(const vmafgpu *context) {
     return vmafgpu__describe(context).self_test_sum;
 }
 
@@ -33363,7 +33427,7 @@ VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
     return context ? context->note : "";
 }
 
-VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context) {
+VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context) {
     return context ? context->memory + vmafgpu__describe(context).memory : 0;
 }
 
@@ -33388,7 +33452,7 @@ VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result) {
     }
 }
 
-VMAFGPU_API const char *vmafgpu_result_string(vmafgpu_result result) {
+VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result) {
     switch (result) {
 #define VMAFGPU__RESULT_MESSAGE(name, number, message) \
     case name: return message;
@@ -33398,12 +33462,12 @@ VMAFGPU_API const char *vmafgpu_result_string(vmafgpu_result result) {
     }
 }
 
-VMAFGPU_API const char *vmafgpu_version(void) {
+VMAFGPU_API const char *vmafgpu_version_string(void) {
     return VMAFGPU_VERSION_STRING;
 }
 
 VMAFGPU_API int vmafgpu_version_number(void) {
-    return VMAFGPU_VERSION;
+    return VMAFGPU_VERSION_NUMBER;
 }
 
 VMAFGPU__COLD_END

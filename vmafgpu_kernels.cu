@@ -8286,7 +8286,7 @@ struct EditPicture {
     vmafgpu__rect changed; /* where the patch is */
 };
 
-GPU_FN int32_t edit_size(const vmafgpu__range &r) {
+GPU_FN int32_t max_edit_size(const vmafgpu__range &r) {
     return r.end - r.first;
 }
 
@@ -8380,8 +8380,8 @@ GPU_KERNEL(vmafgpu_edit_patch, vmafgpu__edit_patch_launch, VMAFGPU__EDIT_PATCH_T
 
 template <int BYTES> GPU_FN uint32_t edit_sample(const EditPicture &picture, int32_t x, int32_t y) {
     const int32_t own_x = x - picture.changed.of[0].first, own_y = y - picture.changed.of[1].first;
-    const bool is_own = (uint32_t)own_x < (uint32_t)edit_size(picture.changed.of[0]) &&
-                        (uint32_t)own_y < (uint32_t)edit_size(picture.changed.of[1]);
+    const bool is_own = (uint32_t)own_x < (uint32_t)max_edit_size(picture.changed.of[0]) &&
+                        (uint32_t)own_y < (uint32_t)max_edit_size(picture.changed.of[1]);
     const uint8_t *row =
         is_own ? picture.patch + (int64_t)own_y * picture.patch_pitch : picture.plane + (int64_t)y * picture.pitch;
     return load_sample<BYTES>(row, is_own ? own_x : x);
@@ -8463,7 +8463,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
     const int32_t wide = adm_lesser(picture.changed.of[0].end - left, 4 * quads) - from;
     for (int32_t i = (int32_t)thread_index(); wide > 0 && i < wide * (end - first); i += (int32_t)block_threads()) {
         const int32_t row = first + i / wide, column = from + i % wide, in = mirror(top + row, vif.height) - own.first;
-        if ((uint32_t)in < (uint32_t)edit_size(own)) {
+        if ((uint32_t)in < (uint32_t)max_edit_size(own)) {
             const uint8_t *patch = picture.patch + (int64_t)in * picture.patch_pitch;
             ((uint16_t *)(samples + row * tile.stride + column))[1] =
                 (uint16_t)load_sample<BYTES>(patch, left + column - picture.changed.of[0].first);
@@ -8590,8 +8590,8 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
         here.of[i].first = adm_larger(next.of[i].first, from[i]);
         here.of[i].end = adm_lesser(next.of[i].end, from[i] + most[i]);
     }
-    const int32_t wide = edit_size(here.of[0]),
-                  count = wide > 0 ? wide * edit_size(here.of[1]) : 0; /* may be negative */
+    const int32_t wide = max_edit_size(here.of[0]),
+                  count = wide > 0 ? wide * max_edit_size(here.of[1]) : 0; /* may be negative */
     uint8_t *out = batch.scratch + index * batch.scratch_size + batch.vif[NEXT];
     for (int32_t i = (int32_t)thread_index(); i < count; i += (int32_t)block_threads()) {
         const int32_t column = here.of[0].first + i % wide, row = here.of[1].first + i / wide;
@@ -8697,7 +8697,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
 #pragma unroll
             for (int s = 0; s < SCALE; s++) {
                 changed.of[i] = vmafgpu__edit_vif_next(changed.of[i], s, size[i]);
-                is_empty |= edit_size(changed.of[i]) <= 0;
+                is_empty |= max_edit_size(changed.of[i]) <= 0;
             }
             seen.of[i] = vmafgpu__range_within(changed.of[i].first - REACH, changed.of[i].end + REACH, own[i]);
         }
@@ -9023,7 +9023,7 @@ GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditP
         const int32_t own =
             adm_larger(vmafgpu__reflect_repeat(first_row + row, height), 0) - picture.changed.of[1].first;
         Sample *samples = (Sample *)(tile + (row & 1) * Kind::ODD + (row >> 1) * Kind::STRIDE);
-        if ((uint32_t)own >= (uint32_t)edit_size(picture.changed.of[1]))
+        if ((uint32_t)own >= (uint32_t)max_edit_size(picture.changed.of[1]))
             continue;
         const Sample *in =
             (const Sample *)(picture.patch + (int64_t)own * picture.patch_pitch) - picture.changed.of[0].first;
@@ -9255,7 +9255,7 @@ GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     if (launch.out) {
         for (int32_t i = 0; i < VMAFGPU__SLOPES; i++)
             store(launch.out[index].sums + i, VMAFGPU__FETCH(&sums[i]));
-        store(&launch.out[index].share, share);
+        store(&launch.out[index].loss, share);
     }
     if (launch.shares)
         store(launch.shares + index, (float)share);

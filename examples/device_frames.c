@@ -1,6 +1,6 @@
 /* What a game or streaming engine does with VMAF: the frames are in GPU memory already, rendered and encoded there, and
  * are scored where they lie; nothing but the scores comes back. Two pairs of frames are in rotation: while one is
- * scored the next is drawn, and vmafgpu_reusable() and vmafgpu_wait() say when a frame may be overwritten.
+ * scored the next is drawn, and vmafgpu_reusable_count() and vmafgpu_wait() say when a frame may be overwritten.
  *
  *     device_frames [cuda | hip [KERNELS [DRIVER]]]     cuda by default; kernels: by default beside the program
  *
@@ -72,7 +72,7 @@ static vmafgpu_frame device_frame(uint64_t address) {
 static int print_ready(vmafgpu *vmaf) {
     vmafgpu_score score;
     vmafgpu_result result;
-    while ((result = vmafgpu_next(vmaf, &score)) == VMAFGPU_OK)
+    while ((result = vmafgpu_next_score(vmaf, &score)) == VMAFGPU_OK)
         printf("frame %d: %.3f\n", (int)score.index, score.score);
     return result >= 0;
 }
@@ -82,7 +82,7 @@ static int score_frames(vmafgpu *vmaf, engine *e) {
         const uint64_t *pair = e->frames[i % PAIRS];
         vmafgpu_frame reference = device_frame(pair[0]), distorted = device_frame(pair[1]);
         int64_t before = i - PAIRS + 1; /* so many pairs must be done with before this one's memory is free again */
-        if (before > 0 && vmafgpu_reusable(vmaf) < before && vmafgpu_wait(vmaf, before) != VMAFGPU_OK)
+        if (before > 0 && vmafgpu_reusable_count(vmaf) < before && vmafgpu_wait(vmaf, before) != VMAFGPU_OK)
             return 0;
         if (!draw(e, i, 0, pair[0]) || !draw(e, i, 1, pair[1])) {
             fprintf(stderr, "device_frames: a copy failed\n");
@@ -101,16 +101,16 @@ static int run(engine *e, const char *kernels, const char *driver) {
     int ok;
     config.width = WIDTH;
     config.height = HEIGHT;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     config.backend = e->gpu.is_hip ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
-    config.gpu.frames = VMAFGPU_MEMORY_DEVICE; /* no others: then no pinned memory is taken for them */
-    config.gpu.context = e->gpu.context;       /* NULL with HIP */
+    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE; /* no others: then no pinned memory is taken for them */
+    config.gpu.cuda_context = e->gpu.context;        /* NULL with HIP */
     config.gpu.batch = 1; /* the default gathers pairs, so it needs as many in rotation, and is faster */
     config.gpu.kernels_path = kernels;
     config.gpu.driver_path = driver;
     /* draw() waits for its copy. With config.gpu.stream = e->gpu.stream it need not: the GPU would wait for it. */
     ok = vmafgpu_open(&vmaf, &config) == VMAFGPU_OK && score_frames(vmaf, e) &&
-         vmafgpu_pool(vmaf, vmafgpu_score_column(vmaf, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK;
+         vmafgpu_pool(vmaf, vmafgpu_model_column(vmaf, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK;
     if (ok) {
         printf("mean %.3f on %s, %.1f MB of its memory\n", mean, vmafgpu_device_name(vmaf),
                (double)vmafgpu_device_memory(vmaf) / 1e6);

@@ -760,7 +760,7 @@ static void clean_up(embedding *e) {
     int m;
 
     for (m = 0; m < e->model_count; m++) {
-        vmafgpu_model_free(e->models[m], NULL);
+        vmafgpu_model_release(e->models[m]);
         free(e->identifiers[m]);
     }
     for (i = 0; i < e->array_count; i++)

@@ -49,7 +49,7 @@ static int search(vmafgpu *vmaf, double target, unsigned char *frames[2], unsign
         draw(current, i);
         do {
             encode(current, candidate, quantisers[tried]);
-            if (vmafgpu_score_pair(vmaf, i > 0 ? &previous : NULL, &reference, &distorted, &score) != VMAFGPU_OK)
+            if (vmafgpu_score_pair(vmaf, &reference, &distorted, i > 0 ? &previous : NULL, &score) != VMAFGPU_OK)
                 return 0;
             printf("frame %d, q %2d: %7.3f\n", i, quantisers[tried], score.score);
         } while (score.score < target && ++tried < count);
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     }
     config.width = WIDTH;
     config.height = HEIGHT;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     ok = memory && vmafgpu_open(&vmaf, &config) == VMAFGPU_OK;
     if (ok) {
         unsigned char *frames[2] = { memory, memory + (size_t)WIDTH * HEIGHT };

@@ -110,7 +110,7 @@ static vmafgpu_edit edit_of(int block, int q) {
     edit.y = block / ACROSS * BLOCK;
     edit.width = edit.height = BLOCK;
     edit.data = codings[block][q].samples;
-    edit.no_score = 1; /* `change` is what is asked for */
+    edit.skip_score = 1; /* `change` is what is asked for */
     return edit;
 }
 
@@ -206,13 +206,13 @@ int main(int argc, char **argv) {
 
     config.width = WIDTH;
     config.height = HEIGHT;
-    config.chroma = VMAFGPU_400;
-    config.edit_size = BLOCK;
+    config.chroma = VMAFGPU_CHROMA_400;
+    config.max_edit_size = BLOCK;
     vmafgpu_result result = vmafgpu_open(&v, &config);
     if (result == VMAFGPU_OK) {
         const vmafgpu_frame reference = vmafgpu_frame_of(&config, source, 0),
                             distorted = vmafgpu_frame_of(&config, coded, 0);
-        result = vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, &score);
+        result = vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, &score);
     }
     if (result == VMAFGPU_OK) {
         printf("least squared error: %.3f bits per pixel, VMAF %.3f, %.2f s\n", bits_of(all, BLOCKS) / (WIDTH * HEIGHT),

@@ -32,9 +32,9 @@ typedef struct overlay {
 } overlay;
 
 /* The pair of frames that the engine may draw and decode into now; -1: all are being scored, so this frame is not.
- * Frames belong to us from the push until vmafgpu_reusable() counts their pair, and to the engine else. */
+ * Frames belong to us from the push until vmafgpu_reusable_count() counts their pair, and to the engine else. */
 static int overlay_slot(overlay *o) {
-    if (o->pushed - vmafgpu_reusable(o->vmaf) >= RING) {
+    if (o->pushed - vmafgpu_reusable_count(o->vmaf) >= RING) {
         o->left_out++;
         return -1;
     }
@@ -44,7 +44,7 @@ static int overlay_slot(overlay *o) {
 /* After the frame was drawn and the decoder's copy of it: both are on their way on config.gpu.stream. 0: something
  * is wrong. */
 static int overlay_push(overlay *o, int frame, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
-    vmafgpu_result result = vmafgpu_map_next(o->vmaf, o->maps[o->pushed % (2 * RING)], VMAFGPU_MEMORY_HOST);
+    vmafgpu_result result = vmafgpu_request_map(o->vmaf, o->maps[o->pushed % (2 * RING)], VMAFGPU_MEMORY_HOST);
     if (result == VMAFGPU_OK)
         result = vmafgpu_try_push(o->vmaf, reference, distorted);
     if (result == VMAFGPU_OK)
@@ -66,7 +66,7 @@ static int worst_block(const float *map) {
 static int overlay_update(overlay *o, double *scores) {
     vmafgpu_score score;
     vmafgpu_result result;
-    while ((result = vmafgpu_next(o->vmaf, &score)) == VMAFGPU_OK) {
+    while ((result = vmafgpu_next_score(o->vmaf, &score)) == VMAFGPU_OK) {
         scores[score.index] = o->score = score.score;
         o->shown = o->frame[score.index];
         const float *map = o->maps[score.index % (2 * RING)];
@@ -81,11 +81,11 @@ static vmafgpu_config overlay_config(void) {
     vmafgpu_config config = VMAFGPU_INIT;
     config.width = WIDTH;
     config.height = HEIGHT;
-    config.chroma = VMAFGPU_400; /* models of v0.6 look at luma alone */
-    config.map_size = BLOCK;
+    config.chroma = VMAFGPU_CHROMA_400; /* models of v0.6 look at luma alone */
+    config.map_block_size = BLOCK;
     config.live = 1;           /* a score as soon as its pair is done, not one pair later */
     config.discard_scores = 1; /* memory does not grow */
-    config.gpu.queue = RING;
+    config.gpu.queue_depth = RING;
     return config;
 }
 
@@ -172,7 +172,7 @@ static int check(const engine *e, const overlay *o, const double *scores) {
             const vmafgpu_frame previous = vmafgpu_frame_of(&config, film_picture(e, o->frame[i ? i - 1 : 0], 0), 0);
             const vmafgpu_frame reference = vmafgpu_frame_of(&config, film_picture(e, o->frame[i], 0), 0);
             const vmafgpu_frame distorted = vmafgpu_frame_of(&config, film_picture(e, o->frame[i], 1), 0);
-            same += vmafgpu_score_pair(vmaf, i ? &previous : NULL, &reference, &distorted, &score) == VMAFGPU_OK &&
+            same += vmafgpu_score_pair(vmaf, &reference, &distorted, i ? &previous : NULL, &score) == VMAFGPU_OK &&
                     memcmp(&score.score, &scores[i], sizeof scores[i]) == 0;
         }
     }
@@ -190,9 +190,9 @@ static int run(engine *e, const char *kernels, const char *driver) {
     memset(&o, 0, sizeof o);
     config.backend = e->is_cpu ? VMAFGPU_BACKEND_CPU : e->gpu.is_hip ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
     if (!e->is_cpu) {
-        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
-        config.gpu.context = e->gpu.context; /* NULL with HIP */
-        config.gpu.stream = e->gpu.stream;   /* the GPU waits for what draws a pair, and nobody else does */
+        config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
+        config.gpu.cuda_context = e->gpu.context; /* NULL with HIP */
+        config.gpu.stream = e->gpu.stream;        /* the GPU waits for what draws a pair, and nobody else does */
         config.gpu.kernels_path = kernels;
         config.gpu.driver_path = driver;
     }

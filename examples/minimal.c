@@ -23,9 +23,9 @@ int main(int argc, char **argv) {
         ok = vmafgpu_push(v, &r, &d) == VMAFGPU_OK;
     }
     ok = ok && vmafgpu_flush(v) == VMAFGPU_OK;
-    while (ok && vmafgpu_next(v, &score) == VMAFGPU_OK)
+    while (ok && vmafgpu_next_score(v, &score) == VMAFGPU_OK)
         printf("frame %d: %f\n", (int)score.index, score.score);
-    ok = ok && vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK;
+    ok = ok && vmafgpu_pool(v, vmafgpu_model_column(v, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK;
     if (ok)
         printf("mean: %f\n", mean);
     else

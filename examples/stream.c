@@ -44,8 +44,8 @@ static void on_score(void *user, const vmafgpu_score *score) {
 
 static int run(vmafgpu *vmaf, source *s, unsigned char *planes) {
     unsigned char *other = planes + (size_t)s->width * (size_t)s->height;
-    vmafgpu_frame reference = { { planes, NULL, NULL }, { 0, 0, 0 }, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV };
-    vmafgpu_frame distorted = { { other, NULL, NULL }, { 0, 0, 0 }, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV };
+    vmafgpu_frame reference = vmafgpu_frame_of(vmafgpu_get_config(vmaf), planes, 0);
+    vmafgpu_frame distorted = vmafgpu_frame_of(vmafgpu_get_config(vmaf), other, 0);
     while (next_pair(s, planes, other))
         if (vmafgpu_push(vmaf, &reference, &distorted) != VMAFGPU_OK)
             return 0;
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
     }
     config.width = s.width;
     config.height = s.height;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     config.discard_scores = 1;
     config.on_score = on_score;
     config.on_score_user = &worst;
@@ -79,8 +79,8 @@ int main(int argc, char **argv) {
         planes = malloc(2 * (size_t)s.width * (size_t)s.height);
         ok = planes && run(vmaf, &s, planes);
     }
-    if (ok && vmafgpu_pool(vmaf, vmafgpu_score_column(vmaf, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK) {
-        printf("mean %.3f, worst %.3f, memory %u KiB\n", mean, worst, (unsigned)(vmafgpu_memory(vmaf) / 1024));
+    if (ok && vmafgpu_pool(vmaf, vmafgpu_model_column(vmaf, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK) {
+        printf("mean %.3f, worst %.3f, memory %u KiB\n", mean, worst, (unsigned)(vmafgpu_host_memory(vmaf) / 1024));
     } else {
         fprintf(stderr, "stream: %s\n", ok ? "no frames" : vmafgpu_last_error(vmaf));
         ok = 0;

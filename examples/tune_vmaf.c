@@ -94,9 +94,9 @@ int main(int argc, char **argv) {
     config.model_count = 1;
     config.width = width;
     config.height = height;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.edit_size = BLOCK;
+    config.max_edit_size = BLOCK;
     vmafgpu_result result = vmafgpu_open(&v, &config);
     if (result != VMAFGPU_OK) {
         puts(vmafgpu_last_error(v));
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
         for (int i = 0; i < count; i++)
             edits[i] = block_of(blurred, width, height, i);
         double start = seconds();
-        result = vmafgpu_edit_begin(v, NULL, &reference, NULL, NULL, NULL);
+        result = vmafgpu_edit_begin(v, &reference, NULL, NULL, NULL, NULL);
         if (result == VMAFGPU_OK)
             result = vmafgpu_edit_try(v, edits, count, scores, NULL);
         const double tried = seconds() - start;
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
                     memcpy(whole + at, (pass ? source : blurred) + at, (size_t)edits[i].width);
                 }
                 if (!pass)
-                    result = vmafgpu_score_pair(v, NULL, &reference, &distorted, &score);
+                    result = vmafgpu_score_pair(v, &reference, &distorted, NULL, &score);
             }
             different += memcmp(&score.score, &scores[i].score, sizeof score.score) != 0;
         }

@@ -914,7 +914,7 @@ static int push(engine *e, slot *s, int frame) {
     if (e->has_timelines && !CU_OK(cuEventRecord(events[0], e->in)))
         return 0;
     result =
-        e->o.map ? vmafgpu_map_next(e->vmaf, (float *)(uintptr_t)s->map.address, VMAFGPU_MEMORY_DEVICE) : VMAFGPU_OK;
+        e->o.map ? vmafgpu_request_map(e->vmaf, (float *)(uintptr_t)s->map.address, VMAFGPU_MEMORY_DEVICE) : VMAFGPU_OK;
     result = result == VMAFGPU_OK ? vmafgpu_try_push(e->vmaf, &reference, &distorted) : result;
     if (result == VMAFGPU_AGAIN) {
         e->left_out++;
@@ -926,7 +926,7 @@ static int push(engine *e, slot *s, int frame) {
     s->busy_until = value.value;
     if (!e->has_timelines)
         return 1;
-    return (vmafgpu_wait_on_stream(e->vmaf, e->out, -1) == VMAFGPU_OK || fail("%s", vmafgpu_last_error(e->vmaf))) &&
+    return (vmafgpu_stream_wait(e->vmaf, e->out, -1) == VMAFGPU_OK || fail("%s", vmafgpu_last_error(e->vmaf))) &&
            CU_OK(cuEventRecord(events[1], e->out)) &&
            CU_OK(cuSignalExternalSemaphoresAsync(&e->cuda_scored, &value, 1, e->out));
 }
@@ -948,7 +948,7 @@ static int look(engine *e, int drawn) {
         e->rendered_to = (int)value;
         e->busy += time - e->drawn_at[value - 1];
     }
-    while ((result = vmafgpu_next(e->vmaf, &score)) == VMAFGPU_OK) {
+    while ((result = vmafgpu_next_score(e->vmaf, &score)) == VMAFGPU_OK) {
         const int frame = e->frame_of[score.index];
         const double at = e->drawn_at[frame] > 0 ? e->drawn_at[frame] : time;
         e->took[score.index] = now() - at;
@@ -976,9 +976,9 @@ static vmafgpu_config config_of(const engine *e) {
     vmafgpu_config config = VMAFGPU_INIT;
     config.width = e->o.width;
     config.height = e->o.height;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     config.live = 1;
-    config.map_size = e->o.map;
+    config.map_block_size = e->o.map;
     if (!is_luma(e->o.way)) {
         config.colour.matrix = VMAFGPU_MATRIX_BT709;
         config.colour.range = VMAFGPU_RANGE_LIMITED;
@@ -1011,9 +1011,9 @@ static int check(engine *e) {
             pair[k].pixels = is_luma(e->o.way) ? VMAFGPU_PIXELS_YUV : VMAFGPU_PIXELS_RGBA8;
         }
         const int has_map = e->o.map && latest[e->frame_of[i] % e->o.ring] == i;
-        if (has_map && vmafgpu_map_next(cpu, of_cpu, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK)
+        if (has_map && vmafgpu_request_map(cpu, of_cpu, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK)
             fail("%s", vmafgpu_last_error(cpu));
-        same += vmafgpu_push(cpu, &pair[0], &pair[1]) == VMAFGPU_OK && vmafgpu_next(cpu, &score) == VMAFGPU_OK &&
+        same += vmafgpu_push(cpu, &pair[0], &pair[1]) == VMAFGPU_OK && vmafgpu_next_score(cpu, &score) == VMAFGPU_OK &&
                 memcmp(&score.score, &e->scores[i], sizeof score.score) == 0;
         mapped += has_map;
         same_maps += has_map &&
@@ -1060,10 +1060,10 @@ static void report(engine *e) {
 static int open_vmaf(engine *e) {
     vmafgpu_config config = config_of(e);
     config.backend = VMAFGPU_BACKEND_CUDA;
-    config.gpu.context = e->context;
+    config.gpu.cuda_context = e->context;
     config.gpu.stream = e->in;
-    config.gpu.frames = is_image(e->o.way) ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
-    config.gpu.queue = e->o.ring;
+    config.gpu.frame_memory = is_image(e->o.way) ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
+    config.gpu.queue_depth = e->o.ring;
     config.gpu.kernels_path = e->o.kernels;
     config.gpu.driver_path = e->o.driver;
     if (vmafgpu_open(&e->vmaf, &config) != VMAFGPU_OK)
@@ -1081,7 +1081,7 @@ static int is_free(engine *e, const slot *s, int frame) {
         return frame < e->o.ring ||
                (e->drawn_at[frame - e->o.ring] > 0 && (!e->o.load || e->rendered_to > frame - e->o.ring));
     }
-    return !s->busy_until || vmafgpu_reusable(e->vmaf) == e->pushed || vmafgpu_wait(e->vmaf, -1) == VMAFGPU_OK;
+    return !s->busy_until || vmafgpu_reusable_count(e->vmaf) == e->pushed || vmafgpu_wait(e->vmaf, -1) == VMAFGPU_OK;
 }
 
 static int run(engine *e) {

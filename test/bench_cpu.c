@@ -93,7 +93,7 @@ static void push(vmafgpu *context, const film *f, int64_t i) {
         frames[k].data[0] = f->luma[i % PAIRS][k];
     if (vmafgpu_push(context, &frames[0], &frames[1]) != VMAFGPU_OK)
         die(vmafgpu_last_error(context));
-    while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+    while (vmafgpu_next_score(context, &score) == VMAFGPU_OK) {
     }
 }
 
@@ -166,7 +166,7 @@ static void measure(const options *o, int width, int height, int bits) {
         printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.1f\n", width, height, bits, n,
                1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(apart[i], o->rounds),
                1000 * least[i], least[0] / least[i] / threads, least_apart[0] / least_apart[i],
-               (double)vmafgpu_memory(context) / 1048576);
+               (double)vmafgpu_host_memory(context) / 1048576);
         vmafgpu_close(context);
         fflush(stdout);
     }

@@ -71,8 +71,8 @@ static void *take(size_t size) {
 typedef enum source { SOURCE_DEVICE, SOURCE_PINNED, SOURCE_PAGEABLE, SOURCE_COUNT } source;
 
 static const char *const source_names[SOURCE_COUNT] = { "device", "pinned", "pageable" };
-static const vmafgpu_memory_kind source_kinds[SOURCE_COUNT] = { VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_PINNED,
-                                                                VMAFGPU_MEMORY_HOST };
+static const vmafgpu_memory source_kinds[SOURCE_COUNT] = { VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_PINNED,
+                                                           VMAFGPU_MEMORY_HOST };
 
 typedef struct options {
     int width, height, bits; /* 0: all */
@@ -315,8 +315,8 @@ static vmafgpu_config film_config(const film *f) {
     config.width = f->clip.width;
     config.height = f->clip.height;
     config.bit_depth = f->clip.depth;
-    config.chroma = f->clip.chroma == 400 ? VMAFGPU_400 : VMAFGPU_420;
-    config.no_model = !f->model.version;
+    config.chroma = f->clip.chroma == 400 ? VMAFGPU_CHROMA_400 : VMAFGPU_CHROMA_420;
+    config.features_only = !f->model.version;
     config.models = f->model.version ? &f->model : NULL;
     config.model_count = f->model.version != NULL;
     config.features = f->feature_count ? f->features : NULL;
@@ -505,8 +505,8 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
     config.backend = VMAFGPU_BACKEND_CUDA;
     config.gpu.device = o->gpu;
     config.gpu.batch = o->batch;
-    config.gpu.queue = o->queue;
-    config.gpu.threads = o->threads;
+    config.gpu.queue_depth = o->queue;
+    config.gpu.copy_threads = o->threads;
     config.gpu.kernels_path = o->kernels;
     config.gpu.driver_path = o->driver;
     return config;
@@ -623,7 +623,7 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     config.gpu.devices = devices;
     config.gpu.device_count = o->devices > 1 ? o->devices : 0;
     memset(&s, 0, sizeof s);
-    config.gpu.frames = source_kinds[where];
+    config.gpu.frame_memory = source_kinds[where];
     config.discard_scores = 1;
     config.on_score = on_score;
     config.on_score_user = &s;
@@ -651,7 +651,7 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     snprintf(size, sizeof size, "%dx%d", f->clip.width, f->clip.height);
     printf("%-10s %4d %-8s  %10.1f %6.1f %9.2f %8.2f %7.1f %5d %5d", size, f->clip.depth, source_names[where], speed,
            spread, 1e6 / speed, median(host, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
-           vmafgpu_get_config(v)->gpu.batch, vmafgpu_get_config(v)->gpu.queue);
+           vmafgpu_get_config(v)->gpu.batch, vmafgpu_get_config(v)->gpu.queue_depth);
     if (where == SOURCE_PINNED)
         printf("  %10.1f %5.1f", median(copies, o->repeats), 100 * speed / median(copies, o->repeats));
     else
@@ -686,7 +686,7 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
     vmafgpu *v;
     reel_open(&r, f, c, SOURCE_DEVICE);
     memset(&s, 0, sizeof s);
-    config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
     config.gpu.batch = 1;
     config.discard_scores = 1;
     config.on_score = on_score;
@@ -702,7 +702,7 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
         int at = (i + warm_up) % f->pairs, before = (i + warm_up + f->pairs - 1) % f->pairs;
         vmafgpu_score score;
         double start = now();
-        if (vmafgpu_score_pair(v, &r.frames[before][0], &r.frames[at][0], &r.frames[at][1], &score) != VMAFGPU_OK)
+        if (vmafgpu_score_pair(v, &r.frames[at][0], &r.frames[at][1], &r.frames[before][0], &score) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
         single[i < 0 ? 0 : i] = 1e6 * (now() - start);
     }
@@ -810,12 +810,12 @@ static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *cons
     vmafgpu_result result;
     CUDA_CALL(c, event_record, (events[0], c->streams[0]));
     if (vmafgpu_push(v, &pair[0].frame, &pair[1].frame) != VMAFGPU_OK ||
-        vmafgpu_wait_on_stream(v, c->streams[0], -1) != VMAFGPU_OK) {
+        vmafgpu_stream_wait(v, c->streams[0], -1) != VMAFGPU_OK) {
         die("%s", vmafgpu_last_error(v));
     }
     CUDA_CALL(c, event_record, (events[1], c->streams[0]));
     CUDA_CALL(c, stream_wait, (c->streams[0]));
-    while ((result = vmafgpu_next(v, &score)) == VMAFGPU_AGAIN) {
+    while ((result = vmafgpu_next_score(v, &score)) == VMAFGPU_AGAIN) {
     }
     if (result != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
@@ -859,10 +859,10 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
         pixel_frame frames[MOST_SETS][2];
         double alone[LATENCY_RUNS], conversion[MAX_REPEATS];
         vmafgpu *v;
-        config.chroma = VMAFGPU_400;
+        config.chroma = VMAFGPU_CHROMA_400;
         config.live = 1;
-        config.gpu.queue = QUEUE;
-        config.gpu.frames = kinds[k].is_surface ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
+        config.gpu.queue_depth = QUEUE;
+        config.gpu.frame_memory = kinds[k].is_surface ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
         config.gpu.stream = c->streams[0];
         config.colour.matrix = VMAFGPU_MATRIX_BT709;
         config.colour.range = VMAFGPU_RANGE_LIMITED;
@@ -914,14 +914,14 @@ static void make_edits(const reel *r, int side, int count, source where, int exa
         e->width = e->height = side;
         e->pitch = pitch;
         e->memory = source_kinds[where];
-        e->no_score = !exact;
+        e->skip_score = !exact;
         e->data = (const unsigned char *)r->frames[0][0].data[0] + e->y * pitch + (ptrdiff_t)e->x * f->sample_bytes;
     }
 }
 
 static vmafgpu *open_base(const vmafgpu_config *config, const vmafgpu_frame *pair) {
     vmafgpu *v = open_or_die(config);
-    if (vmafgpu_edit_begin(v, NULL, &pair[0], NULL, &pair[1], NULL) != VMAFGPU_OK)
+    if (vmafgpu_edit_begin(v, &pair[0], &pair[1], NULL, NULL, NULL) != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
     return v;
 }
@@ -939,12 +939,12 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     vmafgpu *v, *cpu;
     reel_open(&r, f, c, where);
     reel_open(&plain, f, c, SOURCE_PAGEABLE);
-    config.edit_size = side;
+    config.max_edit_size = side;
     config.threads = exact ? processors(16) : 1;
-    config.gpu.frames = source_kinds[where];
+    config.gpu.frame_memory = source_kinds[where];
     v = open_base(&config, r.frames[0]);
     config = film_config(f);
-    config.edit_size = side;
+    config.max_edit_size = side;
     config.threads = processors(16);
     config.backend = VMAFGPU_BACKEND_CPU;
     cpu = open_base(&config, plain.frames[0]);
@@ -998,9 +998,9 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
     reel r;
     vmafgpu *v;
     reel_open(&r, f, c, SOURCE_DEVICE);
-    config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
     config.live = 1;
-    config.map_size = block;
+    config.map_block_size = block;
     v = open_or_die(&config);
     CUDA_CALL(c, memory_take, (&map, sizeof(float) * (size_t)(vmafgpu_map_blocks(v, NULL, NULL) + 1)));
     for (int i = -1; i < o->repeats; i++) {
@@ -1009,7 +1009,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
         start = now();
         for (int k = 0; k < frames; k++) {
             const vmafgpu_frame *pair = r.frames[k % f->pairs];
-            if ((block && vmafgpu_map_next(v, (float *)(uintptr_t)map, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
+            if ((block && vmafgpu_request_map(v, (float *)(uintptr_t)map, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
                 vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK) {
                 die("%s", vmafgpu_last_error(v));
             }
@@ -1072,7 +1072,7 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     memset(&frame, 0, sizeof frame);
     config.width = o->width ? o->width : 1920;
     config.height = o->width ? o->height : 1080;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     config.backend = VMAFGPU_BACKEND_CUDA;
     config.gpu.device = o->gpu;
     config.gpu.kernels_path = o->kernels;
@@ -1086,7 +1086,7 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     if (!is_open) {
         snprintf(reason, size, "%s", vmafgpu_last_error(v));
     } else if (what) {
-        if (vmafgpu_score_pair(v, NULL, &frame, &frame, &score) != VMAFGPU_OK)
+        if (vmafgpu_score_pair(v, &frame, &frame, NULL, &score) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
         printf("%dx%d, open, %-36s %8.1f ms, its first pair %.1f ms, %.1f MB of the device\n", config.width,
                config.height, what, 1e3 * (opened - start), 1e3 * (now() - opened),

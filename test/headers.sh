@@ -52,7 +52,7 @@ cat > "$work/declarations.c" << EOF
 #include "$root/vmafgpu.h"
 #include "$root/vmafgpu.h"
 int use(void);
-int use(void) { return vmafgpu_version_number() == VMAFGPU_VERSION ? 0 : 1; }
+int use(void) { return vmafgpu_version_number() == VMAFGPU_VERSION_NUMBER ? 0 : 1; }
 EOF
 cat > "$work/main.c" << EOF
 #include "$root/vmafgpu.h"
@@ -70,7 +70,7 @@ int main(void) {
     config.width = 32;
     config.height = 24;
     config.threads = VMAFGPU_TEST_THREADS;
-    config.no_model = VMAFGPU_TEST_NO_MODEL;
+    config.features_only = VMAFGPU_TEST_NO_MODEL;
 #if VMAFGPU_TEST_NO_MODEL
     {
         vmafgpu_feature_config feature = {"vif", 0};
@@ -82,7 +82,7 @@ int main(void) {
     ok = vmafgpu_open(&v, &config) == VMAFGPU_OK;
 #endif
     frame.data[0] = plane;
-    ok = ok && vmafgpu_score_pair(v, 0, &frame, &frame, &score) == VMAFGPU_OK;
+    ok = ok && vmafgpu_score_pair(v, &frame, &frame, 0, &score) == VMAFGPU_OK;
     vmafgpu_close(v);
     return ok ? use() : 1;
 }
@@ -104,7 +104,7 @@ int call(const void *buffer) {
     config.allocator = allocator;
     frame = vmafgpu_frame_of(&config, buffer, 0);
     frames[1] = frame;
-    return vmafgpu_open(&v, &config) == VMAFGPU_OK && vmafgpu_score_pair(v, 0, &frame, &frames[1], &score) == VMAFGPU_OK;
+    return vmafgpu_open(&v, &config) == VMAFGPU_OK && vmafgpu_score_pair(v, &frame, &frames[1], 0, &score) == VMAFGPU_OK;
 }
 EOF
 # what a user's file may look like around the header
@@ -128,7 +128,7 @@ cat > "$work/static_one.c" << EOF
 #define VMAFGPU_IMPLEMENTATION
 #include "$root/vmafgpu.h"
 int use(void);
-int use(void) { return vmafgpu_version_number() == VMAFGPU_VERSION ? 0 : 1; }
+int use(void) { return vmafgpu_version_number() == VMAFGPU_VERSION_NUMBER ? 0 : 1; }
 EOF
 sed "s/.include \"/#define VMAFGPU_STATIC\n#define VMAFGPU_IMPLEMENTATION\n&/" "$work/main.c" > "$work/static_main.c"
 cp "$work/only.c" "$work/after.c"

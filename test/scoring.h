@@ -138,7 +138,9 @@ static inline vmafgpu_config film_config(const film *f) {
     config.width = f->clip.width;
     config.height = f->clip.height;
     config.bit_depth = f->clip.depth;
-    config.chroma = f->clip.chroma == 422 ? VMAFGPU_422 : f->clip.chroma == 444 ? VMAFGPU_444 : VMAFGPU_420;
+    config.chroma = f->clip.chroma == 422   ? VMAFGPU_CHROMA_422
+                    : f->clip.chroma == 444 ? VMAFGPU_CHROMA_444
+                                            : VMAFGPU_CHROMA_420;
     return config;
 }
 
@@ -147,7 +149,7 @@ static inline vmafgpu_config film_feature_config(const film *f, const vmafgpu_fe
     vmafgpu_config config = film_config(f);
     config.features = feature;
     config.feature_count = 1;
-    config.no_model = 1;
+    config.features_only = 1;
     config.backend = VMAFGPU_BACKEND_CPU;
     return config;
 }
@@ -266,7 +268,7 @@ static inline void check_feature_refused(const char *name, int depth, int chroma
     config.chroma = (vmafgpu_chroma)chroma;
     config.features = &feature;
     config.feature_count = 1;
-    config.no_model = 1;
+    config.features_only = 1;
     snprintf(test_where, sizeof test_where, "%s %d bits", name, depth);
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
     CHECK_HAS(vmafgpu_last_error(context), words);

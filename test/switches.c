@@ -38,7 +38,7 @@ static void report(const char *name, vmafgpu_config *config) {
     vmafgpu_result result;
     config->width = WIDTH;
     config->height = HEIGHT;
-    config->chroma = VMAFGPU_444;
+    config->chroma = VMAFGPU_CHROMA_444;
     printf("%s:", name);
     result = vmafgpu_open(&v, config);
     for (int f = 0; result == VMAFGPU_OK && f < FRAMES; f++) {
@@ -56,15 +56,15 @@ static void report(const char *name, vmafgpu_config *config) {
         for (int i = 0; result == VMAFGPU_OK && i < vmafgpu_column_count(v); i++)
             printf(" %a", score.values[i]);
     }
-    if (result == VMAFGPU_OK && config->edit_size) {
+    if (result == VMAFGPU_OK && config->max_edit_size) {
         const vmafgpu_frame reference = frame_of(clip[0][0]), distorted = frame_of(clip[1][0]);
         vmafgpu_edit edit;
         vmafgpu_edit_score score;
         memset(&edit, 0, sizeof edit);
         memset(&score, 0, sizeof score);
-        edit.width = edit.height = config->edit_size;
+        edit.width = edit.height = config->max_edit_size;
         edit.data = clip[0][1];
-        result = vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL);
+        result = vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL);
         if (result == VMAFGPU_OK)
             result = vmafgpu_edit_try(v, &edit, 1, &score, NULL);
         if (result == VMAFGPU_OK)
@@ -96,7 +96,7 @@ int main(int argc, char **argv) {
             memset(&feature, 0, sizeof feature);
             feature.name = features[i];
             feature.options = i < 3 ? "debug=true" : NULL;
-            config.no_model = 1;
+            config.features_only = 1;
             config.features = &feature;
             config.feature_count = 1;
             report(features[i], &config);
@@ -112,9 +112,9 @@ int main(int argc, char **argv) {
             report(i == 2 ? "overlay" : models[i], &config);
         }
         vmafgpu_config config = common;
-        config.edit_size = 16;
+        config.max_edit_size = 16;
         report("edits", &config);
-        config.edit_size = 0;
+        config.max_edit_size = 0;
         config.colour.matrix = VMAFGPU_MATRIX_BT709;
         config.colour.range = VMAFGPU_RANGE_FULL;
         report("pixels", &config);

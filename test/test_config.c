@@ -27,7 +27,7 @@ static void refused_at(int line, const vmafgpu_config *config, vmafgpu_result ex
             /* all that such a context is good for is to be asked and closed; anything else is an error, not a crash */
             CHECK(vmafgpu_push(context, &nothing, &nothing) < 0);
             CHECK(vmafgpu_flush(context) < 0);
-            CHECK(vmafgpu_next(context, &score) < 0);
+            CHECK(vmafgpu_next_score(context, &score) < 0);
             CHECK(vmafgpu_reset(context) < 0);
         }
     }
@@ -41,12 +41,12 @@ static void refused_at(int line, const vmafgpu_config *config, vmafgpu_result ex
         refused_at(__LINE__, &c, code, words); \
     } while (0)
 
-static void *some_alloc(size_t size, void *user) {
+static void *some_alloc(void *user, size_t size) {
     (void)user;
     return malloc(size);
 }
 
-static void some_free(void *pointer, void *user) {
+static void some_free(void *user, void *pointer) {
     (void)user;
     free(pointer);
 }
@@ -78,20 +78,20 @@ static void test_fields(void) {
     REFUSED(c.feature_count = -1, VMAFGPU_ERROR_ARGUMENT, "feature_count");
     REFUSED(c.feature_count = 33, VMAFGPU_ERROR_ARGUMENT, "feature_count");
     REFUSED(c.feature_count = 1, VMAFGPU_ERROR_ARGUMENT, "features");
-    REFUSED(c.no_model = 1, VMAFGPU_ERROR_ARGUMENT, "feature");
+    REFUSED(c.features_only = 1, VMAFGPU_ERROR_ARGUMENT, "feature");
     REFUSED(c.strict_options = 2, VMAFGPU_ERROR_ARGUMENT, "strict_options");
     REFUSED(c.subsample = -1, VMAFGPU_ERROR_ARGUMENT, "subsample");
     REFUSED(c.threads = -1, VMAFGPU_ERROR_ARGUMENT, "threads");
-    REFUSED(c.candidates = -1, VMAFGPU_ERROR_ARGUMENT, "candidates");
-    REFUSED(c.candidates = 17, VMAFGPU_ERROR_ARGUMENT, "candidates");
+    REFUSED(c.max_candidates = -1, VMAFGPU_ERROR_ARGUMENT, "candidates");
+    REFUSED(c.max_candidates = 17, VMAFGPU_ERROR_ARGUMENT, "candidates");
     REFUSED(c.float_reciprocal = (vmafgpu_reciprocal)-1, VMAFGPU_ERROR_ARGUMENT, "float_reciprocal");
     REFUSED(c.float_reciprocal = (vmafgpu_reciprocal)4, VMAFGPU_ERROR_ARGUMENT, "float_reciprocal");
     REFUSED(c.threads = 257, VMAFGPU_ERROR_ARGUMENT, "threads");
     REFUSED(c.backend = (vmafgpu_backend)4, VMAFGPU_ERROR_ARGUMENT, "backend");
     REFUSED(c.backend = VMAFGPU_BACKEND_CUDA, VMAFGPU_ERROR_BACKEND, "backend");
     REFUSED(c.backend = VMAFGPU_BACKEND_HIP, VMAFGPU_ERROR_BACKEND, "backend");
-    REFUSED(c.allocator.alloc = some_alloc, VMAFGPU_ERROR_ARGUMENT, "allocator");
-    REFUSED(c.allocator.free = some_free, VMAFGPU_ERROR_ARGUMENT, "allocator");
+    REFUSED(c.allocator.allocate = some_alloc, VMAFGPU_ERROR_ARGUMENT, "allocator");
+    REFUSED(c.allocator.release = some_free, VMAFGPU_ERROR_ARGUMENT, "allocator");
     snprintf(test_where, sizeof test_where, "null");
     CHECK_INT(vmafgpu_open(NULL, &ok), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_open(&context, NULL), VMAFGPU_ERROR_ARGUMENT);
@@ -281,7 +281,7 @@ static void names_at(int line, const char *feature, const char *options, const c
     f.options = options;
     c.features = &f;
     c.feature_count = 1;
-    c.no_model = 1;
+    c.features_only = 1;
     snprintf(test_where, sizeof test_where, "line %d", line);
     context = open_checked(&c);
     for (int i = 0; context && i < vmafgpu_column_count(context); i++) {
@@ -325,7 +325,7 @@ static void test_column_names(void) {
     snprintf(test_where, sizeof test_where, "columns");
     context = open_checked(&c);
     if (context) {
-        int boot = vmafgpu_score_column(context, 0), plain = vmafgpu_score_column(context, 1);
+        int boot = vmafgpu_model_column(context, 0), plain = vmafgpu_model_column(context, 1);
         CHECK_STR(vmafgpu_column_name(context, boot), "boot");
         CHECK_STR(vmafgpu_column_name(context, plain), "vmaf");
         CHECK_INT(vmafgpu_column_index(context, "boot"), boot);
@@ -337,8 +337,8 @@ static void test_column_names(void) {
         CHECK_INT(vmafgpu_column_index(context, NULL), -1);
         CHECK(vmafgpu_column_name(context, -1) == NULL);
         CHECK(vmafgpu_column_name(context, vmafgpu_column_count(context)) == NULL);
-        CHECK_INT(vmafgpu_score_column(context, 2), -1);
-        CHECK_INT(vmafgpu_score_column(context, -1), -1);
+        CHECK_INT(vmafgpu_model_column(context, 2), -1);
+        CHECK_INT(vmafgpu_model_column(context, -1), -1);
     }
     vmafgpu_close(context);
 }
@@ -354,13 +354,13 @@ static void test_defaults(void) {
     CHECK_INT(full->bytes_per_sample, 1);
     CHECK_INT(full->subsample, 1);
     CHECK_INT(full->threads, 1);
-    CHECK_INT(full->chroma, VMAFGPU_420);
-    CHECK(full->allocator.alloc == NULL && full->allocator.free == NULL); /* malloc and free */
+    CHECK_INT(full->chroma, VMAFGPU_CHROMA_420);
+    CHECK(full->allocator.allocate == NULL && full->allocator.release == NULL); /* malloc and free */
     CHECK(full->models == NULL && full->features == NULL);
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
     CHECK_STR(vmafgpu_last_error(context), "");
-    CHECK_INT(vmafgpu_seed_count(context), 1);
-    CHECK_STR(vmafgpu_column_name(context, vmafgpu_score_column(context, 0)), "vmaf");
+    CHECK_INT(vmafgpu_preceding_count(context), 1);
+    CHECK_STR(vmafgpu_column_name(context, vmafgpu_model_column(context, 0)), "vmaf");
     vmafgpu_close(context);
     c.bit_depth = 9;
     context = open_checked(&c);
@@ -378,15 +378,15 @@ static void test_column_order(void) {
     vmafgpu_config c = plain_config();
     c.features = features;
     c.feature_count = 5;
-    c.no_model = 1;
-    for (c.serial_first = 0; c.serial_first < 2; c.serial_first++) {
+    c.features_only = 1;
+    for (c.threaded_column_order = 0; c.threaded_column_order < 2; c.threaded_column_order++) {
         vmafgpu *context = open_checked(&c);
         char names[128];
         int before = -1;
-        snprintf(names, sizeof names, "%s", orders[c.serial_first]);
+        snprintf(names, sizeof names, "%s", orders[c.threaded_column_order]);
         for (char *name = strtok(names, " "); context && name; name = strtok(NULL, " ")) {
             const int at = vmafgpu_column_index(context, strcmp(name, "vif") ? name : "integer_vif_scale0");
-            snprintf(test_where, sizeof test_where, "%s, serial_first %d", name, c.serial_first);
+            snprintf(test_where, sizeof test_where, "%s, threaded_column_order %d", name, c.threaded_column_order);
             CHECK(at > before);
             before = at;
         }
@@ -405,7 +405,7 @@ static void test_csf_advice(void) {
         char options[192];
         c.features = &feature;
         c.feature_count = 1;
-        c.no_model = 1;
+        c.features_only = 1;
         feature.options = options;
         snprintf(test_where, sizeof test_where, "adm_csf_mode=1%s", views[i]);
         snprintf(options, sizeof options, "adm_csf_mode=1%s", views[i]);
@@ -434,12 +434,12 @@ static void test_report_column(void) {
     vmafgpu_config c = plain_config();
     c.features = features;
     c.feature_count = 3;
-    c.no_model = 1;
-    for (c.serial_first = 0; c.serial_first < 2; c.serial_first++) {
+    c.features_only = 1;
+    for (c.threaded_column_order = 0; c.threaded_column_order < 2; c.threaded_column_order++) {
         vmafgpu *context = open_checked(&c);
         const int count = vmafgpu_column_count(context), first = vmafgpu_column_index(context, "motion3");
         char names[128] = "";
-        snprintf(test_where, sizeof test_where, "serial_first %d", c.serial_first);
+        snprintf(test_where, sizeof test_where, "threaded_column_order %d", c.threaded_column_order);
         for (int i = 0; context && i < count; i++) {
             const int column = vmafgpu_report_column(context, 1, i);
             CHECK_INT(vmafgpu_report_column(context, 0, i), i);
@@ -451,7 +451,7 @@ static void test_report_column(void) {
                          vmafgpu_column_name(context, column));
         }
         snprintf(names + strlen(names), sizeof names - strlen(names), "end");
-        CHECK_STR(names, orders[c.serial_first]);
+        CHECK_STR(names, orders[c.threaded_column_order]);
         CHECK_INT(vmafgpu_report_column(context, 1, count), -1);
         CHECK_INT(vmafgpu_report_column(context, 1, -1), -1);
         vmafgpu_close(context);
@@ -471,12 +471,12 @@ static void test_names(void) {
     snprintf(test_where, sizeof test_where, "results");
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
         CHECK_STR(vmafgpu_result_name(results[i].result), results[i].name);
-        CHECK_STR(vmafgpu_result_string(results[i].result), results[i].message);
+        CHECK_STR(vmafgpu_result_message(results[i].result), results[i].message);
     }
     CHECK(vmafgpu_result_name((vmafgpu_result)77) != NULL);
-    CHECK(vmafgpu_result_string((vmafgpu_result)-77) != NULL);
-    CHECK_STR(vmafgpu_version(), VMAFGPU_VERSION_STRING);
-    CHECK_INT(vmafgpu_version_number(), VMAFGPU_VERSION);
+    CHECK(vmafgpu_result_message((vmafgpu_result)-77) != NULL);
+    CHECK_STR(vmafgpu_version_string(), VMAFGPU_VERSION_STRING);
+    CHECK_INT(vmafgpu_version_number(), VMAFGPU_VERSION_NUMBER);
 }
 
 static void test_builtin(void) {
@@ -526,7 +526,7 @@ static void test_builtin(void) {
 /* The log callback hears of a failure; without one there is silence, which is checked by reading the test's output. */
 static void note_log(void *user, vmafgpu_log_level level, const char *message) {
     char *seen = (char *)user;
-    if (level == VMAFGPU_LOG_ERROR)
+    if (level == VMAFGPU_LOG_LEVEL_ERROR)
         snprintf(seen, 512, "%s", message);
 }
 
@@ -536,8 +536,8 @@ static void test_log(void) {
     char seen[512] = "";
     snprintf(test_where, sizeof test_where, "log");
     c.width = 15;
-    c.log = note_log;
-    c.log_user = seen;
+    c.on_log = note_log;
+    c.on_log_user = seen;
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(seen, "width");
     vmafgpu_close(context);
@@ -553,7 +553,7 @@ static void test_failed_open(void) {
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_push(context, NULL, NULL), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_STATE);
-    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_STATE);
     CHECK_STR(vmafgpu_last_error(context), "config.width must be from 16 to 16384, not 10");
     vmafgpu_close(context);
 }
@@ -566,7 +566,7 @@ typedef struct warnings {
 static void note_warning(void *user, vmafgpu_log_level level, const char *message) {
     warnings *w = (warnings *)user;
     size_t used = strlen(w->text);
-    if (level == VMAFGPU_LOG_WARNING)
+    if (level == VMAFGPU_LOG_LEVEL_WARNING)
         snprintf(w->text + used, sizeof w->text - used, "%s\n", message);
 }
 
@@ -610,15 +610,15 @@ static void test_unused_overlay(void) {
         for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
             warnings w = { "" };
             m.options = ignored[i].options;
-            c.log = note_warning;
-            c.log_user = &w;
+            c.on_log = note_warning;
+            c.on_log_user = &w;
             snprintf(test_where, sizeof test_where, "unused overlay %s", m.options);
             CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
             CHECK_HAS(w.text, ignored[i].words);
             CHECK(vmafgpu_column_index(context, ignored[i].column) == 0);
             vmafgpu_close(context);
         }
-        c.log = NULL;
+        c.on_log = NULL;
         snprintf(test_where, sizeof test_where, "unused overlay");
     }
     m.options = "adm.x=1:adm.adm_enhn_gain_limit=0";
@@ -634,7 +634,7 @@ static void test_unused_overlay(void) {
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
     CHECK(strstr(vmafgpu_last_error(context), "no_such_option") != NULL);
     vmafgpu_close(context);
-    vmafgpu_model_free(model, NULL);
+    vmafgpu_model_release(model);
 }
 
 /* Options that are not there do nothing; of two features that no name tells apart the first one counts. */
@@ -647,8 +647,8 @@ static void test_ignored_options(void) {
     memset(f, 0, sizeof f);
     c.features = f;
     c.feature_count = 1;
-    c.log = note_warning;
-    c.log_user = &w;
+    c.on_log = note_warning;
+    c.on_log_user = &w;
     f[0].name = "vif";
     f[0].options = "banana=1:vif_enhn_gain_limit=2:apple=x";
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
@@ -665,7 +665,7 @@ static void test_ignored_options(void) {
     f[1].name = "vif";
     f[1].options = "vif_enhn_gain_limit=2";
     c.feature_count = 2;
-    c.no_model = 1;
+    c.features_only = 1;
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
     CHECK(vmafgpu_column_count(context) > 4);
     vmafgpu_close(context);
@@ -676,7 +676,7 @@ static void test_ignored_options(void) {
     vmafgpu_close(context);
 }
 
-/* vmafgpu_check() says what vmafgpu_open() would, for some size if none is given. */
+/* vmafgpu_check_config() says what vmafgpu_open() would, for some size if none is given. */
 static void check_at(int line, const char *feature, const char *options, int width, int height, const char *words) {
     vmafgpu_config c;
     vmafgpu_feature_config f;
@@ -688,10 +688,10 @@ static void check_at(int line, const char *feature, const char *options, int wid
     f.options = options;
     c.features = &f;
     c.feature_count = 1;
-    c.no_model = 1;
+    c.features_only = 1;
     c.strict_options = 1;
     snprintf(test_where, sizeof test_where, "line %d, %s %s", line, feature, options ? options : "");
-    if (CHECK_INT(vmafgpu_check(&c), words ? VMAFGPU_ERROR_FEATURE : VMAFGPU_OK) && words) {
+    if (CHECK_INT(vmafgpu_check_config(&c), words ? VMAFGPU_ERROR_FEATURE : VMAFGPU_OK) && words) {
         char said[512];
         CHECK_HAS(vmafgpu_last_error(NULL), words);
         snprintf(said, sizeof said, "%s", vmafgpu_last_error(NULL));
@@ -723,41 +723,41 @@ static void test_checked(void) {
     check_at(__LINE__, "speed_chroma", "speed_kernelscale=1.1", 0, 0, "speed_kernelscale 1.1 is none");
     check_at(__LINE__, "speed_temporal", "speed_prescale=0.1", 0, 0, NULL);
     check_at(__LINE__, "speed_temporal", "speed_prescale=1.1", 0, 0, "speed_prescale 1.1 is not defined");
-    snprintf(test_where, sizeof test_where, "vmafgpu_check");
-    CHECK_INT(vmafgpu_check(NULL), VMAFGPU_ERROR_ARGUMENT);
+    snprintf(test_where, sizeof test_where, "vmafgpu_check_config");
+    CHECK_INT(vmafgpu_check_config(NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "config is NULL");
     memset(&c, 0, sizeof c);
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_OK);
     c.width = 64;
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "config.height must be from 16 to 16384, not 0");
     c.width = 0;
     c.bit_depth = 17;
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
     c.bit_depth = 0;
-    c.allocator.alloc = some_alloc;
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
-    c.allocator.free = some_free;
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_OK);
+    c.allocator.allocate = some_alloc;
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
+    c.allocator.release = some_free;
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_OK);
     memset(m, 0, sizeof m);
     m[0].version = "vmaf_v1.0.16_3d0h";
     m[0].options = "adm.x=1";
     m[1].name = "integer_motion2";
     c.models = m;
     c.model_count = 1;
-    c.log = note_warning;
-    c.log_user = &w;
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_OK);
+    c.on_log = note_warning;
+    c.on_log_user = &w;
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_OK);
     CHECK_STR(w.text, "feature 'adm' has no option 'x': it is ignored\n");
-    c.chroma = VMAFGPU_400;
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_FEATURE);
+    c.chroma = VMAFGPU_CHROMA_400;
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_FEATURE);
     CHECK_HAS(vmafgpu_last_error(NULL), "the feature speed_chroma, which the models vmaf_v1 use, needs chroma");
-    c.chroma = VMAFGPU_420;
+    c.chroma = VMAFGPU_CHROMA_420;
     c.model_count = 2;
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(NULL), "two columns would be named 'integer_motion2'");
     m[0].version = "vmaf_v9";
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_MODEL);
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_MODEL);
     CHECK_HAS(vmafgpu_last_error(NULL), "vmaf_v9");
 }
 
@@ -781,7 +781,7 @@ static void test_long_names(void) {
     vmafgpu_close(context);
 }
 
-static void *no_alloc(size_t size, void *user) {
+static void *no_alloc(void *user, size_t size) {
     (void)size;
     (void)user;
     return NULL;
@@ -801,26 +801,26 @@ static void test_no_context(void) {
     CHECK_STR(vmafgpu_last_error(NULL), "config.width must be from 16 to 16384, not 10");
     CHECK_HAS(vmafgpu_last_error(other), "reference");
     c.width = 64;
-    c.allocator.alloc = no_alloc;
-    c.allocator.free = some_free;
+    c.allocator.allocate = no_alloc;
+    c.allocator.release = some_free;
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_MEMORY);
     CHECK(context == NULL);
     CHECK_HAS(vmafgpu_last_error(context), "no memory");
     CHECK_INT(vmafgpu_push(NULL, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push: the context is NULL");
-    CHECK_INT(vmafgpu_next(NULL, &score), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_next: the context is NULL");
+    CHECK_INT(vmafgpu_next_score(NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_next_score: the context is NULL");
     vmafgpu_close(other);
 }
 
 /* Notes the largest size that is asked for and refuses large ones. */
-static void *little_alloc(size_t size, void *user) {
+static void *little_alloc(void *user, size_t size) {
     size_t *largest = (size_t *)user;
     *largest = size > *largest ? size : *largest;
     return size > (size_t)1 << 29 ? NULL : malloc(size);
 }
 
-static void any_free(void *pointer, void *user) {
+static void any_free(void *user, void *pointer) {
     (void)user;
     free(pointer);
 }
@@ -859,17 +859,17 @@ static void test_large(void) {
             c.width = LARGEST;
             c.height = height;
             c.bit_depth = 10;
-            c.chroma = VMAFGPU_444;
+            c.chroma = VMAFGPU_CHROMA_444;
             c.backend = VMAFGPU_BACKEND_CPU;
             c.features = feature.name ? &feature : NULL;
             c.feature_count = feature.name != NULL;
-            c.candidates = ways[i].candidates;
+            c.max_candidates = ways[i].candidates;
             c.threads = ways[i].threads;
-            c.edit_size = ways[i].edits;
+            c.max_edit_size = ways[i].edits;
             c.colour.matrix = ways[i].pixels ? VMAFGPU_MATRIX_BT709 : c.colour.matrix;
             c.colour.range = ways[i].pixels ? VMAFGPU_RANGE_LIMITED : c.colour.range;
-            c.allocator.alloc = little_alloc;
-            c.allocator.free = any_free;
+            c.allocator.allocate = little_alloc;
+            c.allocator.release = any_free;
             c.allocator.user = &largest;
             CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_MEMORY);
             CHECK_HAS(vmafgpu_last_error(context), "no memory for ");
@@ -907,7 +907,7 @@ static void test_rounding(void) {
         frame.data[0] = plane;
         fesetround(FE_UPWARD);
         result = vmafgpu_push(context, &frame, &frame);
-        CHECK_INT(vmafgpu_score_pair(context, NULL, &frame, &frame, &score), VMAFGPU_ERROR_FLOAT);
+        CHECK_INT(vmafgpu_score_pair(context, &frame, &frame, NULL, &score), VMAFGPU_ERROR_FLOAT);
         fesetround(FE_TONEAREST);
         CHECK_INT(result, VMAFGPU_ERROR_FLOAT);
         CHECK_INT(vmafgpu_push(context, &frame, &frame), VMAFGPU_OK);

@@ -20,7 +20,7 @@ static scores score_film(const film *f, vmafgpu_config config, int count) {
     snprintf(what, sizeof what, "%.191s", test_where);
     memset(&first, 0, sizeof first);
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.no_model = 1;
+    config.features_only = 1;
     for (int way = 0; way < count; way++) {
         scores s;
         config.threads = ways[way].threads;
@@ -48,7 +48,7 @@ static const char *refusal(vmafgpu_config config, const char *name, const char *
     feature.options = options;
     config.features = &feature;
     config.feature_count = 1;
-    config.no_model = config.strict_options = 1;
+    config.features_only = config.strict_options = 1;
     config.backend = VMAFGPU_BACKEND_CPU;
     const vmafgpu_result result = vmafgpu_open(&context, &config);
     snprintf(message, sizeof message, "%.255s", result == VMAFGPU_OK ? "" : vmafgpu_last_error(context));
@@ -104,12 +104,12 @@ static void check_everything(const char *what, int w, int h, int depth, int chro
     const int is_equal = strstr(what, "+same") != NULL, is_still = strncmp(what, "black", 5) == 0;
     vmafgpu *context;
     scores two, one;
-    config.chroma = chroma ? config.chroma : VMAFGPU_400;
+    config.chroma = chroma ? config.chroma : VMAFGPU_CHROMA_400;
     snprintf(test_where, sizeof test_where, "all of %s %dx%d, %d bits, %d", what, w, h, depth, chroma);
     config.feature_count = choose_features(&config, features);
     config.features = features;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.no_model = 1;
+    config.features_only = 1;
     CHECK(config.feature_count >= 10);
     two = score_film(&f, config, WAYS);
     f.clip.frames = 1;
@@ -252,10 +252,10 @@ static void score_small(const char *options, int w, int h, int content, double *
     memset(&score, 0, sizeof score);
     config.width = w;
     config.height = h;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     config.strict_options = 1;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = &wanted;
     config.feature_count = 1;
     for (unsigned i = 0; i < sizeof pictures[0]; i++) {
@@ -268,7 +268,7 @@ static void score_small(const char *options, int w, int h, int content, double *
                             distorted = vmafgpu_frame_of(&config, pictures[1], 0);
         CHECK_INT(vmafgpu_push(context, &reference, &distorted), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK);
         memcpy(values, score.values, 3 * sizeof *values);
     }
     vmafgpu_close(context);
@@ -340,9 +340,9 @@ static vmafgpu_config reel_config(int bits) {
     config.width = 96;
     config.height = 80;
     config.bit_depth = bits;
-    config.chroma = VMAFGPU_444;
+    config.chroma = VMAFGPU_CHROMA_444;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = measured;
     config.feature_count = MEASURED;
     return config;
@@ -382,7 +382,7 @@ static void test_reel(int bits) {
         printf("%s\n", vmafgpu_last_error(whole));
         return;
     }
-    CHECK_INT(vmafgpu_seed_count(whole), 1);
+    CHECK_INT(vmafgpu_preceding_count(whole), 1);
     for (int i = 0; i < REEL; i++) {
         vmafgpu_frame r = reel_frame(&config, reel, i), d = reel_frame(&config, reel, i + 3);
         CHECK_INT(vmafgpu_push(whole, &r, &d), VMAFGPU_OK);
@@ -395,11 +395,11 @@ static void test_reel(int bits) {
         vmafgpu_frame r = reel_frame(&config, reel, i), d = reel_frame(&config, reel, i + 3), none = r;
         none.data[1] = NULL;
         if (i == 2) {
-            CHECK_INT(vmafgpu_seed(part, &none), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_INT(vmafgpu_push_preceding(part, &none), VMAFGPU_ERROR_ARGUMENT);
             CHECK_HAS(vmafgpu_last_error(part), "looks at chroma");
         }
-        CHECK_INT(i == 2   ? vmafgpu_seed(part, &r)
-                  : i == 7 ? vmafgpu_tail(part, &r)
+        CHECK_INT(i == 2   ? vmafgpu_push_preceding(part, &r)
+                  : i == 7 ? vmafgpu_push_following(part, &r)
                            : vmafgpu_push(part, &r, &d),
                   VMAFGPU_OK);
         if (bits == 10 && i > 2 && i < 6) { /* nothing is remembered of a pair that is refused */
@@ -443,9 +443,9 @@ static void test_reel(int bits) {
         vmafgpu_frame before = reel_frame(&config, reel, i + REEL - 1), other = reel_frame(&config, reel, i + 5);
         vmafgpu_score wanted;
         CHECK_INT(vmafgpu_score_at(whole, i, &wanted), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_score_pair(part, NULL, &other, &d, &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_pair(part, &other, &d, NULL, &score), VMAFGPU_OK);
         CHECK_BITS(score.values[motion], 0.);
-        CHECK_INT(vmafgpu_score_pair(part, &before, &r, &d, &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_pair(part, &r, &d, &before, &score), VMAFGPU_OK);
         for (int k = 0; k < vmafgpu_column_count(part) && i; k++) {
             const char *name = vmafgpu_column_name(part, k);
             if (!strstr(name, "motion2") && !strstr(name, "motion3"))
@@ -454,10 +454,10 @@ static void test_reel(int bits) {
         CHECK_BITS(score.values[vmafgpu_column_index(part, "motion2")], score.values[motion]);
         if (bits == 10) {
             vmafgpu_frame wrong = vmafgpu_frame_of(&config, bad, 0);
-            CHECK_INT(vmafgpu_score_pair(part, &wrong, &r, &d, &score), VMAFGPU_ERROR_FRAME);
+            CHECK_INT(vmafgpu_score_pair(part, &r, &d, &wrong, &score), VMAFGPU_ERROR_FRAME);
             CHECK_HAS(vmafgpu_last_error(part), "previous reference");
             wrong.data[0] = r.data[0];
-            CHECK_INT(vmafgpu_score_pair(part, &wrong, &r, &d, &score), VMAFGPU_ERROR_FRAME);
+            CHECK_INT(vmafgpu_score_pair(part, &r, &d, &wrong, &score), VMAFGPU_ERROR_FRAME);
             CHECK_HAS(vmafgpu_last_error(part), "chroma");
         }
         CHECK_INT(vmafgpu_push(part, &r, &d), VMAFGPU_OK);
@@ -484,7 +484,7 @@ static void test_together(int bits, int subsample) {
     config.feature_count = MEASURED + 1;
     config.subsample = subsample;
     config.threads = 2;
-    config.together = VIDEOS;
+    config.contexts_per_pass = VIDEOS;
     snprintf(test_where, sizeof test_where, "%d videos of %d bits, subsample %d", (int)VIDEOS, bits, subsample);
     for (int k = 0; k < VIDEOS; k++) {
         CHECK_INT(vmafgpu_open(&alone[k], &config), VMAFGPU_OK);
@@ -496,7 +496,7 @@ static void test_together(int bits, int subsample) {
             d[k] = reel_frame(&config, reel, i + 2 + k);
             CHECK_INT(vmafgpu_push(alone[k], &r, &d[k]), VMAFGPU_OK);
         }
-        CHECK_INT(vmafgpu_push_many(together, VIDEOS, &r, d), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_many(together, VIDEOS, &r, d, NULL), VMAFGPU_OK);
     }
     for (int k = 0; k < VIDEOS; k++) {
         CHECK_INT(vmafgpu_flush(alone[k]), VMAFGPU_OK);
@@ -514,66 +514,66 @@ static const struct {
     vmafgpu_chroma chroma;
     const char *name, *options, *words;
 } limits[] = {
-    { 16, 16, 8, VMAFGPU_400, "float_ansnr", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_400, "float_motion", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_400, "float_vif", "debug=true", NULL },
-    { 16, 16, 16, VMAFGPU_420, "float_motion", "motion_add_uv=true", NULL },
-    { 17, 19, 12, VMAFGPU_444, "float_motion", "motion_add_uv=true:motion_add_scale1=true", NULL },
-    { 17, 19, 12, VMAFGPU_422, "float_motion", "motion_add_uv=true:motion_filter_size=0", NULL },
-    { 17, 19, 10, VMAFGPU_420, "float_motion", "motion_add_scale1=true:motion_filter_size=1", NULL },
-    { 24, 24, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", NULL },
-    { 23, 24, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3" },
-    { 24, 23, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3" },
-    { 31, 31, 8, VMAFGPU_420, "float_vif", "vif_prescale=0.5:vif_skip_scale0=true", NULL },
-    { 30, 31, 8, VMAFGPU_420, "float_vif", "vif_prescale=0.5", "at least 2x2" },
-    { 16, 16, 8, VMAFGPU_420, "float_vif", "vif_prescale=4:vif_prescale_method=lanczos4:vif_kernelscale=3.71134",
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "float_ansnr", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "float_motion", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "float_vif", "debug=true", NULL },
+    { 16, 16, 16, VMAFGPU_CHROMA_420, "float_motion", "motion_add_uv=true", NULL },
+    { 17, 19, 12, VMAFGPU_CHROMA_444, "float_motion", "motion_add_uv=true:motion_add_scale1=true", NULL },
+    { 17, 19, 12, VMAFGPU_CHROMA_422, "float_motion", "motion_add_uv=true:motion_filter_size=0", NULL },
+    { 17, 19, 10, VMAFGPU_CHROMA_420, "float_motion", "motion_add_scale1=true:motion_filter_size=1", NULL },
+    { 24, 24, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_kernelscale=1.5", NULL },
+    { 23, 24, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3" },
+    { 24, 23, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3" },
+    { 31, 31, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale=0.5:vif_skip_scale0=true", NULL },
+    { 30, 31, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale=0.5", "at least 2x2" },
+    { 16, 16, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale=4:vif_prescale_method=lanczos4:vif_kernelscale=3.71134",
       NULL },
-    { 96, 96, 8, VMAFGPU_420, "float_vif", "vif_sigma_nsq=5:vif_enhn_gain_limit=1:vif_scale3_min_val=1", NULL },
-    { 96, 96, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.7", "vif_kernelscale" },
-    { 96, 96, 8, VMAFGPU_420, "float_vif", "vif_prescale=4.5", "from 0.1 to 4" },
-    { 96, 96, 8, VMAFGPU_420, "float_vif", "vif_prescale_method=cubic", "one of" },
-    { 96, 96, 8, VMAFGPU_420, "float_motion", "motion_filter_size=10", "from 0 to 9" },
-    { 96, 96, 8, VMAFGPU_400, "float_motion", "motion_add_uv=true", "4:0:0" },
-    { 96, 96, 8, VMAFGPU_420, "float_motion", "motion_add_uv=true:motion_add_scale1=true", "4:4:4" },
-    { 96, 96, 8, VMAFGPU_420, "float_ansnr", "debug=true", "no option" },
-    { 2000, 16, 8, VMAFGPU_420, "float_vif", "vif_prescale=4:vif_prescale_method=bilinear", "7680" },
-    { 16, 16, 8, VMAFGPU_400, "psnr", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_420, "psnr", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_400, "float_psnr", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_400, "float_moment", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_400, "vif", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_400, "adm", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_400, "motion", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_420, "ciede", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_420, "psnr_hvs", NULL, NULL },
-    { 16, 16, 8, VMAFGPU_400, "ciede", NULL, "4:0:0" },
-    { 16, 16, 8, VMAFGPU_400, "psnr_hvs", NULL, "4:0:0" },
-    { 16, 16, 8, VMAFGPU_400, "float_ssim", NULL, NULL },
-    { 22, 22, 8, VMAFGPU_400, "float_ssim", "scale=2", NULL },
-    { 20, 22, 8, VMAFGPU_400, "float_ssim", "scale=2", "11x11" },
-    { 22, 20, 8, VMAFGPU_400, "float_ssim", "scale=2", "11x11" },
-    { 176, 176, 8, VMAFGPU_400, "float_ms_ssim", NULL, NULL },
-    { 175, 176, 8, VMAFGPU_400, "float_ms_ssim", NULL, "176x176" },
-    { 176, 175, 8, VMAFGPU_400, "float_ms_ssim", NULL, "176x176" },
-    { 17, 17, 8, VMAFGPU_400, "float_adm", NULL, NULL },
-    { 16, 17, 8, VMAFGPU_400, "float_adm", NULL, "17x17" },
-    { 17, 16, 8, VMAFGPU_400, "float_adm", NULL, "17x17" },
-    { 64, 64, 8, VMAFGPU_400, "float_adm", "adm_skip_aim_scale=-1", "0 to 3" },
-    { 64, 64, 8, VMAFGPU_400, "float_adm", "adm_skip_aim=true", "no option" },
-    { 64, 64, 8, VMAFGPU_400, "float_adm", "adm_bypass_cm=true", "a number" },
-    { 64, 64, 8, VMAFGPU_400, "float_adm", "adm_adm3_apply_hm=1", "true or false" },
-    { 80, 80, 8, VMAFGPU_400, "speed_temporal", NULL, NULL },
-    { 79, 80, 8, VMAFGPU_400, "speed_temporal", NULL, "80x80" },
-    { 80, 79, 8, VMAFGPU_400, "speed_temporal", NULL, "80x80" },
-    { 80, 80, 8, VMAFGPU_444, "speed_chroma", NULL, NULL },
-    { 79, 80, 8, VMAFGPU_444, "speed_chroma", NULL, "80x80" },
-    { 160, 158, 8, VMAFGPU_420, "speed_chroma", NULL, "80x80" },
-    { 216, 16, 8, VMAFGPU_400, "cambi", NULL, NULL },
-    { 16, 216, 8, VMAFGPU_400, "cambi", NULL, NULL },
-    { 215, 215, 8, VMAFGPU_400, "cambi", NULL, "216" },
-    { 96, 96, 9, VMAFGPU_420, "float_ansnr", NULL, "not for 9" },
-    { 96, 96, 11, VMAFGPU_420, "float_motion", NULL, "not for 11" },
-    { 96, 96, 14, VMAFGPU_420, "float_vif", NULL, "not for 14" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_sigma_nsq=5:vif_enhn_gain_limit=1:vif_scale3_min_val=1", NULL },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_kernelscale=1.7", "vif_kernelscale" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale=4.5", "from 0.1 to 4" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale_method=cubic", "one of" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_motion", "motion_filter_size=10", "from 0 to 9" },
+    { 96, 96, 8, VMAFGPU_CHROMA_400, "float_motion", "motion_add_uv=true", "4:0:0" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_motion", "motion_add_uv=true:motion_add_scale1=true", "4:4:4" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_ansnr", "debug=true", "no option" },
+    { 2000, 16, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale=4:vif_prescale_method=bilinear", "7680" },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "psnr", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_420, "psnr", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "float_psnr", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "float_moment", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "vif", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "adm", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "motion", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_420, "ciede", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_420, "psnr_hvs", NULL, NULL },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "ciede", NULL, "4:0:0" },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "psnr_hvs", NULL, "4:0:0" },
+    { 16, 16, 8, VMAFGPU_CHROMA_400, "float_ssim", NULL, NULL },
+    { 22, 22, 8, VMAFGPU_CHROMA_400, "float_ssim", "scale=2", NULL },
+    { 20, 22, 8, VMAFGPU_CHROMA_400, "float_ssim", "scale=2", "11x11" },
+    { 22, 20, 8, VMAFGPU_CHROMA_400, "float_ssim", "scale=2", "11x11" },
+    { 176, 176, 8, VMAFGPU_CHROMA_400, "float_ms_ssim", NULL, NULL },
+    { 175, 176, 8, VMAFGPU_CHROMA_400, "float_ms_ssim", NULL, "176x176" },
+    { 176, 175, 8, VMAFGPU_CHROMA_400, "float_ms_ssim", NULL, "176x176" },
+    { 17, 17, 8, VMAFGPU_CHROMA_400, "float_adm", NULL, NULL },
+    { 16, 17, 8, VMAFGPU_CHROMA_400, "float_adm", NULL, "17x17" },
+    { 17, 16, 8, VMAFGPU_CHROMA_400, "float_adm", NULL, "17x17" },
+    { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_skip_aim_scale=-1", "0 to 3" },
+    { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_skip_aim=true", "no option" },
+    { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_bypass_cm=true", "a number" },
+    { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_adm3_apply_hm=1", "true or false" },
+    { 80, 80, 8, VMAFGPU_CHROMA_400, "speed_temporal", NULL, NULL },
+    { 79, 80, 8, VMAFGPU_CHROMA_400, "speed_temporal", NULL, "80x80" },
+    { 80, 79, 8, VMAFGPU_CHROMA_400, "speed_temporal", NULL, "80x80" },
+    { 80, 80, 8, VMAFGPU_CHROMA_444, "speed_chroma", NULL, NULL },
+    { 79, 80, 8, VMAFGPU_CHROMA_444, "speed_chroma", NULL, "80x80" },
+    { 160, 158, 8, VMAFGPU_CHROMA_420, "speed_chroma", NULL, "80x80" },
+    { 216, 16, 8, VMAFGPU_CHROMA_400, "cambi", NULL, NULL },
+    { 16, 216, 8, VMAFGPU_CHROMA_400, "cambi", NULL, NULL },
+    { 215, 215, 8, VMAFGPU_CHROMA_400, "cambi", NULL, "216" },
+    { 96, 96, 9, VMAFGPU_CHROMA_420, "float_ansnr", NULL, "not for 9" },
+    { 96, 96, 11, VMAFGPU_CHROMA_420, "float_motion", NULL, "not for 11" },
+    { 96, 96, 14, VMAFGPU_CHROMA_420, "float_vif", NULL, "not for 14" },
 };
 
 static void test_limits(void) {
@@ -592,7 +592,7 @@ static void test_limits(void) {
         config.strict_options = 1;
         config.features = &feature;
         config.feature_count = 1;
-        config.no_model = 1;
+        config.features_only = 1;
         config.backend = VMAFGPU_BACKEND_CPU;
         config.threads = 3;
         snprintf(test_where, sizeof test_where, "%s %s %dx%d", feature.name, feature.options ? feature.options : "",

@@ -12,7 +12,7 @@ typedef struct edit_case {
     int width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
     const char *model, *options;
     unsigned cpumask;
-    int edit_size, threads;
+    int max_edit_size, threads;
     int tries[3]; /* as test_depth() has it */
 } edit_case;
 
@@ -109,10 +109,10 @@ static void apply(const picture *p, const vmafgpu_edit *e, unsigned char *old) {
 
 static void pick_rectangle(vmafgpu_edit *e, const edit_case *c) {
     const int size = 1 << below(9), aligned = below(3) == 0;
-    e->width = below(3) ? size : 1 + below(c->edit_size);
-    e->height = below(3) ? size : 1 + below(c->edit_size);
-    e->width = at_most(at_most(e->width, c->edit_size), c->width);
-    e->height = at_most(at_most(e->height, c->edit_size), c->height);
+    e->width = below(3) ? size : 1 + below(c->max_edit_size);
+    e->height = below(3) ? size : 1 + below(c->max_edit_size);
+    e->width = at_most(at_most(e->width, c->max_edit_size), c->width);
+    e->height = at_most(at_most(e->height, c->max_edit_size), c->height);
     e->x = below(c->width - e->width + 1);
     e->y = below(c->height - e->height + 1);
     if (aligned) {
@@ -171,7 +171,7 @@ typedef struct pair_of {
 
 static void score_whole(const pair_of *p, vmafgpu_score *score) {
     const vmafgpu_frame previous = frame_of(&p->previous), reference = frame_of(&p->reference), now = frame_of(&p->now);
-    CHECK_INT(vmafgpu_score_pair(p->plain, p->has_previous ? &previous : NULL, &reference, &now, score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_pair(p->plain, &reference, &now, p->has_previous ? &previous : NULL, score), VMAFGPU_OK);
 }
 
 static vmafgpu_config config_of(const edit_case *c, vmafgpu_model_config *model) {
@@ -187,7 +187,7 @@ static vmafgpu_config config_of(const edit_case *c, vmafgpu_model_config *model)
     config.height = c->height;
     config.bit_depth = c->depth;
     config.bytes_per_sample = c->bytes == 3 ? 2 : c->bytes;
-    config.layout = c->bytes == 3 ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+    config.layout = c->bytes == 3 ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
     config.backend = VMAFGPU_BACKEND_CPU;
     config.cpumask = c->cpumask;
     return config;
@@ -216,7 +216,7 @@ static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, u
             pick_rectangle(&edits[i], c);
         else
             edits[i] = edits[i - 1];
-        edits[i].no_score = shown == 0 && i > 0;
+        edits[i].skip_score = shown == 0 && i > 0;
         fill_edit(&edits[i], data + (size_t)i * (LARGEST + 1) * LARGEST * 2, c, &p->reference, &p->now);
     }
     CHECK_INT(vmafgpu_edit_try(p->edits, edits, count, scores, values), VMAFGPU_OK);
@@ -225,7 +225,7 @@ static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, u
         vmafgpu_edit back = edits[i];
         snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s: try of %dx%d at %d, %d", c->what, c->width,
                  c->height, c->depth, c->model, edits[i].width, edits[i].height, edits[i].x, edits[i].y);
-        if (edits[i].no_score) {
+        if (edits[i].skip_score) {
             CHECK_BITS(scores[i].score, (double)NAN);
             CHECK_BITS(values[i * p->columns], (double)NAN);
             CHECK(scores[i].change == scores[i].change || c->options);
@@ -278,12 +278,12 @@ static double commit_some(const pair_of *p, const edit_case *c, unsigned char *d
 /* Tries all over the frame say the same in a context that has begun with it. */
 static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, unsigned char *data) {
     const vmafgpu_frame previous = frame_of(&p->previous), reference = frame_of(&p->reference), now = frame_of(&p->now);
-    const int step = at_most(48, c->edit_size);
+    const int step = at_most(48, c->max_edit_size);
     double values[2][64];
     vmafgpu_score score;
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s: fresh", c->what, c->width, c->height, c->depth,
              c->model);
-    CHECK_INT(vmafgpu_edit_begin(fresh, p->has_previous ? &previous : NULL, &reference, NULL, &now, &score),
+    CHECK_INT(vmafgpu_edit_begin(fresh, &reference, &now, p->has_previous ? &previous : NULL, NULL, &score),
               VMAFGPU_OK);
     test_need(p->columns <= 64, "columns");
     for (int y = 0; y < c->height; y += step) {
@@ -319,7 +319,7 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
     random_state = seed;
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s", c->what, c->width, c->height, c->depth, c->model);
     p.plain = open_checked(&config);
-    config.edit_size = c->edit_size;
+    config.max_edit_size = c->max_edit_size;
     config.threads = c->threads;
     p.edits = open_checked(&config);
     p.previous = picture_of(&f, 0, 0, c);
@@ -330,7 +330,7 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
         const vmafgpu_frame previous = frame_of(&p.previous), reference = frame_of(&p.reference),
                             now = frame_of(&p.now);
         p.columns = vmafgpu_column_count(p.edits);
-        CHECK_INT(vmafgpu_edit_begin(p.edits, p.has_previous ? &previous : NULL, &reference, NULL, &now, &score),
+        CHECK_INT(vmafgpu_edit_begin(p.edits, &reference, &now, p.has_previous ? &previous : NULL, NULL, &score),
                   VMAFGPU_OK);
         score_whole(&p, &expected);
         check_row(score.values, expected.values, p.columns);
@@ -368,7 +368,7 @@ static void test_thousand(void) {
     memset(&score, 0, sizeof score);
     random_state = 77;
     p.plain = open_checked(&config);
-    config.edit_size = c.edit_size;
+    config.max_edit_size = c.max_edit_size;
     p.edits = open_checked(&config);
     vmafgpu *fresh = open_checked(&config);
     p.previous = picture_of(&f, 0, 0, &c);
@@ -377,7 +377,7 @@ static void test_thousand(void) {
     p.has_previous = 0;
     p.columns = vmafgpu_column_count(p.edits);
     const vmafgpu_frame reference = frame_of(&p.reference);
-    CHECK_INT(vmafgpu_edit_begin(p.edits, NULL, &reference, NULL, NULL, &score), VMAFGPU_OK); /* itself */
+    CHECK_INT(vmafgpu_edit_begin(p.edits, &reference, NULL, NULL, NULL, &score), VMAFGPU_OK); /* itself */
     score_whole(&p, &expected);
     check_row(score.values, expected.values, p.columns);
     for (int i = 0; i < (test_depth() == TEST_FEW ? 100 : 1000); i++) {
@@ -425,14 +425,14 @@ static vmafgpu_edit_sums map_total(vmafgpu *v, int size, double *share) {
     vmafgpu_edit_sums total;
     int across = 0, down = 0;
     memset(&total, 0, sizeof total);
-    CHECK_INT(vmafgpu_edit_map(v, size, NULL, &across, &down), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_blocks(v, size, NULL, &across, &down), VMAFGPU_OK);
     vmafgpu_block *blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)(across * down));
     test_need(blocks != NULL, "memory");
-    CHECK_INT(vmafgpu_edit_map(v, size, blocks, &across, &down), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_blocks(v, size, blocks, &across, &down), VMAFGPU_OK);
     *share = 0;
     for (int i = 0; i < across * down; i++) {
         add_sums(&total, &blocks[i].sums, 1);
-        *share += blocks[i].share;
+        *share += blocks[i].loss;
     }
     free(blocks);
     return total;
@@ -462,14 +462,14 @@ static void check_map(const edit_case *c, uint32_t seed) {
     double share, all;
     int across, down;
     test_need(data != NULL, "memory");
-    config.edit_size = c->edit_size;
+    config.max_edit_size = c->max_edit_size;
     config.threads = c->threads;
     snprintf(test_where, sizeof test_where, "map of %s %dx%d %d bits", c->what, c->width, c->height, c->depth);
     random_state = seed;
     vmafgpu *v = open_checked(&config);
-    CHECK_INT(vmafgpu_edit_map(v, 16, NULL, &across, &down), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, &across, &down), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_ERROR_STATE);
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &frames[0], NULL, NULL, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &frames[0], NULL, NULL, NULL, NULL), VMAFGPU_OK);
     (void)map_total(v, 16, &share); /* nothing is lost yet */
     CHECK_BITS(share, 0.0);
     /* What one edit has done is what is lost. */
@@ -487,11 +487,11 @@ static void check_map(const edit_case *c, uint32_t seed) {
     (void)map_total(v, 16, &share);
     CHECK(fabs(share) > 1e-3);
     CHECK(fabs(share + dot(&gradient, &got.sums)) < 1e-3 * fabs(share));
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &frames[0], NULL, &frames[1], NULL), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_edit_map(v, 3, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_begin(v, &frames[0], &frames[1], NULL, NULL, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_blocks(v, 3, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "from 4 to 256, not 3");
-    CHECK_INT(vmafgpu_edit_map(v, 257, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_edit_map(v, 16, NULL, NULL, &down), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_blocks(v, 257, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, NULL, &down), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_edit_gradient(v, NULL), VMAFGPU_ERROR_ARGUMENT);
     whole = map_total(v, sizes[0], &all);
     for (size_t i = 1; i < sizeof sizes / sizeof *sizes; i++) {
@@ -559,11 +559,11 @@ static void test_wrapping_maps(void) {
     vmafgpu_config config = film_config(&f);
     double share;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.edit_size = 4;
+    config.max_edit_size = 4;
     film_fill_noise(&f, 0, 3);
     snprintf(test_where, sizeof test_where, "maps of noise");
     vmafgpu *v = open_checked(&config);
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
     const vmafgpu_edit_sums small = map_total(v, 4, &share), large = map_total(v, 256, &share);
     CHECK(memcmp(&small, &large, sizeof small) == 0);
     vmafgpu_close(v);
@@ -591,13 +591,13 @@ static void test_following(void) {
         config.backend = VMAFGPU_BACKEND_CPU;
         snprintf(test_where, sizeof test_where, "following, %s", options[i] ? options[i] : "");
         scores whole = film_score(&f, &config);
-        config.edit_size = 16;
+        config.max_edit_size = 16;
         vmafgpu *v = open_checked(&config);
-        CHECK_INT(vmafgpu_edit_begin(v, &previous, &reference, &following, &distorted, &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, &previous, &following, &score), VMAFGPU_OK);
         check_row(score.values, whole.values + whole.columns, whole.columns);
         /* The first of a clip. */
         const vmafgpu_frame first = film_frame(&f, 0, 1);
-        CHECK_INT(vmafgpu_edit_begin(v, NULL, &previous, &reference, &first, &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(v, &previous, &first, NULL, &reference, &score), VMAFGPU_OK);
         check_row(score.values, whole.values, whole.columns);
         /* Clips are scored as ever, and that ends the base. */
         for (int k = 0; k < 3; k++)
@@ -627,16 +627,16 @@ static void test_shown(void) {
     features[1].name = features[3].name = "adm";
     features[2].options = "vif_enhn_gain_limit=1";
     features[3].options = "adm_enhn_gain_limit=1";
-    config.no_model = 1;
+    config.features_only = 1;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.edit_size = 16;
+    config.max_edit_size = 16;
     edit.data = (const unsigned char *)reference.data[0] + 20 * 96 + 30;
     for (int i = 0; i < 3; i++) {
         snprintf(test_where, sizeof test_where, "sums that are shown, %d", i);
         config.features = features + (i == 1 ? 2 : 0);
         config.feature_count = i == 2 ? 4 : 2;
         vmafgpu *v = open_checked(&config);
-        CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
         CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &got[i], NULL), VMAFGPU_OK);
         vmafgpu_close(v);
     }
@@ -665,12 +665,12 @@ static void test_lazy_hook(void) {
     vmafgpu_edit_score got[2];
     snprintf(test_where, sizeof test_where, "a hook that leaves tries out");
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.edit_size = 16;
+    config.max_edit_size = 16;
     config.threads = 2;
     config.parallel_for = lazy_hook;
     edits[0].data = reference.data[0];
     vmafgpu *v = open_checked(&config);
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
     hook_is_lazy = 1;
     CHECK_INT(vmafgpu_edit_try(v, edits, 2, got, NULL), VMAFGPU_ERROR_SYSTEM);
     CHECK_HAS(vmafgpu_last_error(v), "parallel_for");
@@ -700,7 +700,7 @@ static void test_refused(void) {
                 { 0, -1, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "row -1" },
                 { 0, 0, 0, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "0x8" },
                 { 0, 0, 8, 0, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "8x0" },
-                { 0, 0, SIZE + 1, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size" },
+                { 0, 0, SIZE + 1, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "config.max_edit_size" },
                 { 0, 0, 8, SIZE + 1, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "1x1 to 32x32" },
                 { WIDTH - 7, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70" },
                 { 0, HEIGHT - 7, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70" },
@@ -735,22 +735,22 @@ static void test_refused(void) {
     config.backend = VMAFGPU_BACKEND_CPU;
     snprintf(test_where, sizeof test_where, "refused");
     v = open_checked(&config);
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &frame[0], NULL, &frame[1], NULL), VMAFGPU_ERROR_STATE);
-    CHECK_HAS(vmafgpu_last_error(v), "config.edit_size is 0");
+    CHECK_INT(vmafgpu_edit_begin(v, &frame[0], &frame[1], NULL, NULL, NULL), VMAFGPU_ERROR_STATE);
+    CHECK_HAS(vmafgpu_last_error(v), "config.max_edit_size is 0");
     vmafgpu_close(v);
 
-    config.edit_size = SIZE;
+    config.max_edit_size = SIZE;
     v = open_checked(&config);
     CHECK_INT(vmafgpu_edit_try(v, &good, 1, got, NULL), VMAFGPU_ERROR_STATE);
     CHECK_HAS(vmafgpu_last_error(v), "vmafgpu_edit_begin() first");
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, NULL, NULL, &frame[1], NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_begin(v, NULL, &frame[1], NULL, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "reference is NULL");
     luma[1][77] = 4096;
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &frame[0], NULL, &frame[1], NULL), VMAFGPU_ERROR_FRAME);
+    CHECK_INT(vmafgpu_edit_begin(v, &frame[0], &frame[1], NULL, NULL, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(v), "the base, distorted: the luma word 4096");
     luma[1][77] = 5;
     CHECK_INT(vmafgpu_edit_try(v, &good, 1, got, NULL), VMAFGPU_ERROR_STATE);
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &frame[0], NULL, &frame[1], &score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &frame[0], &frame[1], NULL, NULL, &score), VMAFGPU_OK);
     const int columns = vmafgpu_column_count(v);
     CHECK_INT(vmafgpu_edit_try(v, &good, 1, got, expected), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, &good, 0, got, NULL), VMAFGPU_ERROR_ARGUMENT);
@@ -766,7 +766,7 @@ static void test_refused(void) {
         edits[1].height = bad[i].height;
         edits[1].data = bad[i].data;
         edits[1].pitch = bad[i].pitch;
-        edits[1].memory = (vmafgpu_memory_kind)bad[i].memory;
+        edits[1].memory = (vmafgpu_memory)bad[i].memory;
         snprintf(test_where, sizeof test_where, "bad edit %d", (int)i);
         /* The others are scored all the same... */
         CHECK_INT(vmafgpu_edit_try(v, edits, 3, got, values), bad[i].result);
@@ -793,32 +793,32 @@ static void test_refused(void) {
         int size;
         vmafgpu_backend backend;
         const char *feature;
-        int no_frames;
+        int predict_only;
         vmafgpu_result result;
         const char *words;
     } opens[] = {
-        { 257, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size must be from 0 to 256" },
-        { -1, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size" },
+        { 257, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.max_edit_size must be from 0 to 256" },
+        { -1, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.max_edit_size" },
         { 16, VMAFGPU_BACKEND_CPU, "psnr", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature psnr" },
         { 16, VMAFGPU_BACKEND_CPU, "float_adm", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature float_adm" },
-        { 16, VMAFGPU_BACKEND_CPU, NULL, 1, VMAFGPU_ERROR_ARGUMENT, "config.no_frames is set" }
+        { 16, VMAFGPU_BACKEND_CPU, NULL, 1, VMAFGPU_ERROR_ARGUMENT, "config.predict_only is set" }
     };
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++) {
         vmafgpu_feature_config feature;
         memset(&feature, 0, sizeof feature);
         feature.name = opens[i].feature;
-        config.edit_size = opens[i].size;
+        config.max_edit_size = opens[i].size;
         config.backend = opens[i].backend;
         config.features = &feature;
         config.feature_count = opens[i].feature != NULL;
-        config.no_frames = opens[i].no_frames;
+        config.predict_only = opens[i].predict_only;
         CHECK_INT(vmafgpu_open(&v, &config), opens[i].result);
         CHECK_HAS(vmafgpu_last_error(v), opens[i].words);
         vmafgpu_close(v);
     }
-    config.edit_size = SIZE;
+    config.max_edit_size = SIZE;
     config.backend = VMAFGPU_BACKEND_AUTO;
-    config.feature_count = config.no_frames = 0;
+    config.feature_count = config.predict_only = 0;
     v = open_checked(&config);
     CHECK_STR(vmafgpu_backend_name(v), "cpu");
     CHECK_HAS(vmafgpu_backend_note(v), "edits");
@@ -829,7 +829,7 @@ static void test_refused(void) {
 
 static long allocations, allowed;
 
-static void *count_alloc(size_t size, void *user) {
+static void *count_alloc(void *user, size_t size) {
     (void)user;
     if (allowed >= 0 && allowed-- == 0) {
         allowed = 0;
@@ -839,7 +839,7 @@ static void *count_alloc(size_t size, void *user) {
     return malloc(size);
 }
 
-static void count_free(void *pointer, void *user) {
+static void count_free(void *user, void *pointer) {
     (void)user;
     allocations--;
     free(pointer);
@@ -855,9 +855,9 @@ static void test_memory(void) {
     vmafgpu_result result = VMAFGPU_ERROR_MEMORY;
     int failed = 0;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.edit_size = 16;
-    config.allocator.alloc = count_alloc;
-    config.allocator.free = count_free;
+    config.max_edit_size = 16;
+    config.allocator.allocate = count_alloc;
+    config.allocator.release = count_free;
     edit.data = reference.data[0];
     snprintf(test_where, sizeof test_where, "memory");
     for (int i = 0; result != VMAFGPU_OK && i < 100; i++) {
@@ -874,7 +874,7 @@ static void test_memory(void) {
     CHECK(failed > 3);
     const long taken = allocations;
     allowed = 0; /* none from now on */
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &got, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, NULL), VMAFGPU_OK);
     CHECK_INT(allocations, taken);
@@ -888,11 +888,11 @@ static void test_memory(void) {
     config.height = 2160;
     config.backend = VMAFGPU_BACKEND_CPU;
     v = open_checked(&config);
-    const size_t plain = vmafgpu_memory(v);
+    const size_t plain = vmafgpu_host_memory(v);
     vmafgpu_close(v);
-    config.edit_size = 128;
+    config.max_edit_size = 128;
     v = open_checked(&config);
-    CHECK(vmafgpu_memory(v) - plain < 40u << 20);
+    CHECK(vmafgpu_host_memory(v) - plain < 40u << 20);
     vmafgpu_close(v);
 }
 

@@ -72,7 +72,7 @@ b' 模型 モデル_2 é \
     static_assert and_eq co_await char8_t wchar_t typeof_unqual asm linux unix \
     main exp log10 j0 errno stdin NULL EOF INT_MAX EXIT_FAILURE UINT64_MAX LC_ALL size_t int8_t FILE I assert max_align_t \
     time_t jmp_buf va_list va_start \
-    vmafgpu vmafgpu_svm vmafgpu_model vmafgpu_open VMAFGPU_VERSION vmafgpu__embed_; do
+    vmafgpu vmafgpu_svm vmafgpu_model vmafgpu_open VMAFGPU_VERSION_NUMBER vmafgpu__embed_; do
     embeds_file "$name.json"
 done
 long=$(printf '%0200d' 0 | tr 0 x)

@@ -136,7 +136,7 @@ static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int
     config.features = features;
     config.models = wanted->models;
     config.model_count = wanted->model_count;
-    config.no_model = !wanted->model_count;
+    config.features_only = !wanted->model_count;
     config.backend = !gpu_driver                                      ? VMAFGPU_BACKEND_CPU
                      : gpu_backend && strcmp(gpu_backend, "hip") == 0 ? VMAFGPU_BACKEND_HIP
                                                                       : VMAFGPU_BACKEND_CUDA;
@@ -278,7 +278,7 @@ static void compare_models(void) {
         }
         const int found = compare_clips("golden_float", models[m].name, &wanted, (int)m);
         CHECK(gpu_driver && !is_whole ? found > 0 : found >= (10 + models[m].outputs) * 13);
-        vmafgpu_model_free(parsed, NULL);
+        vmafgpu_model_release(parsed);
         free(text);
     }
 }
@@ -297,7 +297,7 @@ static void parse_collections(void) {
         text = read_text(path);
         if (CHECK(text && vmafgpu_model_parse(&parsed, "vmaf", text, strlen(text), NULL, NULL, 0) == VMAFGPU_OK))
             CHECK_INT(parsed->svm_count, models[m].count);
-        vmafgpu_model_free(parsed, NULL);
+        vmafgpu_model_release(parsed);
         free(text);
     }
 }

@@ -11,10 +11,14 @@
 enum { LINE = 1 << 16, POOLS = 4 };
 
 static const char *const pool_names[POOLS] = { "min", "max", "mean", "harmonic_mean" };
-static const vmafgpu_pooling pool_methods[POOLS] = { VMAFGPU_MIN, VMAFGPU_MAX, VMAFGPU_MEAN, VMAFGPU_HARMONIC_MEAN };
+static const vmafgpu_pool_method pool_methods[POOLS] = { VMAFGPU_POOL_MIN, VMAFGPU_POOL_MAX, VMAFGPU_POOL_MEAN,
+                                                         VMAFGPU_POOL_HARMONIC_MEAN };
 
 static vmafgpu_chroma chroma_of(int chroma) {
-    return chroma == 400 ? VMAFGPU_400 : chroma == 420 ? VMAFGPU_420 : chroma == 422 ? VMAFGPU_422 : VMAFGPU_444;
+    return chroma == 400   ? VMAFGPU_CHROMA_400
+           : chroma == 420 ? VMAFGPU_CHROMA_420
+           : chroma == 422 ? VMAFGPU_CHROMA_422
+                           : VMAFGPU_CHROMA_444;
 }
 
 static vmafgpu *open_case(const test_case *c) {
@@ -43,7 +47,7 @@ static vmafgpu *open_case(const test_case *c) {
     config.chroma = chroma_of(c->clip.chroma);
     config.models = models;
     config.model_count = c->model_count;
-    config.no_model = c->model_count == 0;
+    config.features_only = c->model_count == 0;
     config.features = features;
     config.feature_count = c->feature_count;
     config.subsample = c->subsample;

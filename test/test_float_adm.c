@@ -467,7 +467,7 @@ static void compare(const char *what, int w, int h, int depth, const char *optio
         feature.options = text;
         config.features = &feature;
         config.feature_count = 1;
-        config.no_model = config.strict_options = 1;
+        config.features_only = config.strict_options = 1;
         config.backend = VMAFGPU_BACKEND_CPU;
         config.float_reciprocal = kind;
         config.threads = ways[way].threads;

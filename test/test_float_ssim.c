@@ -211,8 +211,8 @@ static void configure(vmafgpu_config *config, const film *f) {
     config->width = f->clip.width;
     config->height = f->clip.height;
     config->bit_depth = f->clip.depth;
-    config->chroma = VMAFGPU_400;
-    config->no_model = 1;
+    config->chroma = VMAFGPU_CHROMA_400;
+    config->features_only = 1;
     config->backend = VMAFGPU_BACKEND_CPU;
 }
 
@@ -427,7 +427,7 @@ static void test_refused(void) {
         config.strict_options = 1;
         config.features = &feature;
         config.feature_count = 1;
-        config.no_model = 1;
+        config.features_only = 1;
         config.backend = VMAFGPU_BACKEND_CPU;
         snprintf(test_where, sizeof test_where, "refused %d", (int)i);
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);

@@ -106,23 +106,23 @@ static void test_layouts(void) {
         vmafgpu_chroma chroma;
         vmafgpu_layout layout;
     } ways[] = {
-        { "nv12", 8, 1, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR },
-        { "nv16", 8, 1, 0, VMAFGPU_422, VMAFGPU_SEMIPLANAR },
-        { "nv24", 8, 1, 0, VMAFGPU_444, VMAFGPU_SEMIPLANAR },
-        { "8 bits in words", 8, 2, 0, VMAFGPU_420, VMAFGPU_PLANAR },
-        { "nv12 in words", 8, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR },
-        { "nv20", 10, 2, 0, VMAFGPU_422, VMAFGPU_SEMIPLANAR },
-        { "p010", 10, 2, 6, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
-        { "p210", 10, 2, 6, VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH },
-        { "p410", 10, 2, 6, VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH },
-        { "p012", 12, 2, 4, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
-        { "p016", 16, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
-        { "8 bits high", 8, 2, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
-        { "9 bits high", 9, 2, 7, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
-        { "15 bits high", 15, 2, 1, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH },
-        { "4:0:0", 8, 1, 0, VMAFGPU_400, VMAFGPU_PLANAR },
-        { "4:2:2", 12, 2, 0, VMAFGPU_422, VMAFGPU_PLANAR },
-        { "4:4:4", 16, 2, 0, VMAFGPU_444, VMAFGPU_PLANAR },
+        { "nv12", 8, 1, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR },
+        { "nv16", 8, 1, 0, VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR },
+        { "nv24", 8, 1, 0, VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR },
+        { "8 bits in words", 8, 2, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR },
+        { "nv12 in words", 8, 2, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR },
+        { "nv20", 10, 2, 0, VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR },
+        { "p010", 10, 2, 6, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH },
+        { "p210", 10, 2, 6, VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH },
+        { "p410", 10, 2, 6, VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH },
+        { "p012", 12, 2, 4, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH },
+        { "p016", 16, 2, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH },
+        { "8 bits high", 8, 2, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH },
+        { "9 bits high", 9, 2, 7, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH },
+        { "15 bits high", 15, 2, 1, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH },
+        { "4:0:0", 8, 1, 0, VMAFGPU_CHROMA_400, VMAFGPU_LAYOUT_PLANAR },
+        { "4:2:2", 12, 2, 0, VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_PLANAR },
+        { "4:4:4", 16, 2, 0, VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_PLANAR },
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         film f = film_make("texture+mix", 67, 50, ways[i].depth, 2, 3);
@@ -163,10 +163,10 @@ static void one_bad_sample(const film *f, const vmafgpu_config *config, const sc
             CHECK_HAS(vmafgpu_last_error(context), words);
             snprintf(words, sizeof words, "%d", y);
             CHECK_HAS(vmafgpu_last_error(context), words);
-            CHECK_INT(vmafgpu_score_pair(context, NULL, &p[0].frame, &p[1].frame, &score), VMAFGPU_ERROR_FRAME);
+            CHECK_INT(vmafgpu_score_pair(context, &p[0].frame, &p[1].frame, NULL, &score), VMAFGPU_ERROR_FRAME);
             if (side == 0) {
-                CHECK_INT(vmafgpu_tail(context, &p[0].frame), VMAFGPU_ERROR_FRAME);
-                CHECK_INT(vmafgpu_score_pair(context, &p[0].frame, &p[1].frame, &p[1].frame, &score),
+                CHECK_INT(vmafgpu_push_following(context, &p[0].frame), VMAFGPU_ERROR_FRAME);
+                CHECK_INT(vmafgpu_score_pair(context, &p[1].frame, &p[1].frame, &p[0].frame, &score),
                           VMAFGPU_ERROR_FRAME);
             }
             memcpy(at, keep, 2);
@@ -197,7 +197,7 @@ static void test_bad_samples(void) {
         scores whole = film_score(&f, &config);
         int shift = ways[i].high ? 16 - ways[i].depth : 0;
         config.bytes_per_sample = 2;
-        config.layout = ways[i].high ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        config.layout = ways[i].high ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
         for (int side = 0; side < 2; side++) {
             static const int at[][2] = { { 0, 0 }, { 52, 36 }, { 0, 36 }, { 52, 0 }, { 31, 17 } };
             for (size_t k = 0; k < sizeof at / sizeof at[0]; k++) {
@@ -237,15 +237,15 @@ static void test_bad_frames(void) {
         CHECK_INT(vmafgpu_push(context, &good, &narrow), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), "distorted.pitch[0]");
         CHECK_HAS(vmafgpu_last_error(context), "24 rows");
-        CHECK_INT(vmafgpu_score_pair(context, &narrow, &good, &good, &score), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_score_pair(context, &good, &good, &narrow, &score), VMAFGPU_ERROR_ARGUMENT);
     }
-    CHECK_INT(vmafgpu_seed(context, NULL), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_seed(context, &empty), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_score_pair(context, NULL, &good, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_score_pair(context, &empty, &good, &good, &score), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_score_pair(context, NULL, &good, &good, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_preceding(context, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_preceding(context, &empty), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_pair(context, &good, NULL, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_pair(context, &good, &good, &empty, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_pair(context, &good, &good, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_push(context, &good, &good), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_tail(context, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_following(context, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(vmafgpu_score_count(context), 1);
     vmafgpu_close(context);
@@ -355,7 +355,7 @@ typedef struct walls {
 
 enum { WALL = 1 << 20, WALL_BYTE = 0xa5 };
 
-static void *walled_alloc(size_t size, void *user) {
+static void *walled_alloc(void *user, size_t size) {
     walls *w = (walls *)user;
     unsigned char *start = (unsigned char *)malloc(size + 2 * (size_t)WALL);
     if (!start)
@@ -366,7 +366,7 @@ static void *walled_alloc(size_t size, void *user) {
     return start + WALL;
 }
 
-static void walled_free(void *pointer, void *user) {
+static void walled_free(void *user, void *pointer) {
     walls *w = (walls *)user;
     unsigned char *start = (unsigned char *)pointer - WALL;
     size_t size, broken = 0;
@@ -397,13 +397,13 @@ static void test_beyond_count(void) {
         config.backend = VMAFGPU_BACKEND_CPU;
         config.features = names[i] ? &feature : NULL;
         config.feature_count = names[i] != NULL;
-        config.no_model = names[i] != NULL;
+        config.features_only = names[i] != NULL;
         one = film_score(&f, &config);
         config.threads = 4;
         config.parallel_for = beyond_count;
         config.parallel_for_user = &log;
-        config.allocator.alloc = walled_alloc;
-        config.allocator.free = walled_free;
+        config.allocator.allocate = walled_alloc;
+        config.allocator.release = walled_free;
         config.allocator.user = &g;
         s = film_score(&f, &config);
         check_same_scores(&s, &one);
@@ -461,22 +461,22 @@ static void test_one_buffer(void) {
         ptrdiff_t pitch, chroma_pitch;
         size_t u, v, size; /* 0: there is none */
     } ways[] = {
-        { "I420", VMAFGPU_420, VMAFGPU_PLANAR, 64, 48, 0, 0, 0, 32, 3072, 3840, 4608 },
-        { "I420, odd", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4133, 4983 },
-        { "I420, pitch", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 8, 0, 128, 64, 6272, 7872, 9472 },
-        { "I420, odd pitch", VMAFGPU_420, VMAFGPU_PLANAR, 64, 48, 8, 0, 65, 33, 3120, 3912, 4704 },
-        { "NV12", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 64, 48, 8, 0, 0, 64, 3072, 0, 4608 },
-        { "NV12, odd", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 0, 68, 3283, 0, 4983 },
-        { "NV12, pitch", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 128, 128, 6272, 0, 9472 },
-        { "I010", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 10, 0, 0, 68, 6566, 8266, 9966 },
-        { "P010", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 67, 49, 10, 0, 0, 136, 6566, 0, 9966 },
-        { "P010, pitch", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 67, 49, 10, 0, 256, 256, 12544, 0, 18944 },
-        { "I422", VMAFGPU_422, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4949, 6615 },
-        { "NV16", VMAFGPU_422, VMAFGPU_SEMIPLANAR, 66, 49, 8, 0, 0, 66, 3234, 0, 6468 },
-        { "I444", VMAFGPU_444, VMAFGPU_PLANAR, 67, 49, 12, 2, 0, 134, 6566, 13132, 19698 },
-        { "NV24", VMAFGPU_444, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 0, 134, 3283, 0, 9849 },
-        { "8 bits in words", VMAFGPU_444, VMAFGPU_PLANAR, 64, 48, 8, 2, 0, 128, 6144, 12288, 18432 },
-        { "grey", VMAFGPU_400, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 0, 0, 0, 3283 },
+        { "I420", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 64, 48, 0, 0, 0, 32, 3072, 3840, 4608 },
+        { "I420, odd", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4133, 4983 },
+        { "I420, pitch", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 67, 49, 8, 0, 128, 64, 6272, 7872, 9472 },
+        { "I420, odd pitch", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 64, 48, 8, 0, 65, 33, 3120, 3912, 4704 },
+        { "NV12", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 64, 48, 8, 0, 0, 64, 3072, 0, 4608 },
+        { "NV12, odd", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 67, 49, 8, 0, 0, 68, 3283, 0, 4983 },
+        { "NV12, pitch", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 67, 49, 8, 0, 128, 128, 6272, 0, 9472 },
+        { "I010", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 67, 49, 10, 0, 0, 68, 6566, 8266, 9966 },
+        { "P010", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 67, 49, 10, 0, 0, 136, 6566, 0, 9966 },
+        { "P010, pitch", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 67, 49, 10, 0, 256, 256, 12544, 0, 18944 },
+        { "I422", VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4949, 6615 },
+        { "NV16", VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR, 66, 49, 8, 0, 0, 66, 3234, 0, 6468 },
+        { "I444", VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_PLANAR, 67, 49, 12, 2, 0, 134, 6566, 13132, 19698 },
+        { "NV24", VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR, 67, 49, 8, 0, 0, 134, 3283, 0, 9849 },
+        { "8 bits in words", VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_PLANAR, 64, 48, 8, 2, 0, 128, 6144, 12288, 18432 },
+        { "grey", VMAFGPU_CHROMA_400, VMAFGPU_LAYOUT_PLANAR, 67, 49, 8, 0, 0, 0, 0, 0, 3283 },
     };
     static const unsigned char buffer[20000];
     vmafgpu_config config = VMAFGPU_INIT;
@@ -520,7 +520,7 @@ static void test_one_buffer(void) {
     /* the largest there is */
     config.width = config.height = 16384;
     config.bytes_per_sample = 2;
-    config.chroma = VMAFGPU_444;
+    config.chroma = VMAFGPU_CHROMA_444;
     CHECK_INT(vmafgpu_frame_size(&config, 0), 1610612736);
     /* and it scores: colour film and one buffer are the same pictures */
     {
@@ -625,8 +625,8 @@ typedef struct fenced {
 } fenced;
 
 static fenced fenced_make(const film *f, const vmafgpu_config *c, int index, int side, int at_end, int upside_down) {
-    const int interleaved = c->layout != VMAFGPU_PLANAR, bytes = c->bytes_per_sample;
-    const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    const int interleaved = c->layout != VMAFGPU_LAYOUT_PLANAR, bytes = c->bytes_per_sample;
+    const int shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     const vmafgpu_frame from = film_frame(f, index, side);
     fenced p;
     memset(&p, 0, sizeof p);
@@ -668,13 +668,13 @@ static void test_rectangle(void) {
         int            width, height, depth, chroma, bytes_per_sample;
         vmafgpu_layout layout;
     } ways[] = {
-        {16, 17, 8, 0, 1, VMAFGPU_PLANAR},       {16, 16, 12, 0, 2, VMAFGPU_PLANAR},
-        {33, 30, 10, 0, 2, VMAFGPU_PLANAR},      {67, 49, 12, 0, 2, VMAFGPU_PLANAR},
-        {70, 35, 16, 0, 2, VMAFGPU_PLANAR},      {97, 40, 8, 0, 1, VMAFGPU_PLANAR},
-        {95, 40, 8, 0, 2, VMAFGPU_PLANAR},       {81, 40, 10, 0, 2, VMAFGPU_SEMIPLANAR_HIGH},
-        {219, 181, 8, 420, 1, VMAFGPU_PLANAR},   {217, 183, 8, 420, 1, VMAFGPU_SEMIPLANAR},
-        {221, 184, 10, 420, 2, VMAFGPU_SEMIPLANAR_HIGH}, {223, 96, 12, 444, 2, VMAFGPU_SEMIPLANAR},
-        {225, 95, 16, 444, 2, VMAFGPU_PLANAR},   {227, 98, 8, 422, 2, VMAFGPU_PLANAR},
+        {16, 17, 8, 0, 1, VMAFGPU_LAYOUT_PLANAR},       {16, 16, 12, 0, 2, VMAFGPU_LAYOUT_PLANAR},
+        {33, 30, 10, 0, 2, VMAFGPU_LAYOUT_PLANAR},      {67, 49, 12, 0, 2, VMAFGPU_LAYOUT_PLANAR},
+        {70, 35, 16, 0, 2, VMAFGPU_LAYOUT_PLANAR},      {97, 40, 8, 0, 1, VMAFGPU_LAYOUT_PLANAR},
+        {95, 40, 8, 0, 2, VMAFGPU_LAYOUT_PLANAR},       {81, 40, 10, 0, 2, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+        {219, 181, 8, 420, 1, VMAFGPU_LAYOUT_PLANAR},   {217, 183, 8, 420, 1, VMAFGPU_LAYOUT_SEMIPLANAR},
+        {221, 184, 10, 420, 2, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH}, {223, 96, 12, 444, 2, VMAFGPU_LAYOUT_SEMIPLANAR},
+        {225, 95, 16, 444, 2, VMAFGPU_LAYOUT_PLANAR},   {227, 98, 8, 422, 2, VMAFGPU_LAYOUT_PLANAR},
     };
     /* clang-format on */
     static const struct {
@@ -693,7 +693,7 @@ static void test_rectangle(void) {
         whole = film_score(&f, &config);
         config.bytes_per_sample = ways[i].bytes_per_sample;
         config.layout = ways[i].layout;
-        config.together = 2;
+        config.contexts_per_pass = 2;
         for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
             vmafgpu *contexts[2];
             scores s;
@@ -712,9 +712,9 @@ static void test_rectangle(void) {
                 for (int side = 0; side < 2; side++)
                     p[side] = fenced_make(&f, &config, frame, side, runs[k].at_end, runs[k].upside_down);
                 distorted[0] = distorted[1] = p[1].frame;
-                CHECK_INT(vmafgpu_score_pair(contexts[0], &p[1].frame, &p[0].frame, &p[1].frame, &score), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_score_pair(contexts[0], &p[0].frame, &p[1].frame, &p[1].frame, &score), VMAFGPU_OK);
                 if (frame < 2)
-                    CHECK_INT(vmafgpu_push_many(contexts, 2, &p[0].frame, distorted), VMAFGPU_OK);
+                    CHECK_INT(vmafgpu_push_many(contexts, 2, &p[0].frame, distorted, NULL), VMAFGPU_OK);
                 else
                     CHECK_INT(vmafgpu_push(contexts[0], &p[0].frame, &p[1].frame), VMAFGPU_OK);
                 fenced_free(&p[0]);

@@ -41,7 +41,7 @@ static vmafgpu *score_clip(const golden_clip *clip, const char *model, int refus
     config.models = model ? &model_config : NULL;
     config.model_count = model != NULL;
     config.features = &feature_config;
-    config.no_model = config.feature_count = model == NULL;
+    config.features_only = config.feature_count = model == NULL;
     if (ok && refused) {
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
         pair_close(&p);
@@ -97,11 +97,11 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
 static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char *at) {
     static const struct {
         const char *name;
-        vmafgpu_pooling method;
-    } pools[] = { { "min", VMAFGPU_MIN },
-                  { "max", VMAFGPU_MAX },
-                  { "mean", VMAFGPU_MEAN },
-                  { "harmonic_mean", VMAFGPU_HARMONIC_MEAN } };
+        vmafgpu_pool_method method;
+    } pools[] = { { "min", VMAFGPU_POOL_MIN },
+                  { "max", VMAFGPU_POOL_MAX },
+                  { "mean", VMAFGPU_POOL_MEAN },
+                  { "harmonic_mean", VMAFGPU_POOL_HARMONIC_MEAN } };
     char name[128], metric[128] = "", what[96];
     double value, got = 0;
     int count = 0;

@@ -71,7 +71,7 @@ static void check_film(const char *what, int width, int height, int depth, const
     config.backend = VMAFGPU_BACKEND_CPU;
     config.models = models;
     config.model_count = model_count;
-    config.no_model = model_count == 0;
+    config.features_only = model_count == 0;
     config.features = features;
     config.feature_count = feature_count;
     config.cpumask = ALL_OFF;
@@ -150,7 +150,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
         config.model_count = 2;
         config.cpumask = mask;
         config.threads = threads;
-        config.together = 3;
+        config.contexts_per_pass = 3;
         contexts[i] = open_checked(&config);
     }
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads, %d together", what, width, height,
@@ -166,7 +166,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
                 CHECK_INT(vmafgpu_push(contexts[i], i == 2 ? &own : &reference, &distorted[i]), VMAFGPU_OK);
             }
         } else {
-            CHECK_INT(vmafgpu_push_many(contexts, count, &reference, distorted), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push_many(contexts, count, &reference, distorted, NULL), VMAFGPU_OK);
         }
     }
     for (int i = 0; i < count; i++) {
@@ -204,7 +204,7 @@ static void check_many_illegal(void) {
     memcpy(bad, f.luma + f.plane_bytes, f.plane_bytes);
     bad[f.plane_bytes - 1] = 0xff;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.together = 2;
+    config.contexts_per_pass = 2;
     for (int i = 0; i < 2; i++) {
         contexts[i] = open_checked(&config);
         distorted[i] = film_frame(&f, 0, CLIP_DISTORTED);
@@ -212,29 +212,29 @@ static void check_many_illegal(void) {
     distorted[2] = distorted[1];
     distorted[1].data[0] = bad;
     snprintf(test_where, sizeof test_where, "an illegal sample among many");
-    CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, distorted), VMAFGPU_ERROR_FRAME);
+    CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, distorted, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(contexts[1]), "distorted");
     CHECK_STR(vmafgpu_last_error(contexts[0]), "");
     vmafgpu_flush(contexts[0]);
     CHECK_INT(vmafgpu_score_count(contexts[0]), 1);
     CHECK_INT(vmafgpu_score_count(contexts[1]), 0);
-    CHECK_INT(vmafgpu_push_many(contexts, 0, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(contexts, 0, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: count is 0, not 1 or more");
-    CHECK_INT(vmafgpu_push_many(NULL, 1, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(NULL, 1, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts is NULL");
-    CHECK_INT(vmafgpu_push_many(contexts, 2, NULL, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(contexts, 2, NULL, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: reference is NULL");
-    CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: distorted is NULL");
     for (int i = 0; i < 2; i++)
         CHECK_INT(vmafgpu_reset(contexts[i]), VMAFGPU_OK);
     several[0] = several[2] = contexts[0];
     several[1] = contexts[1];
     distorted[1].data[0] = distorted[0].data[0];
-    CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is contexts[0] again");
     several[2] = NULL;
-    CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is NULL");
     for (int i = 0; i < 2; i++) { /* neither took a pair */
         CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
@@ -700,7 +700,7 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
     config.bit_depth = depth;
     config.backend = VMAFGPU_BACKEND_CPU;
     config.cpumask = ALL_OFF;
-    config.no_model = has_options;
+    config.features_only = has_options;
     config.models = has_options ? NULL : both_models;
     config.model_count = has_options ? 0 : 2;
     config.features = has_options ? options : NULL;
@@ -1242,9 +1242,9 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
     config.width = w;
     config.height = h;
     config.bit_depth = depth;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = &feature;
     config.feature_count = 1;
     config.cpumask = ALL_OFF;

@@ -43,22 +43,22 @@ static void test_scores(void) {
         expected = film_score_live(&f, &config);
         config.live = 1;
         context = open_checked(&config);
-        column = vmafgpu_score_column(context, 0);
+        column = vmafgpu_model_column(context, 0);
         for (int i = 0; i < FRAMES && context; i++) {
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
             CHECK_INT(vmafgpu_score_count(context), i + 1); /* here it is */
-            if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK)) {
+            if (CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK)) {
                 CHECK_INT(score.index, i);
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
                 differ += score.score != ordinary.values[i * ordinary.columns + column];
                 sum += score.score;
             }
-            CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+            CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
         }
         CHECK(differ > 0); /* from those with the following frame */
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
-        CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MEAN, &mean), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
+        CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_MEAN, &mean), VMAFGPU_OK);
         CHECK_BITS(mean, sum / FRAMES);
         vmafgpu_close(context);
         scores_free(&expected);
@@ -82,19 +82,19 @@ static void test_segments(void) {
     config.live = 1;
     config.subsample = 2;
     context = open_checked(&config);
-    CHECK_INT(vmafgpu_seed(context, &reference[0]), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push_preceding(context, &reference[0]), VMAFGPU_OK);
     for (int i = 1; i < 5; i++) {
         CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_next(context, &score), i % 2 ? VMAFGPU_OK : VMAFGPU_AGAIN);
+        CHECK_INT(vmafgpu_next_score(context, &score), i % 2 ? VMAFGPU_OK : VMAFGPU_AGAIN);
         if (i % 2)
             check_row(score.values, expected.values + i * expected.columns, expected.columns);
     }
-    CHECK_INT(vmafgpu_tail(context, &reference[5]), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_push_following(context, &reference[5]), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_score_pair(context, &reference[2], &reference[3], &distorted, &score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_pair(context, &reference[3], &distorted, &reference[2], &score), VMAFGPU_OK);
     check_row(score.values, expected.values + 3 * expected.columns, expected.columns);
     vmafgpu_close(context);
     config.live = 2;
@@ -123,11 +123,11 @@ static void test_try_push(void) {
     CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_try_push: distorted is NULL");
     CHECK_INT(vmafgpu_try_push(context, &empty, &distorted), VMAFGPU_ERROR_ARGUMENT);
     for (int i = 0; i < FRAMES; i++)
-        CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), i < 64 ? VMAFGPU_OK : VMAFGPU_ERROR_FULL);
+        CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), i < 64 ? VMAFGPU_OK : VMAFGPU_ERROR_UNREAD_SCORES);
     CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_try_push: frame 64 was not taken");
     for (int i = 0; i < 64; i++)
-        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
     CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), VMAFGPU_ERROR_STATE);
@@ -164,10 +164,10 @@ static void test_maps(void) {
         config.live = 1;
         config.threads = maps[k].threads;
         plain = open_checked(&config);
-        config.edit_size = 1;
+        config.max_edit_size = 1;
         edits = open_checked(&config);
-        config.edit_size = 0;
-        config.map_size = maps[k].size;
+        config.max_edit_size = 0;
+        config.map_block_size = maps[k].size;
         context = open_checked(&config);
         count = vmafgpu_map_blocks(context, &across, &down);
         CHECK_INT(across, (maps[k].width + maps[k].size - 1) / maps[k].size);
@@ -183,30 +183,30 @@ static void test_maps(void) {
             for (int n = 0; n <= count; n++)
                 map[n] = -7;
             if (i != 2)
-                CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_request_map(context, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
             CHECK_INT(i % 2 ? vmafgpu_try_push(context, &reference, &distorted) : film_push(&f, context, i),
                       VMAFGPU_OK);
             CHECK_INT(film_push(&f, plain, i), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_next(context, &score[0]), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_next(plain, &score[1]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next_score(context, &score[0]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next_score(plain, &score[1]), VMAFGPU_OK);
             check_row(score[0].values, score[1].values, vmafgpu_column_count(plain));
             CHECK(map[count] == -7);
             if (i == 2) { /* nobody asked for one */
                 CHECK(map[0] == -7);
                 continue;
             }
-            CHECK_INT(vmafgpu_edit_begin(edits, i ? &before : NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_edit_map(edits, maps[k].size, blocks, &found[0], &found[1]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_edit_begin(edits, &reference, &distorted, i ? &before : NULL, NULL, NULL), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_edit_blocks(edits, maps[k].size, blocks, &found[0], &found[1]), VMAFGPU_OK);
             for (int n = 0; n < count; n++) {
-                CHECK_BITS(map[n], (float)blocks[n].share);
+                CHECK_BITS(map[n], (float)blocks[n].loss);
                 differ += map[n] != map[0];
             }
         }
         CHECK(differ > 0 || count == 1);
-        CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_DEVICE), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_map_next(plain, map, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
-        CHECK_HAS(vmafgpu_last_error(plain), "config.map_size is 0");
-        CHECK_INT(vmafgpu_edit_map(context, 16, blocks, &across, &down), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_request_map(context, map, VMAFGPU_MEMORY_DEVICE), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_request_map(plain, map, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+        CHECK_HAS(vmafgpu_last_error(plain), "config.map_block_size is 0");
+        CHECK_INT(vmafgpu_edit_blocks(context, 16, blocks, &across, &down), VMAFGPU_ERROR_STATE);
         vmafgpu_close(context);
         vmafgpu_close(plain);
         vmafgpu_close(edits);
@@ -235,7 +235,7 @@ static void test_map_hook(void) {
     int failed = 0, fine = 0;
     snprintf(test_where, sizeof test_where, "maps and a hook");
     config.live = 1;
-    config.map_size = 16;
+    config.map_block_size = 16;
     config.threads = 2;
     config.parallel_for = run_parts;
     for (int left_out = -1; left_out < 20; left_out++) {
@@ -246,7 +246,7 @@ static void test_map_hook(void) {
         context = open_checked(&config);
         CHECK_INT(vmafgpu_map_blocks(context, NULL, NULL), 36);
         memset(map, 0, sizeof map);
-        CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_PINNED), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_request_map(context, map, VMAFGPU_MEMORY_PINNED), VMAFGPU_OK);
         if (film_push(&f, context, 0) != VMAFGPU_OK) {
             failed++;
         } else if (left_out < 0) {
@@ -275,31 +275,31 @@ static void test_map_rules(void) {
     vmafgpu_feature_config psnr = feature("psnr", NULL), vif = feature("vif", NULL);
     vmafgpu *context;
     snprintf(test_where, sizeof test_where, "maps' rules");
-    config.map_size = 16;
+    config.map_block_size = 16;
     check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "which needs config.live");
     config.live = 1;
-    config.map_size = 3;
-    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from 4 to 256, not 3");
-    config.map_size = 257;
-    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_size");
-    config.map_size = 16;
-    config.together = 2;
-    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.together");
-    config.together = 0;
+    config.map_block_size = 3;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size must be 0, or from 4 to 256, not 3");
+    config.map_block_size = 257;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size");
+    config.map_block_size = 16;
+    config.contexts_per_pass = 2;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.contexts_per_pass");
+    config.contexts_per_pass = 0;
     config.features = &psnr;
     config.feature_count = 1;
     check_refused(&config, VMAFGPU_ERROR_FEATURE, "no maps with the feature psnr");
     config.features = &vif;
-    config.no_model = 1;
+    config.features_only = 1;
     check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "there is no model");
-    config.no_model = 0;
+    config.features_only = 0;
     config.gpu.device_count = VMAFGPU_ALL_DEVICES;
     config.backend = VMAFGPU_BACKEND_CUDA;
-    check_refused(&config, VMAFGPU_ERROR_BACKEND, "config.map_size");
+    check_refused(&config, VMAFGPU_ERROR_BACKEND, "config.map_block_size");
     config.backend = VMAFGPU_BACKEND_AUTO;
     context = open_checked(&config);
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
-    CHECK_HAS(vmafgpu_backend_note(context), "maps (config.map_size) of several GPUs are made by the CPU only");
+    CHECK_HAS(vmafgpu_backend_note(context), "maps (config.map_block_size) of several GPUs are made by the CPU only");
     vmafgpu_close(context);
     film_free(&f);
 }

@@ -21,7 +21,7 @@ typedef struct block {
 
 static const unsigned char guard[8] = { 0xFD, 0xFE, 0xFD, 0xFE, 0xFD, 0xFE, 0xFD, 0xFE };
 
-static void *ledger_alloc(size_t size, void *user) {
+static void *ledger_alloc(void *user, size_t size) {
     ledger *l = (ledger *)user;
     block *b;
     if (l->fail_at >= 0 && l->fail_at-- == 0) {
@@ -39,7 +39,7 @@ static void *ledger_alloc(size_t size, void *user) {
     return b + 1;
 }
 
-static void ledger_free(void *pointer, void *user) {
+static void ledger_free(void *user, void *pointer) {
     ledger *l = (ledger *)user;
     if (pointer) {
         block *b = (block *)pointer - 1;
@@ -60,8 +60,8 @@ static ledger ledger_none(void) {
 
 static vmafgpu_allocator allocator_of(ledger *l) {
     vmafgpu_allocator a;
-    a.alloc = ledger_alloc;
-    a.free = ledger_free;
+    a.allocate = ledger_alloc;
+    a.release = ledger_free;
     a.user = l;
     return a;
 }
@@ -95,7 +95,7 @@ static void open_with_failures(const film *f, const vmafgpu_config *wanted) {
                 CHECK_INT(result, opened ? VMAFGPU_OK : VMAFGPU_ERROR_MEMORY);
                 CHECK(vmafgpu_last_error(context) != NULL);
                 CHECK(opened || vmafgpu_last_error(context)[0] != 0);
-                CHECK(!opened || vmafgpu_memory(context) == l.bytes);
+                CHECK(!opened || vmafgpu_host_memory(context) == l.bytes);
                 vmafgpu_close(context);
                 check_all_returned(&l);
                 test_need(n < 1000, "open never works");
@@ -150,7 +150,7 @@ enum { EVERYTHING = sizeof everything / sizeof everything[0] };
 static void ask_for_everything(vmafgpu_config *config) {
     config->features = everything;
     config->feature_count = EVERYTHING;
-    config->no_model = 1;
+    config->features_only = 1;
     config->backend = VMAFGPU_BACKEND_CPU;
 }
 
@@ -179,7 +179,7 @@ static void push_with_failure(const film *f, const vmafgpu_config *wanted, const
     }
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(failures, l.fail_at < 0 ? 1 : 0);
-    CHECK_INT(vmafgpu_memory(context), l.bytes);
+    CHECK_INT(vmafgpu_host_memory(context), l.bytes);
     s = scores_of(context);
     check_same_scores(&s, whole);
     scores_free(&s);
@@ -216,10 +216,10 @@ static void test_push(void) {
         CHECK(taken < f.clip.frames);
         CHECK_INT(film_push(&f, context, taken), VMAFGPU_ERROR_MEMORY);
         for (int i = 0; i < taken - 1; i++) {
-            CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK);
             check_row(score.values, whole.values + i * whole.columns, whole.columns);
         }
-        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
         vmafgpu_close(context);
         check_all_returned(&l);
     }
@@ -270,7 +270,7 @@ static void test_fixed(void) {
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(l.total, total);
     CHECK_INT(l.bytes, bytes);
-    CHECK_INT(vmafgpu_memory(context), bytes);
+    CHECK_INT(vmafgpu_host_memory(context), bytes);
     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
     CHECK_INT(l.total, total);
     vmafgpu_close(context);
@@ -314,8 +314,8 @@ static void test_threads(void) {
             config.allocator = allocator_of(&l);
             context = open_checked(&config);
             snprintf(test_where, sizeof test_where, "4K, 10 bits, %d threads, cpumask %u", threads, masks[i]);
-            CHECK_INT(vmafgpu_memory(context), l.bytes);
-            CHECK(vmafgpu_memory(context) + two_frames < (threads == 1 ? 76000000u : 96000000u));
+            CHECK_INT(vmafgpu_host_memory(context), l.bytes);
+            CHECK(vmafgpu_host_memory(context) + two_frames < (threads == 1 ? 76000000u : 96000000u));
             vmafgpu_close(context);
             check_all_returned(&l);
         }
@@ -374,11 +374,11 @@ static void test_model_parse(void) {
         CHECK((model != NULL) == (result == VMAFGPU_OK));
         CHECK((error[0] != 0) == (result != VMAFGPU_OK));
         CHECK_INT(l.live, done ? 1 : 0); /* one allocation, as promised */
-        vmafgpu_model_free(model, &a);
+        vmafgpu_model_release(model);
         check_all_returned(&l);
         test_need(n < 100, "the model is never parsed");
     }
-    vmafgpu_model_free(NULL, NULL);
+    vmafgpu_model_release(NULL);
 }
 
 int main(void) {

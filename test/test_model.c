@@ -149,12 +149,12 @@ static void test_prediction(void) {
                     features[k] = score.values[column];
             }
             expected = transforms[t].expected(predict_raw(features));
-            CHECK(fabs(score.values[vmafgpu_score_column(context, 0)] - expected) <= 1e-9 * (1 + fabs(expected)));
+            CHECK(fabs(score.values[vmafgpu_model_column(context, 0)] - expected) <= 1e-9 * (1 + fabs(expected)));
             expected = expected < 0 ? 0 : expected > 100 ? 100 : expected;
-            CHECK(fabs(score.values[vmafgpu_score_column(context, 1)] - expected) <= 1e-9 * (1 + fabs(expected)));
+            CHECK(fabs(score.values[vmafgpu_model_column(context, 1)] - expected) <= 1e-9 * (1 + fabs(expected)));
         }
         vmafgpu_close(context);
-        vmafgpu_model_free(model, NULL);
+        vmafgpu_model_release(model);
     }
     film_free(&f);
 }
@@ -197,7 +197,7 @@ static void test_fields(void) {
     snprintf(test_where, sizeof test_where, "fields");
     if (CHECK(model != NULL))
         check_fields(model);
-    vmafgpu_model_free(model, NULL);
+    vmafgpu_model_release(model);
 }
 
 /* ---- refusals ---- */
@@ -220,7 +220,7 @@ static void refuse(const char *text, size_t size, const char *what, const char *
     CHECK(error[0] != 0);
     CHECK_HAS(error, words);
     if (result == VMAFGPU_OK)
-        vmafgpu_model_free(model, NULL);
+        vmafgpu_model_release(model);
     free(exact);
 }
 
@@ -357,7 +357,7 @@ static void test_editors(void) {
         model = parse(text, size);
         if (CHECK(model != NULL))
             check_fields(model);
-        vmafgpu_model_free(model, NULL);
+        vmafgpu_model_release(model);
     }
     refuse("\xef\xbb\xbf", 3, "a byte order mark alone", "");
     refuse("\xef\xbb", 2, "half a byte order mark", "");
@@ -410,7 +410,7 @@ static void test_mutations(void) {
             if (vmafgpu_open(&context, &config) != VMAFGPU_OK)
                 CHECK(vmafgpu_last_error(context)[0] != 0);
             vmafgpu_close(context);
-            vmafgpu_model_free(model, NULL);
+            vmafgpu_model_release(model);
         } else {
             CHECK(model == NULL && error[0] != 0);
         }
@@ -484,7 +484,7 @@ static void test_files(void) {
             if (CHECK(model != NULL) && CHECK_INT(model->svm_count, built_in->svm_count))
                 for (int s = 0; s < model->svm_count; s++)
                     check_same_svm(&built_in->svms[s], &model->svms[s]);
-            vmafgpu_model_free(model, NULL);
+            vmafgpu_model_release(model);
             free(text);
         }
     }

@@ -51,7 +51,7 @@ static void test_values(const film *f) {
     config.subsample = 2;
     CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
     const int early = vmafgpu_column_index(v, "integer_adm2"), late = vmafgpu_column_index(v, "integer_motion2"),
-              last = vmafgpu_score_column(v, 0);
+              last = vmafgpu_model_column(v, 0);
     CHECK_INT(vmafgpu_value_at(v, 0, early, &value), VMAFGPU_ERROR_NOT_FOUND);
     push_frame(v, f, 0);
     CHECK_INT(vmafgpu_value_at(v, 0, early, &value), VMAFGPU_OK);
@@ -98,10 +98,10 @@ static void test_prediction(const film *f) {
     snprintf(test_where, sizeof test_where, "prediction");
     CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
     config.width = config.height = 0;
-    config.no_frames = 1;
+    config.predict_only = 1;
     CHECK_INT(vmafgpu_open(&other, &config), VMAFGPU_OK);
     CHECK_STR(vmafgpu_backend_name(other), "none");
-    CHECK(vmafgpu_memory(other) < vmafgpu_memory(v));
+    CHECK(vmafgpu_host_memory(other) < vmafgpu_host_memory(v));
     CHECK_INT(vmafgpu_column_count(other), vmafgpu_column_count(v));
     for (int i = 0; i < FRAMES; i++)
         push_frame(v, f, i);
@@ -123,7 +123,7 @@ static void test_prediction(const film *f) {
     {
         vmafgpu_frame frame = film_frame(f, 0, 0);
         CHECK(vmafgpu_push(other, &frame, &frame) < 0);
-        CHECK_INT(vmafgpu_score_pair(other, NULL, &frame, &frame, &again) < 0, 1);
+        CHECK_INT(vmafgpu_score_pair(other, &frame, &frame, NULL, &again) < 0, 1);
     }
     CHECK_INT(vmafgpu_flush(other), VMAFGPU_OK);
     CHECK_INT(vmafgpu_reset(other), VMAFGPU_OK);
@@ -134,9 +134,9 @@ static void test_prediction(const film *f) {
     config = plain_config();
     config.models = models;
     config.model_count = 2;
-    config.no_prediction = 1;
+    config.model_features_only = 1;
     CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_score_column(v, 0), -1);
+    CHECK_INT(vmafgpu_model_column(v, 0), -1);
     CHECK_INT(vmafgpu_column_index(v, "vmaf"), -1);
     CHECK(vmafgpu_column_index(v, "integer_vif_scale0_egl_1") >= 0);
     push_frame(v, f, 0);
@@ -148,13 +148,13 @@ static void test_prediction(const film *f) {
 
 static int given, taken_memory;
 
-static void *counted_alloc(size_t size, void *user) {
+static void *counted_alloc(void *user, size_t size) {
     (void)user;
     taken_memory++;
     return malloc(size);
 }
 
-static void counted_free(void *pointer, void *user) {
+static void counted_free(void *user, void *pointer) {
     (void)user;
     given++;
     free(pointer);
@@ -164,7 +164,7 @@ static double score_small(vmafgpu *v, const film *f) {
     double value = NAN;
     push_frame(v, f, 0);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &value), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_pool(v, vmafgpu_model_column(v, 0), VMAFGPU_POOL_MEAN, &value), VMAFGPU_OK);
     return value;
 }
 
@@ -181,13 +181,13 @@ static void test_models(const film *f) {
     vmafgpu_model *parsed = parse_small(&allocator);
     const int before = given;
     model.model = parsed;
-    CHECK_INT(vmafgpu_check(&config), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_check_config(&config), VMAFGPU_OK);
     CHECK_INT(vmafgpu_open(&v[0], &config), VMAFGPU_OK);
     model.disable_transform = 1;
     CHECK_INT(vmafgpu_open(&v[1], &config), VMAFGPU_OK);
-    vmafgpu_model_keep(parsed);
-    vmafgpu_model_free(parsed, &allocator);
-    vmafgpu_model_free(parsed, &allocator);
+    vmafgpu_model_retain(parsed);
+    vmafgpu_model_release(parsed);
+    vmafgpu_model_release(parsed);
     CHECK_INT(given, before); /* two contexts have it */
     with = score_small(v[0], f);
     without = score_small(v[1], f);
@@ -204,11 +204,11 @@ static void test_models(const film *f) {
     CHECK_INT(vmafgpu_open(&v[0], &config), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v[0]), "disable_transform");
     vmafgpu_close(v[0]);
-    vmafgpu_model_free(parsed, NULL);
-    vmafgpu_model_free(NULL, NULL);
-    vmafgpu_model_keep(NULL);
-    vmafgpu_model_keep(vmafgpu_builtin_model("vmaf_v0.6.1"));
-    vmafgpu_model_free((vmafgpu_model *)(uintptr_t)vmafgpu_builtin_model("vmaf_v0.6.1"), NULL);
+    vmafgpu_model_release(parsed);
+    vmafgpu_model_release(NULL);
+    vmafgpu_model_retain(NULL);
+    vmafgpu_model_retain(vmafgpu_builtin_model("vmaf_v0.6.1"));
+    vmafgpu_model_release((vmafgpu_model *)(uintptr_t)vmafgpu_builtin_model("vmaf_v0.6.1"));
 }
 
 typedef struct telling {

@@ -24,7 +24,7 @@ static void test_pooling(void) {
     memset(&s, 0, sizeof s);
     config.width = WIDTH;
     config.height = HEIGHT;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     config.backend = VMAFGPU_BACKEND_CPU;
     CHECK(clip_init(&c, "texture+mix", WIDTH, HEIGHT, 8, 400, FRAMES, 3));
     CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
@@ -47,7 +47,8 @@ static void test_pooling(void) {
         static const double percents[] = { 0, 1, 5, 33.3, 50, 99, 100 };
         scores_total t = scores_pool(&s, column, 0, s.rows);
         const double ours[] = { t.mean, t.harmonic_mean, t.min, t.max };
-        static const vmafgpu_pooling methods[] = { VMAFGPU_MEAN, VMAFGPU_HARMONIC_MEAN, VMAFGPU_MIN, VMAFGPU_MAX };
+        static const vmafgpu_pool_method methods[] = { VMAFGPU_POOL_MEAN, VMAFGPU_POOL_HARMONIC_MEAN, VMAFGPU_POOL_MIN,
+                                                       VMAFGPU_POOL_MAX };
         int64_t count;
         double value, *sorted = scores_sorted(&s, column, &count);
         for (int i = 0; i < 4; i++) {
@@ -122,7 +123,7 @@ static void test_million(const char *path) {
     CHECK_INT(video.worst[0].row, 777777);
     p.out = fopen(path, "wb");
     CHECK(p.out != NULL);
-    p.version = vmafgpu_version();
+    p.version = vmafgpu_version_string();
     p.libvmaf = p.command = p.backend = p.reference = "test";
     p.width = 1920;
     p.height = 1080;

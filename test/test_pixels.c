@@ -349,8 +349,8 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
 static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, int x, int y) {
     const fraction f =
         fraction_of((int)c->colour.matrix - 1, c->colour.range == VMAFGPU_RANGE_FULL, c->bit_depth, plane);
-    const int halves_x = plane && (c->chroma == VMAFGPU_420 || c->chroma == VMAFGPU_422),
-              halves_y = plane && c->chroma == VMAFGPU_420;
+    const int halves_x = plane && (c->chroma == VMAFGPU_CHROMA_420 || c->chroma == VMAFGPU_CHROMA_422),
+              halves_y = plane && c->chroma == VMAFGPU_CHROMA_420;
     const int is_left = c->colour.siting != VMAFGPU_SITING_CENTER, is_top = c->colour.siting == VMAFGPU_SITING_TOP_LEFT;
     int64_t sum[3] = { 0, 0, 0 }, weight = 0;
     for (int j = -1; j <= 1; j++) {
@@ -375,15 +375,16 @@ static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, 
 
 /* A frame of planes in the config's format; *memory is to be freed. */
 static vmafgpu_frame planes_of(const vmafgpu_config *c, const picture *p, unsigned char **memory) {
-    const int bytes = vmafgpu__sample_bytes(c), shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    const int bytes = vmafgpu__sample_bytes(c),
+              shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     vmafgpu_frame frame;
     *memory = (unsigned char *)calloc(1, vmafgpu_frame_size(c, 0));
     test_need(*memory != NULL, "memory");
     frame = vmafgpu_frame_of(c, *memory, 0);
-    for (int plane = 0; plane < (c->chroma == VMAFGPU_400 ? 1 : 3); plane++) {
-        const int is_semi = plane && c->layout != VMAFGPU_PLANAR, at = is_semi ? 1 : plane;
-        const int w = plane && c->chroma != VMAFGPU_444 ? c->width / 2 : c->width,
-                  h = plane && c->chroma == VMAFGPU_420 ? c->height / 2 : c->height;
+    for (int plane = 0; plane < (c->chroma == VMAFGPU_CHROMA_400 ? 1 : 3); plane++) {
+        const int is_semi = plane && c->layout != VMAFGPU_LAYOUT_PLANAR, at = is_semi ? 1 : plane;
+        const int w = plane && c->chroma != VMAFGPU_CHROMA_444 ? c->width / 2 : c->width,
+                  h = plane && c->chroma == VMAFGPU_CHROMA_420 ? c->height / 2 : c->height;
         for (int y = 0; y < h; y++) {
             unsigned char *row = *memory + ((const unsigned char *)frame.data[at] - *memory) + y * frame.pitch[at];
             for (int x = 0; x < w; x++) {
@@ -404,11 +405,16 @@ typedef struct format {
 
 /* clang-format off */
 static const format formats[] = {
-    {97, 35, 8, 0, VMAFGPU_420, VMAFGPU_PLANAR},          {130, 33, 8, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR},
-    {131, 34, 10, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH}, {261, 18, 10, 0, VMAFGPU_422, VMAFGPU_PLANAR},
-    {66, 37, 12, 0, VMAFGPU_444, VMAFGPU_SEMIPLANAR},     {64, 16, 16, 0, VMAFGPU_420, VMAFGPU_PLANAR},
-    {129, 17, 8, 2, VMAFGPU_422, VMAFGPU_SEMIPLANAR},     {67, 21, 8, 0, VMAFGPU_400, VMAFGPU_PLANAR},
-    {35, 19, 8, 2, VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH}, {77, 29, 9, 0, VMAFGPU_420, VMAFGPU_PLANAR},
+    {97, 35, 8, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR},
+    {130, 33, 8, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR},
+    {131, 34, 10, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+    {261, 18, 10, 0, VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_PLANAR},
+    {66, 37, 12, 0, VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR},
+    {64, 16, 16, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR},
+    {129, 17, 8, 2, VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR},
+    {67, 21, 8, 0, VMAFGPU_CHROMA_400, VMAFGPU_LAYOUT_PLANAR},
+    {35, 19, 8, 2, VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+    {77, 29, 9, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR},
 };
 /* clang-format on */
 
@@ -437,7 +443,7 @@ static void test_planes(void) {
     features[1].name = "vif";
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         const format *f = &formats[i];
-        const int has_chroma = f->chroma != VMAFGPU_400;
+        const int has_chroma = f->chroma != VMAFGPU_CHROMA_400;
         const int is_even = f->depth % 2 == 0 && f->depth != 14;
         for (int siting = 0; siting < 3; siting++) {
             for (int kind = VMAFGPU_PIXELS_RGBA8; kind <= VMAFGPU_PIXELS_RGBA16F; kind++, which++) {
@@ -449,7 +455,7 @@ static void test_planes(void) {
                 vmafgpu_frame planes, own;
                 long wrong = 0;
                 c.colour.siting = (vmafgpu_siting)(VMAFGPU_SITING_LEFT + siting);
-                c.no_model = 1;
+                c.features_only = 1;
                 c.features = features + !(has_chroma && is_even);
                 c.feature_count = 1;
                 c.threads = 1 + which % 3;
@@ -534,7 +540,8 @@ static scores score_clip(const pair_clip *clip, const vmafgpu_config *c, int in_
             printf("%s\n", vmafgpu_last_error(v));
         }
     }
-    CHECK_INT(in_pixels ? vmafgpu_tail(v, &clip->pixels[PAIRS][0].frame) : vmafgpu_tail(v, &clip->planes[PAIRS][0]),
+    CHECK_INT(in_pixels ? vmafgpu_push_following(v, &clip->pixels[PAIRS][0].frame)
+                        : vmafgpu_push_following(v, &clip->planes[PAIRS][0]),
               VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     s = scores_of(v);
@@ -592,9 +599,9 @@ static void test_other_calls(void) {
     vmafgpu_frame pixels[2], planes[2];
     double values[2][64];
     snprintf(test_where, sizeof test_where, "single pairs");
-    c.candidates = 2;
-    c.together = 2;
-    c.edit_size = 16;
+    c.max_candidates = 2;
+    c.contexts_per_pass = 2;
+    c.max_edit_size = 16;
     pair_clip_make(&clip, &c, VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB24);
     for (int i = 0; i < 2; i++) {
         pixels[i] = clip.pixels[i][1].frame;
@@ -603,37 +610,37 @@ static void test_other_calls(void) {
     v = open_checked(&c);
     if (!v)
         return;
-    CHECK_INT(vmafgpu_score_pair(v, &clip.pixels[0][0].frame, &clip.pixels[1][0].frame, &pixels[1], score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_pair(v, &clip.pixels[1][0].frame, &pixels[1], &clip.pixels[0][0].frame, score), VMAFGPU_OK);
     CHECK(score[0].score == score[0].score);
     const double single = score[0].score;
-    CHECK_INT(vmafgpu_score_pair(v, &clip.planes[0][0], &clip.planes[1][0], &planes[1], score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_pair(v, &clip.planes[1][0], &planes[1], &clip.planes[0][0], score), VMAFGPU_OK);
     CHECK_BITS(single, score[0].score);
     pixels[0] = planes[0]; /* one of the candidates is YUV */
-    CHECK_INT(vmafgpu_score_pair_many(v, &clip.pixels[0][0].frame, &clip.pixels[1][0].frame, pixels, 2, score),
+    CHECK_INT(vmafgpu_score_candidates(v, &clip.pixels[1][0].frame, pixels, 2, &clip.pixels[0][0].frame, score),
               VMAFGPU_OK);
     for (int i = 0; i < 2; i++)
         memcpy(values[i], score[i].values, sizeof(double) * (size_t)vmafgpu_column_count(v));
-    CHECK_INT(vmafgpu_score_pair_many(v, &clip.planes[0][0], &clip.planes[1][0], planes, 2, planes_score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_candidates(v, &clip.planes[1][0], planes, 2, &clip.planes[0][0], planes_score), VMAFGPU_OK);
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < vmafgpu_column_count(v); k++)
             CHECK_BITS(values[i][k], planes_score[i].values[k]);
-    CHECK_INT(vmafgpu_edit_begin(v, &clip.pixels[0][0].frame, &clip.pixels[1][0].frame, &clip.pixels[2][0].frame,
-                                 &clip.pixels[1][1].frame, score),
+    CHECK_INT(vmafgpu_edit_begin(v, &clip.pixels[1][0].frame, &clip.pixels[1][1].frame, &clip.pixels[0][0].frame,
+                                 &clip.pixels[2][0].frame, score),
               VMAFGPU_OK);
     const double base = score[0].score;
-    CHECK_INT(vmafgpu_edit_begin(v, &clip.planes[0][0], &clip.planes[1][0], &clip.planes[2][0], &planes[1], score),
+    CHECK_INT(vmafgpu_edit_begin(v, &clip.planes[1][0], &planes[1], &clip.planes[0][0], &clip.planes[2][0], score),
               VMAFGPU_OK);
     CHECK_BITS(base, score[0].score);
     vmafgpu_close(v);
 
     snprintf(test_where, sizeof test_where, "many contexts");
-    c.edit_size = 0;
+    c.max_edit_size = 0;
     scores expected[2];
     for (int i = 0; i < 2; i++) {
         many[i] = open_checked(&c);
         v = open_checked(&c);
-        CHECK_INT(vmafgpu_seed(v, &clip.planes[3][0]), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_seed(many[i], &clip.pixels[3][0].frame), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_preceding(v, &clip.planes[3][0]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_preceding(many[i], &clip.pixels[3][0].frame), VMAFGPU_OK);
         for (int k = 0; k < 2; k++)
             CHECK_INT(vmafgpu_push(v, &clip.planes[k][0], &clip.planes[i][1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -642,7 +649,7 @@ static void test_other_calls(void) {
     }
     pixels[0] = clip.pixels[0][1].frame;
     for (int k = 0; k < 2; k++)
-        CHECK_INT(vmafgpu_push_many(many, 2, &clip.pixels[k][0].frame, pixels), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_many(many, 2, &clip.pixels[k][0].frame, pixels, NULL), VMAFGPU_OK);
     for (int i = 0; i < 2; i++) {
         CHECK_INT(vmafgpu_flush(many[i]), VMAFGPU_OK);
         scores s = scores_of(many[i]);
@@ -662,7 +669,7 @@ static void test_other_calls(void) {
         expected[i] = scores_of(v);
         vmafgpu_close(v);
     }
-    CHECK_INT(vmafgpu_push_many(many, 2, &clip.pixels[0][0].frame, pixels), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push_many(many, 2, &clip.pixels[0][0].frame, pixels, NULL), VMAFGPU_OK);
     for (int i = 0; i < 2; i++) {
         CHECK_INT(vmafgpu_flush(many[i]), VMAFGPU_OK);
         scores s = scores_of(many[i]);
@@ -720,16 +727,16 @@ static void test_statements(void) {
     CHECK_HAS(vmafgpu_last_error(v), "a row takes 388");
     frame.pitch[0] = 0;
     for (int kind = VMAFGPU_MEMORY_DEVICE; kind <= VMAFGPU_MEMORY_ARRAY; kind++) {
-        frame.memory = (vmafgpu_memory_kind)kind;
+        frame.memory = (vmafgpu_memory)kind;
         CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(v), "the backend is the CPU");
     }
-    frame.memory = (vmafgpu_memory_kind)(VMAFGPU_MEMORY_ARRAY + 1);
+    frame.memory = (vmafgpu_memory)(VMAFGPU_MEMORY_ARRAY + 1);
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "no kind of memory");
     /* RGB where the context lends planes */
     vmafgpu_frame lent[2];
-    CHECK_INT(vmafgpu_lend(v, &lent[0], &lent[1]), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_acquire_pair(v, &lent[0], &lent[1]), VMAFGPU_OK);
     lent[0].pixels = VMAFGPU_PIXELS_RGBA8;
     lent[0].pitch[0] = 0;
     CHECK_INT(vmafgpu_push(v, &lent[0], &clip.planes[0][1]), VMAFGPU_ERROR_ARGUMENT);
@@ -740,7 +747,7 @@ static void test_statements(void) {
     c = whole;
     c.colour.range = VMAFGPU_RANGE_UNSTATED;
     check_refused(&c, "colour.range is not");
-    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
     c = whole;
     c.colour.matrix = VMAFGPU_MATRIX_UNSTATED;
     check_refused(&c, "config.colour.matrix is not stated, but colour.range is");
@@ -754,9 +761,9 @@ static void test_statements(void) {
     c.features = &psnr;
     c.feature_count = 1;
     check_refused(&c, "colour.siting is not, and psnr looks at chroma");
-    c.chroma = VMAFGPU_422;
+    c.chroma = VMAFGPU_CHROMA_422;
     check_refused(&c, "colour.siting is not");
-    c.chroma = VMAFGPU_444;
+    c.chroma = VMAFGPU_CHROMA_444;
     vmafgpu_close(open_checked(&c));
     c = whole;
     c.colour.matrix = (vmafgpu_matrix)4;
@@ -777,12 +784,12 @@ static void test_statements(void) {
 
 static int allocations_left;
 
-static void *scarce_alloc(size_t size, void *user) {
+static void *scarce_alloc(void *user, size_t size) {
     (void)user;
     return allocations_left-- > 0 ? malloc(size) : NULL;
 }
 
-static void scarce_free(void *pointer, void *user) {
+static void scarce_free(void *user, void *pointer) {
     (void)user;
     free(pointer);
 }
@@ -794,19 +801,19 @@ static void test_memory(void) {
     int named = 0;
     snprintf(test_where, sizeof test_where, "memory");
     pair_clip_make(&clip, &c, VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8);
-    c.allocator.alloc = scarce_alloc;
-    c.allocator.free = scarce_free;
+    c.allocator.allocate = scarce_alloc;
+    c.allocator.release = scarce_free;
     for (int n = 0; n < 64 && result == VMAFGPU_ERROR_MEMORY; n++) {
         vmafgpu *v = NULL;
         allocations_left = n;
         result = vmafgpu_open(&v, &c);
         named += v && strstr(vmafgpu_last_error(v), "the tables of colours") != NULL;
         if (result == VMAFGPU_OK) { /* what comes then is taken for scores alone */
-            const size_t before = vmafgpu_memory(v);
+            const size_t before = vmafgpu_host_memory(v);
             allocations_left = 64;
             CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.pixels[0][1].frame), VMAFGPU_OK);
             allocations_left = 0;
-            CHECK(vmafgpu_memory(v) >= before);
+            CHECK(vmafgpu_host_memory(v) >= before);
             CHECK_INT(vmafgpu_push(v, &clip.pixels[1][0].frame, &clip.pixels[1][1].frame), VMAFGPU_OK);
             CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
         }
@@ -833,11 +840,11 @@ static void bench(void) {
         picture p = picture_make((vmafgpu_pixels)kind, VMAFGPU_TRANSFER_SRGB, 3840, 2160, 0, 0, 0, 0, 1);
         for (int depth = 8; depth <= 10; depth += 2) {
             for (int m = 0; m < 3; m++) {
-                const format f = { 3840, 2160, depth, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR };
+                const format f = { 3840, 2160, depth, 0, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR };
                 vmafgpu_config c = config_of(&f, 1);
                 double least[2] = { 1e9, 1e9 };
                 vmafgpu_frame own;
-                c.no_model = 1;
+                c.features_only = 1;
                 c.features = &psnr;
                 c.feature_count = 1;
                 c.cpumask = masks[m];
@@ -851,7 +858,7 @@ static void bench(void) {
                     }
                 }
                 printf("%-8s to %2d bits, %-7s luma %6.2f ms, with chroma %6.2f\n", vmafgpu__pixel_names[kind], depth,
-                       vmafgpu_cpu_level(v), 1e3 * least[0], 1e3 * least[1]);
+                       vmafgpu_instruction_set(v), 1e3 * least[0], 1e3 * least[1]);
                 vmafgpu_close(v);
             }
         }

@@ -223,12 +223,12 @@ typedef struct hoard {
     int count;
 } hoard;
 
-static void *hoard_alloc(size_t size, void *user) {
+static void *hoard_alloc(void *user, size_t size) {
     (void)user;
     return malloc(size);
 }
 
-static void hoard_free(void *pointer, void *user) {
+static void hoard_free(void *user, void *pointer) {
     hoard *h = (hoard *)user;
     test_need(h->count < 64, "room");
     h->kept[h->count++] = pointer;
@@ -250,8 +250,8 @@ static void test_closed(void) {
     config.width = 32;
     config.height = 24;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.allocator.alloc = hoard_alloc;
-    config.allocator.free = hoard_free;
+    config.allocator.allocate = hoard_alloc;
+    config.allocator.release = hoard_free;
     config.allocator.user = &h;
     frame.data[0] = plane;
     contexts[0] = open_checked(&config);
@@ -266,12 +266,12 @@ static void test_closed(void) {
         CHECK_STR(vmafgpu_last_error(c), function ": the context was closed, or never was one"); \
     } while (0)
         CLOSED(vmafgpu_push(c, &frame, &frame), "vmafgpu_push");
-        CLOSED(vmafgpu_push_many(&c, 1, &frame, &frame), "vmafgpu_push_many");
-        CLOSED(vmafgpu_next(c, &score), "vmafgpu_next");
+        CLOSED(vmafgpu_push_many(&c, 1, &frame, &frame, NULL), "vmafgpu_push_many");
+        CLOSED(vmafgpu_next_score(c, &score), "vmafgpu_next_score");
         CLOSED(vmafgpu_flush(c), "vmafgpu_flush");
         CLOSED(vmafgpu_reset(c), "vmafgpu_reset");
-        CLOSED(vmafgpu_pool(c, 0, VMAFGPU_MEAN, &value), "vmafgpu_pool");
-        CLOSED(vmafgpu_score_pair(c, NULL, &frame, &frame, &score), "vmafgpu_score_pair");
+        CLOSED(vmafgpu_pool(c, 0, VMAFGPU_POOL_MEAN, &value), "vmafgpu_pool");
+        CLOSED(vmafgpu_score_pair(c, &frame, &frame, NULL, &score), "vmafgpu_score_pair");
 #undef CLOSED
         vmafgpu_close(c);
         CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_close: the context was closed, or never was one");
@@ -284,7 +284,7 @@ static void test_closed(void) {
 /* ---- fewer threads than asked for ---- */
 
 static void note_warning(void *user, vmafgpu_log_level level, const char *message) {
-    if (level == VMAFGPU_LOG_WARNING)
+    if (level == VMAFGPU_LOG_LEVEL_WARNING)
         snprintf((char *)user, 256, "%s", message);
 }
 
@@ -297,14 +297,14 @@ static void test_few_threads(void) {
     config.features = features;
     config.feature_count = 2;
     whole = film_score(&f, &config);
-    config.log = note_warning;
+    config.on_log = note_warning;
     config.threads = 4;
     for (int left = 0; left <= 3; left++) {
         char warning[256] = "", expected[64];
         scores s;
         snprintf(test_where, sizeof test_where, "%d more threads, not 3", left);
         snprintf(expected, sizeof expected, "only %d of 4 threads (config.threads)", left + 1);
-        config.log_user = warning;
+        config.on_log_user = warning;
         threads_left = left;
         s = film_score(&f, &config);
         threads_left = -1;
@@ -381,10 +381,10 @@ static void test_gradient(void) {
         config.models = &model;
         config.model_count = 1;
         config.backend = VMAFGPU_BACKEND_CPU;
-        config.edit_size = 16;
+        config.max_edit_size = 16;
         snprintf(test_where, sizeof test_where, "gradient of %s", models[m]);
         vmafgpu *v = open_checked(&config);
-        CHECK_INT(vmafgpu_edit_begin(v, &previous, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, &previous, NULL, NULL), VMAFGPU_OK);
         CHECK_INT(vmafgpu_edit_gradient(v, &g), VMAFGPU_OK);
         const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -449,7 +449,7 @@ static void test_covariance(void) {
         film f = film_make_colour("texture+mix", sizes[i][0], sizes[i][1], 8, 444, 1, 3);
         vmafgpu_config config = film_config(&f);
         config.backend = VMAFGPU_BACKEND_CPU;
-        config.no_model = 1;
+        config.features_only = 1;
         config.features = &feature;
         config.feature_count = 1;
         vmafgpu *v = open_checked(&config);

@@ -256,9 +256,9 @@ static void test_second_reading(void) {
 }
 
 static void test_refused(void) {
-    check_feature_refused("psnr_hvs", 16, VMAFGPU_420, "psnr_hvs is defined for 8, 10 and 12 bits, not for 16");
-    check_feature_refused("psnr_hvs", 9, VMAFGPU_420, "not for 9");
-    check_feature_refused("psnr_hvs", 8, VMAFGPU_400, "needs chroma");
+    check_feature_refused("psnr_hvs", 16, VMAFGPU_CHROMA_420, "psnr_hvs is defined for 8, 10 and 12 bits, not for 16");
+    check_feature_refused("psnr_hvs", 9, VMAFGPU_CHROMA_420, "not for 9");
+    check_feature_refused("psnr_hvs", 8, VMAFGPU_CHROMA_400, "needs chroma");
 }
 
 int main(void) {

@@ -7,7 +7,7 @@ static vmafgpu_feature_config feature = { "speed_temporal", NULL };
 static vmafgpu_config config_of(const film *f) {
     vmafgpu_config config = film_config(f);
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = &feature;
     config.feature_count = 1;
     return config;
@@ -21,7 +21,7 @@ static void check_open(int width, int height, vmafgpu_chroma chroma, const char 
     config.width = width;
     config.height = height;
     config.chroma = chroma;
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = &wanted;
     config.feature_count = 1;
     snprintf(test_where, sizeof test_where, "%dx%d %s", width, height, options ? options : "");
@@ -31,20 +31,21 @@ static void check_open(int width, int height, vmafgpu_chroma chroma, const char 
 }
 
 static void test_open(void) {
-    check_open(80, 80, VMAFGPU_420, NULL, NULL);
-    check_open(80, 80, VMAFGPU_400, NULL, NULL);
-    check_open(79, 80, VMAFGPU_420, NULL, "speed_temporal needs frames of at least 80x80 pixels");
-    check_open(80, 79, VMAFGPU_420, NULL, "here they have 80x79");
-    check_open(159, 159, VMAFGPU_420, "speed_prescale=0.5", NULL); /* 79.5 is rounded */
-    check_open(159, 158, VMAFGPU_420, "speed_prescale=0.5", "159x158, times 0.5");
-    check_open(320, 320, VMAFGPU_420, "speed_prescale=1.5", "speed_prescale 1.5 is not defined for speed_temporal");
-    check_open(1600, 900, VMAFGPU_420, "speed_prescale=0.9995", "too near 1");
-    check_open(320, 320, VMAFGPU_420, "speed_prescale=4.1", "from 0.1 to 4");
-    check_open(320, 320, VMAFGPU_420, "speed_kernelscale=1.1", "speed_kernelscale 1.1 is none");
-    check_open(320, 320, VMAFGPU_420, "speed_kernelscale=3.7113402", NULL);
-    check_open(320, 320, VMAFGPU_420, "speed_use_ref_diff=1", "true or false");
-    check_open(320, 320, VMAFGPU_420, "speed_prescale_method=cubic", "must be one of");
-    check_open(320, 320, VMAFGPU_420, "speed_max_val=1001", "from 0 to 1000");
+    check_open(80, 80, VMAFGPU_CHROMA_420, NULL, NULL);
+    check_open(80, 80, VMAFGPU_CHROMA_400, NULL, NULL);
+    check_open(79, 80, VMAFGPU_CHROMA_420, NULL, "speed_temporal needs frames of at least 80x80 pixels");
+    check_open(80, 79, VMAFGPU_CHROMA_420, NULL, "here they have 80x79");
+    check_open(159, 159, VMAFGPU_CHROMA_420, "speed_prescale=0.5", NULL); /* 79.5 is rounded */
+    check_open(159, 158, VMAFGPU_CHROMA_420, "speed_prescale=0.5", "159x158, times 0.5");
+    check_open(320, 320, VMAFGPU_CHROMA_420, "speed_prescale=1.5",
+               "speed_prescale 1.5 is not defined for speed_temporal");
+    check_open(1600, 900, VMAFGPU_CHROMA_420, "speed_prescale=0.9995", "too near 1");
+    check_open(320, 320, VMAFGPU_CHROMA_420, "speed_prescale=4.1", "from 0.1 to 4");
+    check_open(320, 320, VMAFGPU_CHROMA_420, "speed_kernelscale=1.1", "speed_kernelscale 1.1 is none");
+    check_open(320, 320, VMAFGPU_CHROMA_420, "speed_kernelscale=3.7113402", NULL);
+    check_open(320, 320, VMAFGPU_CHROMA_420, "speed_use_ref_diff=1", "true or false");
+    check_open(320, 320, VMAFGPU_CHROMA_420, "speed_prescale_method=cubic", "must be one of");
+    check_open(320, 320, VMAFGPU_CHROMA_420, "speed_max_val=1001", "from 0 to 1000");
 }
 
 /* Each pair finds the one before it. */
@@ -75,14 +76,14 @@ static void test_order(int depth) {
 
     /* two at once, of which the second is the reference itself; waiting scores make the first one's 65th push fail */
     config.threads = 1;
-    config.together = 2;
+    config.contexts_per_pass = 2;
     contexts[0] = open_checked(&config);
     contexts[1] = open_checked(&config);
     for (int i = 0; i < 7; i++) {
         frames[0] = film_frame(&f, i, CLIP_REFERENCE);
         distorted[0] = film_frame(&f, i, CLIP_DISTORTED);
         distorted[1] = frames[0];
-        CHECK_INT(vmafgpu_push_many(contexts, 2, frames, distorted), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_many(contexts, 2, frames, distorted, NULL), VMAFGPU_OK);
     }
     for (int i = 0; i < 2; i++)
         CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
@@ -98,7 +99,7 @@ static void test_order(int depth) {
         frames[0] = film_frame(&f, 6 - i, CLIP_REFERENCE);
         frames[1] = film_frame(&f, 6 - i, CLIP_DISTORTED);
         CHECK_INT(film_push(&f, contexts[0], i), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_score_pair(contexts[0], i ? &frames[0] : NULL, &frames[0], &frames[1], &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_pair(contexts[0], &frames[0], &frames[1], i ? &frames[0] : NULL, &score), VMAFGPU_OK);
         CHECK_BITS(score.values[0], 0);
     }
     CHECK_INT(vmafgpu_flush(contexts[0]), VMAFGPU_OK);
@@ -117,17 +118,17 @@ static void test_order(int depth) {
         distorted[0] = film_frame(&f, i % 7, CLIP_DISTORTED);
         distorted[1] = film_frame(&f, i % 7, CLIP_DISTORTED);
         frames[0] = film_frame(&f, i % 7, CLIP_REFERENCE);
-        result = vmafgpu_push_many(contexts, 2, frames, distorted);
-        CHECK_INT(result, i < 64 ? VMAFGPU_OK : VMAFGPU_ERROR_FULL);
-        CHECK_INT(vmafgpu_next(contexts[1], &score), VMAFGPU_OK);
+        result = vmafgpu_push_many(contexts, 2, frames, distorted, NULL);
+        CHECK_INT(result, i < 64 ? VMAFGPU_OK : VMAFGPU_ERROR_UNREAD_SCORES);
+        CHECK_INT(vmafgpu_next_score(contexts[1], &score), VMAFGPU_OK);
         CHECK(i % 7 == 0 || test_same_bits(score.values[0], all.values[i % 7]));
         if (i >= 64) { /* the second one was taken */
-            CHECK_INT(vmafgpu_next(contexts[0], &score), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next_score(contexts[0], &score), VMAFGPU_OK);
             CHECK((i - 64) % 7 == 0 || test_same_bits(score.values[0], all.values[(i - 64) % 7]));
             CHECK_INT(vmafgpu_push(contexts[0], frames, distorted), VMAFGPU_OK);
         }
     }
-    for (int i = 6; vmafgpu_next(contexts[0], &score) == VMAFGPU_OK; i++)
+    for (int i = 6; vmafgpu_next_score(contexts[0], &score) == VMAFGPU_OK; i++)
         CHECK(i % 7 == 0 || test_same_bits(score.values[0], all.values[i % 7]));
     vmafgpu_close(contexts[0]);
     vmafgpu_close(contexts[1]);
@@ -141,11 +142,11 @@ static void test_seeds(void) {
     vmafgpu *context = open_checked(&config);
     vmafgpu_frame frame = film_frame(&f, 0, CLIP_REFERENCE);
     snprintf(test_where, sizeof test_where, "seeds");
-    CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_ERROR_STATE);
     CHECK_HAS(vmafgpu_last_error(context), "speed_temporal looks at the distorted frame before the clip");
-    CHECK_INT(vmafgpu_seed_count(context), -1);
+    CHECK_INT(vmafgpu_preceding_count(context), -1);
     CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push_following(context, &frame), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(vmafgpu_score_count(context), 1);
     vmafgpu_close(context);
@@ -159,7 +160,7 @@ static void test_layouts(void) {
     scores all = film_score(&f, &config);
     vmafgpu *odd = open_checked(&config), *high;
     unsigned char *memory[4];
-    config.layout = VMAFGPU_SEMIPLANAR_HIGH;
+    config.layout = VMAFGPU_LAYOUT_SEMIPLANAR_HIGH;
     high = open_checked(&config);
     snprintf(test_where, sizeof test_where, "layouts");
     for (int i = 0; i < 4; i++) {
@@ -203,7 +204,7 @@ int main(void) {
     vmafgpu_config config;
     memset(&config, 0, sizeof config);
     config.width = config.height = 80;
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = &feature;
     config.feature_count = 1;
     if (vmafgpu_open(&context, &config) != VMAFGPU_OK && strstr(vmafgpu_last_error(context), "build has no")) {

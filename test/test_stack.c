@@ -121,7 +121,8 @@ static void *call_push(void *user) {
 static void *call_pairs(void *user) {
     calls *c = (calls *)user;
     vmafgpu_score scores[CANDIDATES];
-    c->result = vmafgpu_score_pair_many(c->context, NULL, &c->reference, c->distorted, c->config.candidates, scores);
+    c->result =
+        vmafgpu_score_candidates(c->context, &c->reference, c->distorted, c->config.max_candidates, NULL, scores);
     return NULL;
 }
 
@@ -134,14 +135,14 @@ static void *call_edits(void *user) {
     int across, down, result;
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < EDITS; i++) {
-        edits[i].width = edits[i].height = c->config.edit_size;
+        edits[i].width = edits[i].height = c->config.max_edit_size;
         edits[i].x = 16 * i;
         edits[i].data = c->edit;
     }
-    result = vmafgpu_edit_begin(c->context, NULL, &c->reference, NULL, &c->distorted[0], &score);
+    result = vmafgpu_edit_begin(c->context, &c->reference, &c->distorted[0], NULL, NULL, &score);
     result = result ? result : vmafgpu_edit_try(c->context, edits, EDITS, scores, NULL);
     result = result ? result : vmafgpu_edit_commit(c->context, edits, 2, &score);
-    c->result = result ? result : vmafgpu_edit_map(c->context, 16, c->blocks, &across, &down);
+    c->result = result ? result : vmafgpu_edit_blocks(c->context, 16, c->blocks, &across, &down);
     return NULL;
 }
 
@@ -150,7 +151,7 @@ static void *call_end(void *user) {
     vmafgpu_score score;
     double value;
     c->result = vmafgpu_flush(c->context);
-    while (vmafgpu_next(c->context, &score) == VMAFGPU_OK) {
+    while (vmafgpu_next_score(c->context, &score) == VMAFGPU_OK) {
     }
     for (int i = 0; i < vmafgpu_column_count(c->context) && !c->result; i++)
         c->result = vmafgpu_percentile(c->context, i, 50, &value);
@@ -188,7 +189,7 @@ static void measure(painted *stack, parts *p, calls *c, long *open, long *call) 
         for (int i = 0; i < 2; i++)
             *call = step(stack, call_push, c, *call);
         *call = step(stack, call_pairs, c, *call);
-        *call = c->config.edit_size ? step(stack, call_edits, c, *call) : *call;
+        *call = c->config.max_edit_size ? step(stack, call_edits, c, *call) : *call;
         *call = step(stack, call_end, c, *call);
     }
 }
@@ -231,15 +232,15 @@ static void test_calls(painted *stack) {
             test_need(pixels && c.edit && c.blocks, "memory");
             c.config = film_config(&f);
             c.config.backend = VMAFGPU_BACKEND_CPU;
-            c.config.candidates = has_edits ? 1 : CANDIDATES;
-            c.config.edit_size = has_edits ? 64 : 0;
+            c.config.max_candidates = has_edits ? 1 : CANDIDATES;
+            c.config.max_edit_size = has_edits ? 64 : 0;
             if (is_v1) {
                 c.config.models = &model;
                 c.config.model_count = 1;
             } else if (features[i] && !has_edits && !is_rgb) {
                 c.config.features = &feature;
                 c.config.feature_count = 1;
-                c.config.no_model = 1;
+                c.config.features_only = 1;
             }
             if (is_rgb) {
                 c.config.colour.matrix = VMAFGPU_MATRIX_BT709;
@@ -283,7 +284,7 @@ static void *parse(void *user) {
     char error[256];
     const char *text = (const char *)user;
     (void)vmafgpu_model_parse(&model, "text", text, strlen(text), NULL, error, sizeof error);
-    vmafgpu_model_free(model, NULL);
+    vmafgpu_model_release(model);
     return NULL;
 }
 

@@ -20,45 +20,45 @@ static void test_states(void) {
     vmafgpu_score score;
     double value;
     snprintf(test_where, sizeof test_where, "states");
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
     CHECK_INT(vmafgpu_score_count(context), 0);
     CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_ERROR_NOT_FOUND);
-    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
     CHECK_INT(vmafgpu_percentile(context, 0, 50, &value), VMAFGPU_ERROR_NOT_FOUND);
     for (int i = 0; i < 5; i++) {
         CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_ERROR_STATE);
         CHECK(vmafgpu_last_error(context)[0] != 0);
         /* a score needs the following frame */
         CHECK_INT(vmafgpu_score_count(context), i);
         if (i > 0) {
-            if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK)) {
+            if (CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK)) {
                 CHECK_INT(score.index, i - 1);
-                CHECK_BITS(score.score, score.values[vmafgpu_score_column(context, 0)]);
+                CHECK_BITS(score.score, score.values[vmafgpu_model_column(context, 0)]);
                 check_row(score.values, whole.values + (i - 1) * whole.columns, whole.columns);
             }
         }
-        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
     }
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_next(context, NULL), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next_score(context, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK);
     CHECK_INT(score.index, 4);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
     CHECK_INT(film_push(&f, context, 0), VMAFGPU_ERROR_STATE);
     CHECK(vmafgpu_last_error(context)[0] != 0);
-    CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_ERROR_STATE);
-    CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_push_following(context, &frame), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK); /* once more changes nothing */
     CHECK_INT(vmafgpu_score_count(context), 5);
     CHECK_INT(vmafgpu_score_at(context, 5, &score), VMAFGPU_ERROR_NOT_FOUND);
     CHECK_INT(vmafgpu_score_at(context, -1, &score), VMAFGPU_ERROR_NOT_FOUND);
     CHECK_INT(vmafgpu_score_at(context, INT64_MAX, &score), VMAFGPU_ERROR_NOT_FOUND);
-    CHECK_INT(vmafgpu_pool(context, whole.columns, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
-    CHECK_INT(vmafgpu_pool(context, -1, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
-    CHECK_INT(vmafgpu_pool(context, 0, (vmafgpu_pooling)4, &value), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_pool(context, whole.columns, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_pool(context, -1, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_pool(context, 0, (vmafgpu_pool_method)4, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_POOL_MEAN, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(context, 0, 100.5, &value), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(context, 0, -1, &value), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(context, 0, (double)NAN, &value), VMAFGPU_ERROR_ARGUMENT);
@@ -72,12 +72,12 @@ static void test_states(void) {
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
             CHECK_INT(film_push(&f, context, 3), VMAFGPU_OK);
             CHECK_INT(film_push(&f, context, 1), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push_following(context, &frame), VMAFGPU_OK);
             CHECK_INT(film_push(&f, context, 1), VMAFGPU_ERROR_STATE);
         }
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_score_count(context), 0);
-        CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+        CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
         for (int i = 0; i < 5; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -90,11 +90,11 @@ static void test_states(void) {
     /* There is no tail to nothing. */
     snprintf(test_where, sizeof test_where, "tail first");
     context = open_checked(&config);
-    CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push_following(context, &frame), VMAFGPU_ERROR_STATE);
     CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_push_following(context, &frame), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_ERROR_STATE);
     CHECK_INT(film_push(&f, context, 1), VMAFGPU_ERROR_STATE);
     vmafgpu_close(context);
 
@@ -102,8 +102,8 @@ static void test_states(void) {
     snprintf(test_where, sizeof test_where, "empty clip");
     context = open_checked(&config);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
-    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
     vmafgpu_close(context);
     scores_free(&whole);
     film_free(&f);
@@ -116,14 +116,14 @@ static void test_null_context(void) {
     snprintf(test_where, sizeof test_where, "null context");
     memset(&frame, 0, sizeof frame);
     CHECK_INT(vmafgpu_push(NULL, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_seed(NULL, &frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_tail(NULL, &frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_next(NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_preceding(NULL, &frame), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_following(NULL, &frame), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_next_score(NULL, &score), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_flush(NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_reset(NULL), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_score_pair(NULL, NULL, &frame, &frame, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_pair(NULL, &frame, &frame, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_score_at(NULL, 0, &score), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_pool(NULL, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_pool(NULL, 0, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(NULL, 0, 50, &value), VMAFGPU_ERROR_ARGUMENT);
 }
 
@@ -156,10 +156,10 @@ static collector collector_for(const scores *like) {
 
 static void check_pooled(vmafgpu *got, vmafgpu *expected) {
     for (int column = 0; column < vmafgpu_column_count(expected); column++) {
-        for (int method = VMAFGPU_MEAN; method <= VMAFGPU_MAX; method++) {
+        for (int method = VMAFGPU_POOL_MEAN; method <= VMAFGPU_POOL_MAX; method++) {
             double a = 0, b = 1;
-            CHECK_INT(vmafgpu_pool(got, column, (vmafgpu_pooling)method, &a), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_pool(expected, column, (vmafgpu_pooling)method, &b), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool(got, column, (vmafgpu_pool_method)method, &a), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool(expected, column, (vmafgpu_pool_method)method, &b), VMAFGPU_OK);
             CHECK_BITS(a, b);
         }
     }
@@ -192,10 +192,10 @@ static void test_delivery(void) {
             context = open_checked(&config);
             for (int i = 0; i < 12; i++) {
                 CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-                CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+                CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+            CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
             CHECK(c.in_order);
             check_same_scores(&c.got, &whole);
             check_pooled(context, kept);
@@ -213,10 +213,10 @@ static void test_delivery(void) {
             context = open_checked(&config);
             for (int i = 0; i < 12; i++) {
                 vmafgpu_result result = film_push(&f, context, i);
-                if (result == VMAFGPU_ERROR_FULL) {
+                if (result == VMAFGPU_ERROR_UNREAD_SCORES) {
                     CHECK(discard);
-                    CHECK_INT(film_push(&f, context, i), VMAFGPU_ERROR_FULL);
-                    while (vmafgpu_next(context, &score) == VMAFGPU_OK)
+                    CHECK_INT(film_push(&f, context, i), VMAFGPU_ERROR_UNREAD_SCORES);
+                    while (vmafgpu_next_score(context, &score) == VMAFGPU_OK)
                         collect(&c, &score);
                     result = film_push(&f, context, i);
                 }
@@ -224,17 +224,17 @@ static void test_delivery(void) {
             }
             {
                 vmafgpu_result result = vmafgpu_flush(context);
-                if (result == VMAFGPU_ERROR_FULL) {
+                if (result == VMAFGPU_ERROR_UNREAD_SCORES) {
                     CHECK(discard);
-                    while (vmafgpu_next(context, &score) == VMAFGPU_OK)
+                    while (vmafgpu_next_score(context, &score) == VMAFGPU_OK)
                         collect(&c, &score);
                     result = vmafgpu_flush(context);
                 }
                 CHECK_INT(result, VMAFGPU_OK);
             }
-            while (vmafgpu_next(context, &score) == VMAFGPU_OK)
+            while (vmafgpu_next_score(context, &score) == VMAFGPU_OK)
                 collect(&c, &score);
-            CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+            CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
             CHECK(c.in_order);
             check_same_scores(&c.got, &whole);
             check_pooled(context, kept);
@@ -260,20 +260,20 @@ static void test_full(void) {
     context = open_checked(&config);
     while (pushed < 10000 && (result = film_push(&f, context, pushed % 8)) == VMAFGPU_OK)
         pushed++;
-    CHECK_INT(result, VMAFGPU_ERROR_FULL);
-    CHECK(strstr(vmafgpu_last_error(context), "vmafgpu_next") != NULL);
-    CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_ERROR_FULL);
+    CHECK_INT(result, VMAFGPU_ERROR_UNREAD_SCORES);
+    CHECK(strstr(vmafgpu_last_error(context), "vmafgpu_next_score") != NULL);
+    CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_ERROR_UNREAD_SCORES);
     for (int i = 0; i < pushed - 1; i++)
-        if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK))
+        if (CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK))
             CHECK_INT(score.index, i);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
     CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK);
     CHECK_INT(score.index, pushed - 1);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK);
     CHECK_INT(score.index, pushed);
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
     vmafgpu_close(context);
     film_free(&f);
 }
@@ -312,17 +312,17 @@ static void score_segment(const film *f, const vmafgpu_config *config, const sco
     int seeds;
     if (!context)
         return;
-    seeds = least(vmafgpu_seed_count(context) + more, first);
+    seeds = least(vmafgpu_preceding_count(context) + more, first);
     tails = least(tails + more, f->clip.frames - end);
     for (int i = first - seeds; i < first; i++) {
         vmafgpu_frame frame = film_frame(f, i, CLIP_REFERENCE);
-        CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_OK);
     }
     for (int i = first; i < end; i++)
         CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
     for (int i = end; i < end + tails; i++) {
         vmafgpu_frame frame = film_frame(f, i, CLIP_REFERENCE);
-        CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_following(context, &frame), VMAFGPU_OK);
     }
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     s = scores_of(context);
@@ -358,7 +358,7 @@ static void test_segments(void) {
         }
         snprintf(test_where, sizeof test_where, "segments, %s", ways[w].motion ? ways[w].motion : "default");
         context = open_checked(&config);
-        CHECK_INT(vmafgpu_seed_count(context), ways[w].seeds);
+        CHECK_INT(vmafgpu_preceding_count(context), ways[w].seeds);
         vmafgpu_close(context);
         whole = film_score(&f, &config);
         for (int first = 0; first < f.clip.frames; first++) {
@@ -377,12 +377,12 @@ static void test_segments(void) {
         vmafgpu_config config = film_config(&f);
         vmafgpu_feature_config vif = feature("vif", NULL);
         vmafgpu *context;
-        config.no_model = 1;
+        config.features_only = 1;
         config.features = &vif;
         config.feature_count = 1;
         context = open_checked(&config);
         snprintf(test_where, sizeof test_where, "no motion");
-        CHECK_INT(vmafgpu_seed_count(context), 0);
+        CHECK_INT(vmafgpu_preceding_count(context), 0);
         vmafgpu_close(context);
     }
     film_free(&f);
@@ -392,14 +392,14 @@ static void test_segments(void) {
 
 static int live_allocations, total_allocations;
 
-static void *count_alloc(size_t size, void *user) {
+static void *count_alloc(void *user, size_t size) {
     (void)user;
     live_allocations++;
     total_allocations++;
     return malloc(size);
 }
 
-static void count_free(void *pointer, void *user) {
+static void count_free(void *user, void *pointer) {
     (void)user;
     live_allocations -= pointer != NULL;
     free(pointer);
@@ -423,8 +423,8 @@ static void test_score_pair(void) {
         vmafgpu *context;
         config.features = &motion;
         config.feature_count = 1;
-        config.allocator.alloc = count_alloc;
-        config.allocator.free = count_free;
+        config.allocator.allocate = count_alloc;
+        config.allocator.release = count_free;
         snprintf(test_where, sizeof test_where, "score_pair %s", motions[w]);
         whole = film_score(&f, &config);
         context = open_checked(&config);
@@ -437,11 +437,11 @@ static void test_score_pair(void) {
             int before;
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
             before = total_allocations;
-            CHECK_INT(vmafgpu_score_pair(context, NULL, &reference, &distorted, &score), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_score_pair(context, &reference, &distorted, NULL, &score), VMAFGPU_OK);
             check_row(score.values, alone.values, alone.columns);
-            CHECK_BITS(score.score, score.values[vmafgpu_score_column(context, 0)]);
+            CHECK_BITS(score.score, score.values[vmafgpu_model_column(context, 0)]);
             if (i > 0) {
-                CHECK_INT(vmafgpu_score_pair(context, &previous, &reference, &distorted, &score), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_score_pair(context, &reference, &distorted, &previous, &score), VMAFGPU_OK);
                 check_row(score.values, two.values + two.columns, two.columns);
             }
             CHECK_INT(total_allocations, before);
@@ -521,16 +521,16 @@ static void test_models(void) {
         scores_free(&b);
         config.models = NULL;
         config.model_count = 0;
-        config.no_model = 1;
+        config.features_only = 1;
         config.features = &vif;
         config.feature_count = 1;
         together = open_checked(&config);
-        CHECK_INT(vmafgpu_score_column(together, 0), -1);
+        CHECK_INT(vmafgpu_model_column(together, 0), -1);
         CHECK_INT(film_push(&f, together, 0), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(together), VMAFGPU_OK);
         {
             vmafgpu_score score;
-            CHECK_INT(vmafgpu_next(together, &score), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next_score(together, &score), VMAFGPU_OK);
             CHECK(isnan(score.score));
         }
         vmafgpu_close(together);
@@ -568,13 +568,13 @@ static void test_pooling(void) {
                 low = v < low ? v : low;
                 high = v > high ? v : high;
             }
-            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MEAN, &value), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_MEAN, &value), VMAFGPU_OK);
             CHECK_BITS(value, sum / frames);
-            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_HARMONIC_MEAN, &value), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_HARMONIC_MEAN, &value), VMAFGPU_OK);
             CHECK_BITS(value, frames / inverse - 1.0);
-            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MIN, &value), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_MIN, &value), VMAFGPU_OK);
             CHECK_BITS(value, low);
-            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MAX, &value), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_MAX, &value), VMAFGPU_OK);
             CHECK_BITS(value, high);
             qsort(sorted, (size_t)frames, sizeof sorted[0], by_value);
             for (size_t r = 0; r < sizeof ranks / sizeof ranks[0]; r++) {
@@ -605,7 +605,8 @@ static void test_pool_range(void) {
         snprintf(test_where, sizeof test_where, "pooling intervals, subsample %d", subsample);
         for (int i = 0; i < 10; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 9, &value), VMAFGPU_ERROR_NOT_FOUND); /* not ready */
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, 0, 9, &value),
+                  VMAFGPU_ERROR_NOT_FOUND); /* not ready */
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         for (int first = 0; first < 10; first++) {
             for (int last = first; last < 10; last++) {
@@ -622,39 +623,39 @@ static void test_pool_range(void) {
                     }
                 }
                 if (!count) {
-                    CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, first, last, &value),
+                    CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, first, last, &value),
                               VMAFGPU_ERROR_NOT_FOUND);
                     continue;
                 }
-                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, first, last, &value), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, first, last, &value), VMAFGPU_OK);
                 CHECK_BITS(value, sum / count);
-                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_HARMONIC_MEAN, first, last, &value), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_HARMONIC_MEAN, first, last, &value), VMAFGPU_OK);
                 CHECK_BITS(value, count / inverse - 1.0);
-                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MIN, first, last, &value), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MIN, first, last, &value), VMAFGPU_OK);
                 CHECK_BITS(value, low);
-                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MAX, first, last, &value), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MAX, first, last, &value), VMAFGPU_OK);
                 CHECK_BITS(value, high);
             }
         }
-        for (int method = VMAFGPU_MEAN; method <= VMAFGPU_MAX; method++) {
-            CHECK_INT(vmafgpu_pool(context, 0, (vmafgpu_pooling)method, &whole), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_pool_range(context, 0, (vmafgpu_pooling)method, 0, 9, &value), VMAFGPU_OK);
+        for (int method = VMAFGPU_POOL_MEAN; method <= VMAFGPU_POOL_MAX; method++) {
+            CHECK_INT(vmafgpu_pool(context, 0, (vmafgpu_pool_method)method, &whole), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool_range(context, 0, (vmafgpu_pool_method)method, 0, 9, &value), VMAFGPU_OK);
             CHECK_BITS(value, whole);
         }
-        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 10, &value), VMAFGPU_ERROR_NOT_FOUND);
-        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, INT64_MAX, &value), VMAFGPU_ERROR_NOT_FOUND);
-        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, -1, 3, &value), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 4, 3, &value), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_pool_range(context, 0, (vmafgpu_pooling)4, 0, 3, &value), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_pool_range(context, 99, VMAFGPU_MEAN, 0, 3, &value), VMAFGPU_ERROR_NOT_FOUND);
-        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 3, NULL), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_pool_range(NULL, 0, VMAFGPU_MEAN, 0, 3, &value), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, 0, 10, &value), VMAFGPU_ERROR_NOT_FOUND);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, 0, INT64_MAX, &value), VMAFGPU_ERROR_NOT_FOUND);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, -1, 3, &value), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, 4, 3, &value), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(context, 0, (vmafgpu_pool_method)4, 0, 3, &value), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(context, 99, VMAFGPU_POOL_MEAN, 0, 3, &value), VMAFGPU_ERROR_NOT_FOUND);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, 0, 3, NULL), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(NULL, 0, VMAFGPU_POOL_MEAN, 0, 3, &value), VMAFGPU_ERROR_ARGUMENT);
         vmafgpu_close(context);
         config.discard_scores = 1;
         context = open_checked(&config);
         CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 0, &value), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, 0, 0, &value), VMAFGPU_ERROR_STATE);
         vmafgpu_close(context);
     }
     film_free(&f);
@@ -684,17 +685,17 @@ static void check_candidates(const film *films, const vmafgpu_config *given, con
         single = open_checked(&config);
         config.cpumask = runs[k].mask;
         config.threads = runs[k].threads;
-        config.candidates = CANDIDATES;
+        config.max_candidates = CANDIDATES;
         many = open_checked(&config);
         for (int i = 0; i < CANDIDATES; i++)
             distorted[i] = film_frame(&films[i], 1, 1);
-        memory = vmafgpu_memory(many);
+        memory = vmafgpu_host_memory(many);
         CHECK_INT(vmafgpu_push(many, &previous, &distorted[0]), VMAFGPU_OK); /* a clip in progress is left alone */
-        CHECK_INT(vmafgpu_score_pair_many(many, before, &reference, distorted, runs[k].count, got), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_memory(many), memory);
+        CHECK_INT(vmafgpu_score_candidates(many, &reference, distorted, runs[k].count, before, got), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_host_memory(many), memory);
         CHECK_INT(vmafgpu_push(single, &previous, &distorted[0]), VMAFGPU_OK);
         for (int i = 0; i < runs[k].count; i++) {
-            CHECK_INT(vmafgpu_score_pair(single, before, &reference, &distorted[i], &one), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_score_pair(single, &reference, &distorted[i], before, &one), VMAFGPU_OK);
             CHECK_BITS(got[i].score, one.score);
             CHECK_INT(got[i].index, 0);
             CHECK_INT(got[i].result, VMAFGPU_OK);
@@ -742,7 +743,7 @@ static void test_candidates(void) {
             vmafgpu_frame reference = film_frame(&films[0], 1, 0), distorted[CANDIDATES];
             vmafgpu_score got[CANDIDATES];
             memset(got, 0x5A, sizeof got);
-            config.candidates = CANDIDATES;
+            config.max_candidates = CANDIDATES;
             snprintf(test_where, sizeof test_where, "bad candidates");
             for (unsigned mask = 0; mask <= 25; mask += 25) {
                 unsigned char *last = films[3].luma + 4 * films[3].plane_bytes - 1, was = *last;
@@ -752,23 +753,23 @@ static void test_candidates(void) {
                 for (int i = 0; i < CANDIDATES; i++)
                     distorted[i] = film_frame(&films[i], 1, 1);
                 *last = 0xFF;
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, CANDIDATES, got),
+                CHECK_INT(vmafgpu_score_candidates(context, &reference, distorted, CANDIDATES, NULL, got),
                           VMAFGPU_ERROR_FRAME);
                 CHECK_HAS(vmafgpu_last_error(context), "candidate 3, distorted: the luma word");
                 *last = was;
                 CHECK_INT(got[0].index, 0x5A5A5A5A5A5A5A5A);
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, CANDIDATES + 1, got),
+                CHECK_INT(vmafgpu_score_candidates(context, &reference, distorted, CANDIDATES + 1, NULL, got),
                           VMAFGPU_ERROR_ARGUMENT);
-                CHECK_HAS(vmafgpu_last_error(context), "config.candidates");
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 0, got),
+                CHECK_HAS(vmafgpu_last_error(context), "config.max_candidates");
+                CHECK_INT(vmafgpu_score_candidates(context, &reference, distorted, 0, NULL, got),
                           VMAFGPU_ERROR_ARGUMENT);
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, NULL, 2, got), VMAFGPU_ERROR_ARGUMENT);
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, NULL, distorted, 2, got), VMAFGPU_ERROR_ARGUMENT);
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 2, NULL),
+                CHECK_INT(vmafgpu_score_candidates(context, &reference, NULL, 2, NULL, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_candidates(context, NULL, distorted, 2, NULL, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_candidates(context, &reference, distorted, 2, NULL, NULL),
                           VMAFGPU_ERROR_ARGUMENT);
                 CHECK_HAS(vmafgpu_last_error(context), ": scores is NULL");
                 distorted[2].data[0] = NULL;
-                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 3, got),
+                CHECK_INT(vmafgpu_score_candidates(context, &reference, distorted, 3, NULL, got),
                           VMAFGPU_ERROR_ARGUMENT);
                 CHECK_HAS(vmafgpu_last_error(context), "distorted[2].data[0] is NULL");
                 vmafgpu_close(context);
@@ -802,36 +803,36 @@ static void visit_calls(visitor *v) {
     vmafgpu_score score;
     two[0] = c;
     refused(c, vmafgpu_push(c, &v->frame, &v->frame), "vmafgpu_push");
-    refused(c, vmafgpu_push_many(two, 1, &v->frame, &v->frame), "vmafgpu_push_many");
-    refused(c, vmafgpu_score_pair(c, NULL, &v->frame, &v->frame, &score), "vmafgpu_score_pair");
-    refused(c, vmafgpu_score_pair_many(c, NULL, &v->frame, &v->frame, 1, &score), "vmafgpu_score_pair_many");
-    refused(c, vmafgpu_seed(c, &v->frame), "vmafgpu_seed");
-    refused(c, vmafgpu_tail(c, &v->frame), "vmafgpu_tail");
-    refused(c, vmafgpu_next(c, &score), "vmafgpu_next");
+    refused(c, vmafgpu_push_many(two, 1, &v->frame, &v->frame, NULL), "vmafgpu_push_many");
+    refused(c, vmafgpu_score_pair(c, &v->frame, &v->frame, NULL, &score), "vmafgpu_score_pair");
+    refused(c, vmafgpu_score_candidates(c, &v->frame, &v->frame, 1, NULL, &score), "vmafgpu_score_candidates");
+    refused(c, vmafgpu_push_preceding(c, &v->frame), "vmafgpu_push_preceding");
+    refused(c, vmafgpu_push_following(c, &v->frame), "vmafgpu_push_following");
+    refused(c, vmafgpu_next_score(c, &score), "vmafgpu_next_score");
     refused(c, vmafgpu_flush(c), "vmafgpu_flush");
     refused(c, vmafgpu_reset(c), "vmafgpu_reset");
     refused(c, vmafgpu_wait(c, -1), "vmafgpu_wait");
-    refused(c, vmafgpu_wait_on_stream(c, NULL, -1), "vmafgpu_wait_on_stream");
+    refused(c, vmafgpu_stream_wait(c, NULL, -1), "vmafgpu_stream_wait");
     vmafgpu_close(c);
     refused(c, VMAFGPU_ERROR_STATE, "vmafgpu_close");
 }
 
 static void visit(void *user, const vmafgpu_score *given) {
     visitor *v = (visitor *)user;
-    const int column = vmafgpu_score_column(v->context, 0);
+    const int column = vmafgpu_model_column(v->context, 0);
     double value = -1;
     vmafgpu_score score;
     v->visits++;
     v->sum += given->score;
     visit_calls(v);
-    CHECK_INT(vmafgpu_pool(v->context, column, VMAFGPU_MEAN, &value), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_pool(v->context, column, VMAFGPU_POOL_MEAN, &value), VMAFGPU_OK);
     CHECK_BITS(value, v->sum / v->visits);
     CHECK_INT(vmafgpu_percentile(v->context, column, 50, &value), VMAFGPU_OK);
     CHECK(value >= 0 && value <= 100);
     CHECK_INT(vmafgpu_score_at(v->context, given->index, &score), VMAFGPU_OK);
     CHECK_BITS(score.score, given->score);
     CHECK_INT(vmafgpu_score_at(v->context, given->index + 1, &score), VMAFGPU_ERROR_NOT_FOUND);
-    CHECK(vmafgpu_reusable(v->context) >= given->index);
+    CHECK(vmafgpu_reusable_count(v->context) >= given->index);
     CHECK_INT(vmafgpu_score_count(v->context), given->index + 1);
 }
 
@@ -840,7 +841,7 @@ static void visit_hook(void *user, int count, void (*task)(void *arg, int index)
     if (v->visits++ == 0) {
         double value;
         visit_calls(v);
-        refused(v->context, vmafgpu_pool(v->context, 0, VMAFGPU_MEAN, &value), "vmafgpu_pool");
+        refused(v->context, vmafgpu_pool(v->context, 0, VMAFGPU_POOL_MEAN, &value), "vmafgpu_pool");
     }
     for (int i = 0; i < count; i++)
         task(arg, i);
@@ -848,8 +849,8 @@ static void visit_hook(void *user, int count, void (*task)(void *arg, int index)
 
 static void visit_log(void *user, vmafgpu_log_level level, const char *message) {
     visitor *v = (visitor *)user;
-    v->visits += level == VMAFGPU_LOG_ERROR;
-    if (v->context && level == VMAFGPU_LOG_ERROR) {
+    v->visits += level == VMAFGPU_LOG_LEVEL_ERROR;
+    if (v->context && level == VMAFGPU_LOG_LEVEL_ERROR) {
         visit_calls(v);
         CHECK_HAS(message, "reference");
     }
@@ -875,8 +876,8 @@ static void test_visits(void) {
             config.parallel_for = visit_hook;
             config.parallel_for_user = &v;
         } else {
-            config.log = visit_log;
-            config.log_user = &v;
+            config.on_log = visit_log;
+            config.on_log_user = &v;
         }
         v.context = open_checked(&config);
         if (kind == 2) {
@@ -930,19 +931,19 @@ static void test_lent(void) {
         config.model_count = colour;
         expected = film_score(&f, &config);
         context = open_checked(&config);
-        memory = vmafgpu_memory(context);
-        CHECK_INT(vmafgpu_lend(context, NULL, &none), VMAFGPU_ERROR_ARGUMENT);
+        memory = vmafgpu_host_memory(context);
+        CHECK_INT(vmafgpu_acquire_pair(context, NULL, &none), VMAFGPU_ERROR_ARGUMENT);
         while (pushed < f.clip.frames) {
             while (lent < f.clip.frames && lent - pushed < 1 + (way + pushed) % 4) {
                 vmafgpu_frame *pair = pairs[lent % MOST];
-                CHECK_INT(vmafgpu_lend(context, &pair[0], &pair[1]), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_acquire_pair(context, &pair[0], &pair[1]), VMAFGPU_OK);
                 CHECK(!pair[0].data[1] == !colour);
                 fill(&f, lent, 0, &pair[0]);
                 fill(&f, lent++, 1, &pair[1]);
             }
             if (lent - pushed == MOST) {
                 const vmafgpu_frame *last = pairs[(pushed + 1) % MOST];
-                CHECK_INT(vmafgpu_lend(context, &none, &none), VMAFGPU_AGAIN);
+                CHECK_INT(vmafgpu_acquire_pair(context, &none, &none), VMAFGPU_AGAIN);
                 CHECK_INT(vmafgpu_push(context, &last[0], &last[1]), VMAFGPU_ERROR_ARGUMENT);
                 CHECK_HAS(vmafgpu_last_error(context), "order");
             }
@@ -951,14 +952,14 @@ static void test_lent(void) {
                       VMAFGPU_ERROR_ARGUMENT);
             pushed++;
         }
-        CHECK(vmafgpu_memory(context) > memory);
+        CHECK(vmafgpu_host_memory(context) > memory);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         got = scores_of(context);
         check_same_scores(&got, &expected);
         scores_free(&got);
-        CHECK_INT(vmafgpu_lend(context, &none, &none), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_acquire_pair(context, &none, &none), VMAFGPU_ERROR_STATE);
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_lend(context, &pairs[0][0], &pairs[0][1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_acquire_pair(context, &pairs[0][0], &pairs[0][1]), VMAFGPU_OK);
         vmafgpu_close(context); /* while one is lent */
         scores_free(&expected);
         film_free(&f);

@@ -26,7 +26,7 @@ static void *work(void *user) {
             vmafgpu_frame reference = film_frame(w->f, i, 0), distorted = film_frame(w->f, i, 1);
             vmafgpu_score score;
             w->ok &= film_push(w->f, context, i) == VMAFGPU_OK;
-            w->ok &= vmafgpu_score_pair(context, NULL, &reference, &distorted, &score) == VMAFGPU_OK;
+            w->ok &= vmafgpu_score_pair(context, &reference, &distorted, NULL, &score) == VMAFGPU_OK;
         }
         w->ok = w->ok && vmafgpu_flush(context) == VMAFGPU_OK;
         if (w->ok) {

@@ -44,8 +44,8 @@ static void put_sample(unsigned char *at, unsigned value, int bytes) {
 
 static repacked repack(const film *f, const vmafgpu_config *c, int frame, int side, int upside_down) {
     vmafgpu_frame from = film_frame(f, frame, side);
-    int interleaved = c->layout != VMAFGPU_PLANAR, bytes = c->bytes_per_sample;
-    int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    int interleaved = c->layout != VMAFGPU_LAYOUT_PLANAR, bytes = c->bytes_per_sample;
+    int shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     repacked r;
     memset(&r, 0, sizeof r);
     for (int plane = 0; plane < 3; plane++) {
@@ -87,13 +87,16 @@ static void test_layouts(void) {
         int            depth, bytes, chroma, upside_down;
         vmafgpu_layout layout;
     } ways[] = {
-        {"planar", 8, 1, 420, 1, VMAFGPU_PLANAR},        {"planar words", 8, 2, 420, 0, VMAFGPU_PLANAR},
-        {"nv12", 8, 1, 420, 0, VMAFGPU_SEMIPLANAR},      {"nv16", 8, 1, 422, 0, VMAFGPU_SEMIPLANAR},
-        {"nv24", 8, 1, 444, 1, VMAFGPU_SEMIPLANAR},      {"nv12 words", 8, 2, 420, 1, VMAFGPU_SEMIPLANAR},
-        {"nv20", 10, 2, 422, 0, VMAFGPU_SEMIPLANAR},     {"p010", 10, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH},
-        {"p210", 10, 2, 422, 1, VMAFGPU_SEMIPLANAR_HIGH}, {"p410", 10, 2, 444, 0, VMAFGPU_SEMIPLANAR_HIGH},
-        {"p012", 12, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH}, {"p016", 16, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH},
-        {"9 bits", 9, 2, 444, 0, VMAFGPU_SEMIPLANAR_HIGH}, {"15 bits", 15, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH},
+        {"planar", 8, 1, 420, 1, VMAFGPU_LAYOUT_PLANAR},        {"planar words", 8, 2, 420, 0, VMAFGPU_LAYOUT_PLANAR},
+        {"nv12", 8, 1, 420, 0, VMAFGPU_LAYOUT_SEMIPLANAR},      {"nv16", 8, 1, 422, 0, VMAFGPU_LAYOUT_SEMIPLANAR},
+        {"nv24", 8, 1, 444, 1, VMAFGPU_LAYOUT_SEMIPLANAR},      {"nv12 words", 8, 2, 420, 1, VMAFGPU_LAYOUT_SEMIPLANAR},
+        {"nv20", 10, 2, 422, 0, VMAFGPU_LAYOUT_SEMIPLANAR},     {"p010", 10, 2, 420, 0, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+        {"p210", 10, 2, 422, 1, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+        {"p410", 10, 2, 444, 0, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+        {"p012", 12, 2, 420, 0, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+        {"p016", 16, 2, 420, 0, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+        {"9 bits", 9, 2, 444, 0, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
+        {"15 bits", 15, 2, 420, 0, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -250,7 +253,7 @@ static void test_options(void) {
         feature.options = bad[i].options;
         config.width = bad[i].width;
         config.height = bad[i].height;
-        config.no_model = 1;
+        config.features_only = 1;
         config.features = &feature;
         config.feature_count = 1;
         config.strict_options = 1;
@@ -260,7 +263,7 @@ static void test_options(void) {
     snprintf(test_where, sizeof test_where, "4:0:0");
     config.width = 480;
     config.height = 352;
-    config.chroma = VMAFGPU_400;
+    config.chroma = VMAFGPU_CHROMA_400;
     feature.name = "speed_chroma";
     feature.options = NULL;
     refused(&config, VMAFGPU_ERROR_FEATURE, "config.chroma is 4:0:0");
@@ -268,11 +271,11 @@ static void test_options(void) {
         vmafgpu_model_config model;
         memset(&model, 0, sizeof model);
         model.version = v1;
-        config.no_model = config.feature_count = 0;
+        config.features_only = config.feature_count = 0;
         config.models = &model;
         config.model_count = 1;
         refused(&config, VMAFGPU_ERROR_FEATURE, "config.chroma is 4:0:0");
-        config.chroma = VMAFGPU_420;
+        config.chroma = VMAFGPU_CHROMA_420;
         model.options = "cambi.nothing=1";
         refused(&config, VMAFGPU_ERROR_FEATURE, "nothing");
         model.options = "banana.enable=1";
@@ -347,7 +350,7 @@ static void test_heatmaps(void) {
     snprintf(test_where, sizeof test_where, "heat maps");
     memset(features, 0, sizeof features);
     features[0].name = "cambi";
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = features;
     config.feature_count = 1;
     without = film_score(&f, &config);
@@ -380,15 +383,15 @@ static void test_heatmaps(void) {
         config.on_heatmap_user = &other;
         config.threads = way == 0 ? 3 : 1;
         config.cpumask = way == 1 ? 255 : 0;
-        config.together = way == 2 ? 2 : 1;
+        config.contexts_per_pass = way == 2 ? 2 : 1;
         context = open_checked(&config);
         memset(options, 'x', sizeof options - 1);
         snprintf(options, sizeof options, "heatmaps_path=%s", path);
         for (int i = 0; i < 3; i++) {
             frames[0] = film_frame(&f, i, 0);
             frames[1] = film_frame(&f, i, 1);
-            CHECK_INT(vmafgpu_score_pair(context, NULL, &frames[0], &frames[1], &score), VMAFGPU_OK); /* gives none */
-            CHECK_INT(vmafgpu_push_many(&context, 1, &frames[0], &frames[1]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_score_pair(context, &frames[0], &frames[1], NULL, &score), VMAFGPU_OK); /* gives none */
+            CHECK_INT(vmafgpu_push_many(&context, 1, &frames[0], &frames[1], NULL), VMAFGPU_OK);
         }
         CHECK_INT(other.count, one.count);
         CHECK(other.used == one.used && memcmp(other.samples, one.samples, one.used * sizeof *one.samples) == 0);
@@ -404,7 +407,7 @@ static void test_heatmaps(void) {
         features[0].options = "heatmaps_path=p:cambi_high_res_speedup=1080";
         features[1].name = "cambi"; /* the very one, which comes too late */
         features[1].options = "heatmaps_path=q:cambi_high_res_speedup=1080";
-        high.no_model = 1;
+        high.features_only = 1;
         high.features = features;
         high.feature_count = 2;
         high.on_heatmap = take_map;
@@ -433,7 +436,7 @@ static void test_eotf(void) {
         vmafgpu *context;
         feature.name = "cambi";
         feature.options = same[i];
-        config.no_model = 1;
+        config.features_only = 1;
         config.features = &feature;
         config.feature_count = 1;
         context = open_checked(&config);
@@ -475,7 +478,7 @@ static void test_sharing(void) {
     CHECK_STR(vmafgpu_column_name(context, 3), "speed_chroma_uv_mxv_45_nnf_0.1_snn_0.19_wvm_5");
     vmafgpu_close(context);
 
-    config.no_model = 1;
+    config.features_only = 1;
     config.model_count = 0;
     config.feature_count = 9;
     for (int i = 0; i < 9; i++) {
@@ -502,9 +505,9 @@ static void test_backends(void) {
     s.config.backend = VMAFGPU_BACKEND_CUDA;
     refused(&s.config, VMAFGPU_ERROR_BACKEND, "/there/is/no/library.so");
     s.config.backend = VMAFGPU_BACKEND_AUTO;
-    s.config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+    s.config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
     refused(&s.config, VMAFGPU_ERROR_BACKEND, "/there/is/no/library.so");
-    s.config.gpu.frames = VMAFGPU_MEMORY_HOST;
+    s.config.gpu.frame_memory = VMAFGPU_MEMORY_HOST;
     context = open_checked(&s.config);
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
     CHECK_HAS(vmafgpu_backend_note(context), "/there/is/no/library.so");
@@ -531,7 +534,7 @@ static void test_bad_chroma(void) {
         vmafgpu_score score;
         setup_init(&s, &f, v1);
         whole = film_score(&f, &s.config);
-        s.config.layout = high ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        s.config.layout = high ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
         s.config.bytes_per_sample = 2;
         s.config.threads = 1 + way % 3;
         snprintf(test_where, sizeof test_where, "bad chroma, way %d", way);
@@ -550,7 +553,7 @@ static void test_bad_chroma(void) {
                 CHECK_HAS(vmafgpu_last_error(context), side ? "frame 1, distorted" : "frame 1, reference");
                 CHECK_HAS(vmafgpu_last_error(context),
                           plane == 2 ? "of plane v at column 17, row 33" : "of plane u at column 17, row 33");
-                CHECK_INT(vmafgpu_score_pair(context, NULL, &p[0].frame, &p[1].frame, &score), VMAFGPU_ERROR_FRAME);
+                CHECK_INT(vmafgpu_score_pair(context, &p[0].frame, &p[1].frame, NULL, &score), VMAFGPU_ERROR_FRAME);
                 at[high ? 0 : 1] = keep;
             }
             CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_OK);
@@ -585,8 +588,8 @@ static void test_bad_frames(void) {
         CHECK_INT(vmafgpu_push(context, &good, &bad), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), words);
         CHECK_INT(vmafgpu_push(context, &bad, &good), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_score_pair(context, NULL, &bad, &good, &score), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_score_pair(context, NULL, &good, &bad, &score), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_score_pair(context, &bad, &good, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_score_pair(context, &good, &bad, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
         bad = good;
         bad.pitch[plane] = -119;
         snprintf(words, sizeof words, "reference.pitch[%d] is -119", plane);
@@ -596,12 +599,12 @@ static void test_bad_frames(void) {
     /* Neighbours and pairs without a score need no chroma. */
     bad = good;
     bad.data[1] = bad.data[2] = NULL;
-    CHECK_INT(vmafgpu_score_pair(context, &bad, &good, &good, &score), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_seed(context, &bad), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_pair(context, &good, &good, &bad, &score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push_preceding(context, &bad), VMAFGPU_OK);
     CHECK_INT(vmafgpu_push(context, &good, &good), VMAFGPU_OK);
     CHECK_INT(vmafgpu_push(context, &bad, &bad), VMAFGPU_OK);
     CHECK_INT(vmafgpu_push(context, &good, &good), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_tail(context, &bad), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push_following(context, &bad), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
     CHECK_INT(vmafgpu_score_count(context), 2);
     vmafgpu_close(context);
@@ -621,12 +624,12 @@ static void test_segments(void) {
         snprintf(test_where, sizeof test_where, "segments of %s", versions[i]);
         whole = film_score(&f, &s.config);
         context = open_checked(&s.config);
-        memory = vmafgpu_memory(context);
-        CHECK_INT(vmafgpu_seed_count(context), i ? 4 : 1);
-        for (int k = 5 - vmafgpu_seed_count(context); k < 9; k++) {
+        memory = vmafgpu_host_memory(context);
+        CHECK_INT(vmafgpu_preceding_count(context), i ? 4 : 1);
+        for (int k = 5 - vmafgpu_preceding_count(context); k < 9; k++) {
             vmafgpu_frame reference = film_frame(&f, k, 0), distorted = film_frame(&f, k, 1);
-            CHECK_INT(k < 5    ? vmafgpu_seed(context, &reference)
-                      : k == 8 ? vmafgpu_tail(context, &reference)
+            CHECK_INT(k < 5    ? vmafgpu_push_preceding(context, &reference)
+                      : k == 8 ? vmafgpu_push_following(context, &reference)
                                : vmafgpu_push(context, &reference, &distorted),
                       VMAFGPU_OK);
         }
@@ -636,10 +639,10 @@ static void test_segments(void) {
         for (int k = 0; k < 3; k++) {
             vmafgpu_frame reference = film_frame(&f, k, 0), distorted = film_frame(&f, k, 1);
             vmafgpu_score score;
-            CHECK_INT(vmafgpu_score_pair(context, NULL, &reference, &distorted, &score), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_score_pair(context, &reference, &distorted, NULL, &score), VMAFGPU_OK);
             check_row(score.values, whole.values + k * whole.columns, 7 + 4); /* all but motion and what it enters */
         }
-        CHECK_INT(vmafgpu_memory(context), memory);
+        CHECK_INT(vmafgpu_host_memory(context), memory);
         scores_free(&part);
         scores_free(&whole);
         vmafgpu_close(context);

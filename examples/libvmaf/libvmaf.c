@@ -286,7 +286,7 @@ typedef struct pool {
     pthread_cond_t returned;
     unsigned w, h, bpc;
     enum VmafPixelFormat format;
-    vmafgpu_memory_kind memory;
+    vmafgpu_memory memory;
     VmafCudaState *cuda; /* of pinned and device memory */
     size_t limit;        /* how many there may be; 0: any number */
     void **spare;
@@ -295,7 +295,7 @@ typedef struct pool {
 
 struct VmafRef {
     int count;
-    vmafgpu_memory_kind memory;
+    vmafgpu_memory memory;
     void *base;
     size_t size;
     pool *home; /* NULL: none */
@@ -359,7 +359,7 @@ static void give_host(void *base) {
     free(start);
 }
 
-static void *take_memory(vmafgpu_memory_kind memory, VmafCudaState *s, size_t size) {
+static void *take_memory(vmafgpu_memory memory, VmafCudaState *s, size_t size) {
     unsigned long long address = 0;
     void *pointer = NULL;
     if (memory == VMAFGPU_MEMORY_HOST)
@@ -377,7 +377,7 @@ static void *take_memory(vmafgpu_memory_kind memory, VmafCudaState *s, size_t si
     return pointer;
 }
 
-static void give_memory(vmafgpu_memory_kind memory, VmafCudaState *s, void *base) {
+static void give_memory(vmafgpu_memory memory, VmafCudaState *s, void *base) {
     if (memory == VMAFGPU_MEMORY_HOST) {
         give_host(base);
     } else if (enter_cuda(s)) {
@@ -401,8 +401,8 @@ static void forget_pool(pool *home) {
     free(home);
 }
 
-static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory_kind memory, enum VmafPixelFormat format,
-                        unsigned bpc, unsigned w, unsigned h) {
+static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory memory, enum VmafPixelFormat format, unsigned bpc,
+                        unsigned w, unsigned h) {
     uint64_t offset[3];
     uint64_t size =
         lay_out(p, format, bpc, w, h, memory == VMAFGPU_MEMORY_DEVICE ? DEVICE_ROW_ALIGNMENT : ROW_ALIGNMENT, offset);
@@ -468,7 +468,7 @@ int vmaf_picture_unref(VmafPicture *picture) {
     return 0;
 }
 
-static pool *make_pool(vmafgpu_memory_kind memory, VmafCudaState *cuda, size_t limit, enum VmafPixelFormat format,
+static pool *make_pool(vmafgpu_memory memory, VmafCudaState *cuda, size_t limit, enum VmafPixelFormat format,
                        unsigned bpc, unsigned w, unsigned h) {
     pool *home = (pool *)calloc(1, sizeof *home);
     if (!home)
@@ -509,7 +509,7 @@ void vmaf_model_destroy(VmafModel *m) {
         return;
     vmafgpu_close(m->predictor);
     pthread_mutex_destroy(&m->lock);
-    vmafgpu_model_free(&m->model, NULL);
+    vmafgpu_model_release(&m->model);
     free(m->name);
     free(m->options);
     free(m);
@@ -532,7 +532,7 @@ static VmafModel *make_model(const VmafModelConfig *config, const vmafgpu_model 
     m->flags = config->flags;
     m->model = *model;
     m->model.svm_count = svms;
-    vmafgpu_model_keep(model);
+    vmafgpu_model_retain(model);
     if (!m->name || !m->options) {
         vmaf_model_destroy(m);
         return NULL;
@@ -610,7 +610,7 @@ static int load_path(VmafModel **out, VmafModelCollection **collection, const Vm
         text ? vmafgpu_model_parse(&parsed, path, text, size, NULL, sentence, sizeof sentence) : VMAFGPU_ERROR_MODEL;
     free(text);
     int err = result == VMAFGPU_OK ? load(out, collection, config, parsed) : error_of(result);
-    vmafgpu_model_free(parsed, NULL);
+    vmafgpu_model_release(parsed);
     if (err) {
         say(VMAF_LOG_LEVEL_ERROR, "could not read model%s from path: \"%s\" (%s)", collection ? " collection" : "",
             path, result == VMAFGPU_OK ? "it holds another kind of model" : sentence);
@@ -953,8 +953,8 @@ static void fill_request(request *r, const VmafContext *c) {
     }
     r->config.models = r->models;
     r->config.model_count = c->model_count;
-    r->config.no_model = c->model_count == 0;
-    r->config.no_prediction = 1;
+    r->config.features_only = c->model_count == 0;
+    r->config.model_features_only = 1;
     r->config.features = r->features;
     r->config.feature_count = c->feature_count;
 }
@@ -962,14 +962,14 @@ static void fill_request(request *r, const VmafContext *c) {
 static int check_request(const VmafContext *c) {
     request r;
     fill_request(&r, c);
-    int err = error_of(vmafgpu_check(&r.config));
+    int err = error_of(vmafgpu_check_config(&r.config));
     if (err)
         say(VMAF_LOG_LEVEL_ERROR, "%s", vmafgpu_last_error(NULL));
     return err;
 }
 
 static void forget_wanted(wanted_model *w) {
-    vmafgpu_model_free(&w->model, NULL);
+    vmafgpu_model_release(&w->model);
     free(w->options);
 }
 
@@ -980,7 +980,7 @@ static int use_model(VmafContext *c, const VmafModel *m) {
         wanted_model *w = &c->models[c->model_count];
         w->model = m->model;
         w->options = copy_of(m->options);
-        vmafgpu_model_keep(&w->model);
+        vmafgpu_model_retain(&w->model);
         c->model_count++;
         err = w->options ? check_request(c) : -ENOMEM;
         if (err)
@@ -1072,8 +1072,8 @@ int vmaf_cuda_import_state(VmafContext *c, VmafCudaState *state) {
 }
 
 int vmaf_cuda_preallocate_pictures(VmafContext *c, VmafCudaPictureConfiguration config) {
-    static const vmafgpu_memory_kind kinds[] = { VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_HOST,
-                                                 VMAFGPU_MEMORY_PINNED };
+    static const vmafgpu_memory kinds[] = { VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_HOST,
+                                            VMAFGPU_MEMORY_PINNED };
     VmafPicture probe;
     uint64_t offset[3];
     if (!c || (int)config.pic_prealloc_method < 0 ||
@@ -1118,8 +1118,9 @@ static void on_reusable(void *user, int64_t pairs) {
 }
 
 /* What the pictures are in, which all are then. */
-static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
-    static const vmafgpu_chroma chromas[] = { VMAFGPU_420, VMAFGPU_420, VMAFGPU_422, VMAFGPU_444, VMAFGPU_400 };
+static int open_engine(VmafContext *c, vmafgpu_memory memory) {
+    static const vmafgpu_chroma chromas[] = { VMAFGPU_CHROMA_420, VMAFGPU_CHROMA_420, VMAFGPU_CHROMA_422,
+                                              VMAFGPU_CHROMA_444, VMAFGPU_CHROMA_400 };
     request r;
     fill_request(&r, c);
     r.config.width = (int)c->w;
@@ -1127,7 +1128,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
     r.config.bit_depth = (int)c->bpc;
     r.config.chroma = chromas[c->format];
     r.config.subsample = step_of(c) < INT_MAX ? (int)step_of(c) : INT_MAX; /* no clip is longer */
-    r.config.serial_first = c->config.n_threads > 0;
+    r.config.threaded_column_order = c->config.n_threads > 0;
     r.config.cpumask = (unsigned)c->config.cpumask;
     r.config.threads = c->threads > 1 ? c->threads : 1;
     r.config.backend = c->names_backend                ? c->backend
@@ -1135,20 +1136,20 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
                                                        : VMAFGPU_BACKEND_CPU;
     if (c->cuda && r.config.backend != VMAFGPU_BACKEND_CPU && r.config.backend != VMAFGPU_BACKEND_HIP) {
         enum { LEGACY_STREAM = 1 }; /* where programs put what fills their pictures */
-        r.config.gpu.context = c->cuda->context;
+        r.config.gpu.cuda_context = c->cuda->context;
         r.config.gpu.stream = (void *)LEGACY_STREAM;
-        r.config.gpu.frames = memory;
+        r.config.gpu.frame_memory = memory;
     }
-    r.config.log = on_log;
+    r.config.on_log = on_log;
     r.config.on_reusable = on_reusable;
     r.config.on_reusable_user = c;
     vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
-    if (memory != VMAFGPU_MEMORY_DEVICE || r.config.gpu.frames == VMAFGPU_MEMORY_DEVICE)
+    if (memory != VMAFGPU_MEMORY_DEVICE || r.config.gpu.frame_memory == VMAFGPU_MEMORY_DEVICE)
         result = vmafgpu_open(&c->engine, &r.config);
     if (memory == VMAFGPU_MEMORY_DEVICE && result == VMAFGPU_ERROR_BACKEND) {
         say(VMAF_LOG_LEVEL_WARNING, "pictures in device memory are brought to the host, where %s",
-            r.config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? "alone all features can be computed"
-                                                         : "VMAFGPU_BACKEND wants them");
+            r.config.gpu.frame_memory == VMAFGPU_MEMORY_DEVICE ? "alone all features can be computed"
+                                                               : "VMAFGPU_BACKEND wants them");
         vmafgpu_close(c->engine);
         memset(&r.config.gpu, 0, sizeof r.config.gpu);
         r.config.backend = VMAFGPU_BACKEND_CPU;
@@ -1167,10 +1168,10 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
         c->engine = NULL;
         return result == VMAFGPU_OK ? -ENOMEM : error_of(result);
     }
-    c->is_ordered = vmafgpu_seed_count(c->engine) != 0 || r.config.subsample > 1;
+    c->is_ordered = vmafgpu_preceding_count(c->engine) != 0 || r.config.subsample > 1;
     const char *device = vmafgpu_device_name(c->engine);
-    say(VMAF_LOG_LEVEL_INFO, "vmafgpu %s computes on %s (%s), %d thread%s", vmafgpu_version(),
-        vmafgpu_backend_name(c->engine), *device ? device : vmafgpu_cpu_level(c->engine), r.config.threads,
+    say(VMAF_LOG_LEVEL_INFO, "vmafgpu %s computes on %s (%s), %d thread%s", vmafgpu_version_string(),
+        vmafgpu_backend_name(c->engine), *device ? device : vmafgpu_instruction_set(c->engine), r.config.threads,
         r.config.threads > 1 ? "s" : "");
     return 0;
 }
@@ -1252,7 +1253,7 @@ static int push_pair(VmafContext *c, pair *p) {
  * after all columns: a figure that is there already keeps none of the others from the board. */
 static int harvest(VmafContext *c) {
     int first = 0, step = vmafgpu_get_config(c->engine)->subsample;
-    vmafgpu_reusable(c->engine); /* has a look at the GPU */
+    vmafgpu_reusable_count(c->engine); /* has a look at the GPU */
     for (int i = 0; i < vmafgpu_column_count(c->engine); i++) {
         double value;
         while (c->known[i] < c->pushed) {
@@ -1496,7 +1497,7 @@ static int open_predictor(VmafModel *m) {
     memset(&config, 0, sizeof config);
     config.models = &model;
     config.model_count = 1;
-    config.no_frames = 1;
+    config.predict_only = 1;
     vmafgpu_result result = vmafgpu_open(&m->predictor, &config);
     if (result != VMAFGPU_OK) {
         say(VMAF_LOG_LEVEL_ERROR, "%s", vmafgpu_last_error(NULL));
@@ -1511,7 +1512,7 @@ static int open_predictor(VmafModel *m) {
 static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int first, const char **missing) {
     vmafgpu_score score;
     int err = open_predictor(m);
-    int columns = vmafgpu_score_column(m->predictor, 0);
+    int columns = vmafgpu_model_column(m->predictor, 0);
     double *features = err ? NULL : (double *)malloc((size_t)columns * sizeof *features);
     *missing = NULL;
     if (!features)

@@ -46,7 +46,7 @@ align_picture align_picture_of(const video *v, const vmafgpu_frame *frame) {
                         v->width,
                         v->height,
                         v->bytes_per_sample,
-                        v->layout == VMAFGPU_SEMIPLANAR_HIGH ? 0 : 16 - v->bit_depth };
+                        v->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 0 : 16 - v->bit_depth };
     return p;
 }
 
@@ -88,9 +88,9 @@ align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t 
             ok = video_fetch(v, at + line * (long long)row, rows + (size_t)y * row, row) == (ptrdiff_t)row;
         }
         if (ok) {
-            vmafgpu_frame frame = {
-                { rows, NULL, NULL }, { (ptrdiff_t)row, 0, 0 }, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV
-            };
+            vmafgpu_frame frame = VMAFGPU_INIT;
+            frame.data[0] = rows;
+            frame.pitch[0] = (ptrdiff_t)row;
             align_picture picture = align_picture_of(v, &frame);
             picture.height = ROWS;
             align_sign(&list[(*count)++], &picture, 1);

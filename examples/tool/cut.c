@@ -86,7 +86,7 @@ int cut_is_on_grid(const cut_window *w, const video *v) {
 }
 
 vmafgpu_frame cut_picture(const cut_window *w, const video *v, vmafgpu_frame frame) {
-    int planar = v->layout == VMAFGPU_PLANAR;
+    int planar = v->layout == VMAFGPU_LAYOUT_PLANAR;
     for (int plane = 0; plane < 3; plane++) {
         int gx = plane ? cut_grid(v, v->sampling.chroma_x) : 1, gy = plane ? cut_grid(v, v->sampling.chroma_y) : 1;
         if (frame.data[plane]) {

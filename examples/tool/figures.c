@@ -13,7 +13,7 @@
 
 static int pool_table(const scores *table, int column, const pooling *p, double *value) {
     scores_total t = scores_pool(table, column, 0, table->rows);
-    const double totals[] = { t.mean, t.harmonic_mean, t.min, t.max }; /* in the order of vmafgpu_pooling */
+    const double totals[] = { t.mean, t.harmonic_mean, t.min, t.max }; /* in the order of vmafgpu_pool_method */
     if (t.count > 0 && p->is_percentile) {
         int64_t count;
         double *sorted = scores_sorted(table, column, &count);
@@ -38,7 +38,7 @@ const char *tool_figure_name(const figures *f, int column) {
 }
 
 int tool_figure_score_column(const figures *f, int model) {
-    return !f->about                       ? vmafgpu_score_column(f->context, model)
+    return !f->about                       ? vmafgpu_model_column(f->context, model)
            : model < f->about->score_count ? f->about->scores[model]
                                            : -1;
 }
@@ -110,7 +110,7 @@ void tool_write_report(FILE *out, void *user) {
     report r;
     memset(&r, 0, sizeof r);
     r.out = out;
-    r.version = vmafgpu_version();
+    r.version = vmafgpu_version_string();
     /* What ran: only when --backend was given, so that the default report is libvmaf's to the byte. */
     r.backend = f->about                         ? (f->about->names_backend ? f->about->backend : NULL)
                 : o->names_backend && f->context ? vmafgpu_backend_name(f->context)

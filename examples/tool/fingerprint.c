@@ -66,7 +66,7 @@ static void hash_samples(xxh64 *h, const video *v, const char *path) {
 uint64_t tool_hash_run(const session *all, const options *o) {
     xxh64 h;
     xxh64_start(&h);
-    hash_text(&h, vmafgpu_version());
+    hash_text(&h, vmafgpu_version_string());
     for (int i = 0; i <= all->count; i++)
         hash_samples(&h, &all->videos[i], tool_path_of(o, i));
     for (int i = 0; i < o->model_count; i++) {

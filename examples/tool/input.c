@@ -58,13 +58,16 @@ video_result tool_begin_video(video *v, const options *o) {
 
 void tool_ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout layout, int bit_depth) {
     static const char *const planar[] = { "yuv420p", "yuv422p", "yuv444p", "gray" };
-    const int k = chroma == VMAFGPU_420 ? 0 : chroma == VMAFGPU_422 ? 1 : chroma == VMAFGPU_444 ? 2 : 3;
-    if (layout == VMAFGPU_PLANAR) {
+    const int k = chroma == VMAFGPU_CHROMA_420   ? 0
+                  : chroma == VMAFGPU_CHROMA_422 ? 1
+                  : chroma == VMAFGPU_CHROMA_444 ? 2
+                                                 : 3;
+    if (layout == VMAFGPU_LAYOUT_PLANAR) {
         snprintf(name, 32, bit_depth > 8 ? "%s%dle" : "%s", planar[k], bit_depth);
     } else {
         for (const pixel_format *f = tool_pixel_formats; f->name; f++)
             if (f->chroma == chroma && f->layout == layout && f->bit_depth == bit_depth)
-                snprintf(name, 32, layout == VMAFGPU_SEMIPLANAR ? "%s" : "%sle", f->name);
+                snprintf(name, 32, layout == VMAFGPU_LAYOUT_SEMIPLANAR ? "%s" : "%sle", f->name);
     }
 }
 

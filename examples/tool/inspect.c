@@ -70,7 +70,7 @@ static int read_some_samples(const session *all, int i, int plane, rawsize_sampl
         const size_t begin = rows / 4 * row, left = rows * row - begin,
                      count = left < RAWSIZE_MOST ? left : RAWSIZE_MOST;
         const size_t offset = (plane ? again.luma_bytes : 0) + begin * bytes;
-        const int white = again.layout == VMAFGPU_SEMIPLANAR_HIGH ? 65535 : (1 << again.bit_depth) - 1;
+        const int white = again.layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 65535 : (1 << again.bit_depth) - 1;
         unsigned char *samples = (unsigned char *)malloc(count * bytes);
 #ifdef VIDEO_MAP
         long long at = 0;
@@ -113,7 +113,7 @@ static int check_raw_picture(const session *all, int i) {
         tool_warn("%s does not look like pictures of %dx%d: rows of %d samples fit far better than rows of %d; check "
                   "--width and --height%s",
                   v->title, v->width, v->height, other, v->width, same_size);
-    } else if (v->layout == VMAFGPU_PLANAR && v->chroma_bytes > 0 && read_some_samples(all, i, 1, &s)) {
+    } else if (v->layout == VMAFGPU_LAYOUT_PLANAR && v->chroma_bytes > 0 && read_some_samples(all, i, 1, &s)) {
         is_interleaved = rawsize_is_interleaved(&s);
         rawsize_free(&s);
     }

@@ -77,7 +77,7 @@ void tool_warn(const char *format, ...) {
 }
 
 int tool_out_of_memory(void) {
-    return tool_fail("%s", vmafgpu_result_string(VMAFGPU_ERROR_MEMORY));
+    return tool_fail("%s", vmafgpu_result_message(VMAFGPU_ERROR_MEMORY));
 }
 
 /* What the library calls a field of the config is an option here. A # stands for an index in brackets. Those that begin
@@ -95,7 +95,7 @@ static const struct {
     { "config.models#", "--model" },
     { "config.models", "--model" },
     { "config.model_count", "the number of --model" },
-    { "config.no_model", "--no_prediction" },
+    { "config.features_only", "--no_prediction" },
     { "config.features#", "--feature" },
     { "config.features", "--feature" },
     { "config.feature_count", "the number of --feature" },
@@ -109,7 +109,7 @@ static const struct {
     { "config.gpu.kernels_path", "--kernels" },
     { "config.cpumask", "--cpumask" },
     { "config.threads", "--threads" },
-    { "config.together", "the number of --distorted" },
+    { "config.contexts_per_pass", "the number of --distorted" },
     { "config.gpu.", "" }, /* what no option sets */
     { "config.", "" },
 };

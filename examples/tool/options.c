@@ -17,30 +17,30 @@
 #include <string.h>
 
 const pixel_format tool_pixel_formats[] = {
-    { "420", VMAFGPU_420, VMAFGPU_PLANAR, 0 },
-    { "422", VMAFGPU_422, VMAFGPU_PLANAR, 0 },
-    { "444", VMAFGPU_444, VMAFGPU_PLANAR, 0 },
-    { "400", VMAFGPU_400, VMAFGPU_PLANAR, 0 },
-    { "nv12", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 8 },
-    { "nv16", VMAFGPU_422, VMAFGPU_SEMIPLANAR, 8 },
-    { "nv24", VMAFGPU_444, VMAFGPU_SEMIPLANAR, 8 },
-    { "p010", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 10 },
-    { "p012", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 12 },
-    { "p016", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 16 },
-    { "p210", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 10 },
-    { "p212", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 12 },
-    { "p216", VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH, 16 },
-    { "p410", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 10 },
-    { "p412", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 12 },
-    { "p416", VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH, 16 },
-    { NULL, VMAFGPU_420, VMAFGPU_PLANAR, 0 },
+    { "420", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 0 },
+    { "422", VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_PLANAR, 0 },
+    { "444", VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_PLANAR, 0 },
+    { "400", VMAFGPU_CHROMA_400, VMAFGPU_LAYOUT_PLANAR, 0 },
+    { "nv12", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 8 },
+    { "nv16", VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR, 8 },
+    { "nv24", VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR, 8 },
+    { "p010", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 10 },
+    { "p012", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 12 },
+    { "p016", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 16 },
+    { "p210", VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 10 },
+    { "p212", VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 12 },
+    { "p216", VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 16 },
+    { "p410", VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 10 },
+    { "p412", VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 12 },
+    { "p416", VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 16 },
+    { NULL, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 0 },
 };
 
 const pooling tool_standard_poolings[] = {
-    { "min", 0, VMAFGPU_MIN, 0 },
-    { "max", 0, VMAFGPU_MAX, 0 },
-    { "mean", 0, VMAFGPU_MEAN, 0 },
-    { "harmonic_mean", 0, VMAFGPU_HARMONIC_MEAN, 0 },
+    { "min", 0, VMAFGPU_POOL_MIN, 0 },
+    { "max", 0, VMAFGPU_POOL_MAX, 0 },
+    { "mean", 0, VMAFGPU_POOL_MEAN, 0 },
+    { "harmonic_mean", 0, VMAFGPU_POOL_HARMONIC_MEAN, 0 },
 };
 
 /* One row of the table of options. `apply` stores what it makes of `value` at `offset` of the options; it gets the
@@ -648,7 +648,7 @@ void tool_print_help(void) {
     printf("vmafgpu %s: VMAF scores of a video, the very numbers of libvmaf's plain C code.\n\n"
            "Usage: vmafgpu -r REFERENCE -d DISTORTED [-w N -h N -p FORMAT -b N] [-m version=NAME] [-o FILE]\n"
            "       vmafgpu REFERENCE DISTORTED [OPTIONS]\n",
-           vmafgpu_version());
+           vmafgpu_version_string());
     for (int i = 0; i < OPTION_ROWS; i++)
         if (option_rows[i].name)
             print_option_help(&option_rows[i]);
@@ -784,7 +784,7 @@ int tool_has_heatmaps(const options *o) {
 void tool_free_options(options *o) {
     for (int i = 0; i < o->model_count; i++) {
         free(o->model_options[i].text);
-        vmafgpu_model_free(o->model_options[i].parsed, NULL);
+        vmafgpu_model_release(o->model_options[i].parsed);
     }
     for (int i = 0; i < o->feature_count; i++)
         free(o->feature_texts[i]);

@@ -24,7 +24,7 @@ extern const pixel_format tool_pixel_formats[];
 typedef struct pooling {
     const char *name;
     int is_percentile;
-    vmafgpu_pooling method;
+    vmafgpu_pool_method method;
     double percentile;
 } pooling;
 

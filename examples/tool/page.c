@@ -177,7 +177,7 @@ static void fill_page(const session *all, const options *o, const figures *repor
     html_page *p = &d->page;
     const figures *f = &reports[0];
     int models = o->no_prediction ? 0 : o->model_count ? o->model_count : 1;
-    p->version = vmafgpu_version();
+    p->version = vmafgpu_version_string();
     p->libvmaf = "3.2.0";
     p->command = d->command;
     p->backend = d->backend;
@@ -206,7 +206,7 @@ static void fill_page(const session *all, const options *o, const figures *repor
     tool_backend_text(d->backend, sizeof d->backend, f->context);
     if (!*vmafgpu_device_name(f->context)) {
         snprintf(d->backend, sizeof d->backend, "%s (%s)", vmafgpu_backend_name(f->context),
-                 vmafgpu_cpu_level(f->context));
+                 vmafgpu_instruction_set(f->context));
     }
     list_page_inputs(o, d);
 }

@@ -32,7 +32,7 @@ typedef struct plane_place {
 } plane_place;
 
 static plane_place place_plane(const video *v, int plane) {
-    int planar = v->layout == VMAFGPU_PLANAR;
+    int planar = v->layout == VMAFGPU_LAYOUT_PLANAR;
     size_t word = (size_t)v->bytes_per_sample;
     plane_place p = { 0, (size_t)v->width * word, v->height };
     if (plane > 0) {
@@ -45,7 +45,7 @@ static plane_place place_plane(const video *v, int plane) {
 
 /* Those that are lent: the library may look at luma alone where the options only might need chroma. */
 static int kept_planes(const video *v, const vmafgpu_frame *frame) {
-    return v->chroma_bytes == 0 || !frame->data[1] ? 1 : v->layout == VMAFGPU_PLANAR ? 3 : 2;
+    return v->chroma_bytes == 0 || !frame->data[1] ? 1 : v->layout == VMAFGPU_LAYOUT_PLANAR ? 3 : 2;
 }
 
 /* All contexts get the last one's reference, which is the last one to take the pair: from then on the memory is its
@@ -181,8 +181,8 @@ static int offer_slots(session *all) {
     vmafgpu_result result = VMAFGPU_OK;
     while (offered - p->taken < p->slot_count && (all->limit <= 0 || offered < all->limit)) {
         lent_pair *s = slot_of(p, offered);
-        while (s->lent < all->count && (result = vmafgpu_lend(all->contexts[s->lent], &s->reference[s->lent],
-                                                              &s->distorted[s->lent])) == VMAFGPU_OK) {
+        while (s->lent < all->count && (result = vmafgpu_acquire_pair(all->contexts[s->lent], &s->reference[s->lent],
+                                                                      &s->distorted[s->lent])) == VMAFGPU_OK) {
             s->lent++;
         }
         if (s->lent < all->count)
@@ -277,7 +277,8 @@ void tool_start_pool(session *all) {
         files = is_pipe[i] && !tool_is_fed(all, i) ? 0 : files; /* no thread for it: then the caller reads all */
     if (files == 0 || pthread_cond_init(&p->more, NULL) != 0)
         return;
-    p->slot_count = config->gpu.queue * config->gpu.batch * (config->gpu.device_count ? config->gpu.device_count : 1);
+    p->slot_count =
+        config->gpu.queue_depth * config->gpu.batch * (config->gpu.device_count ? config->gpu.device_count : 1);
     p->slots = (lent_pair *)calloc((size_t)p->slot_count, sizeof *p->slots);
     if (!p->slots) {
         pthread_cond_destroy(&p->more);

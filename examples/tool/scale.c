@@ -191,7 +191,7 @@ int scaler_open(scaler *s, scale_kernel kernel, const video *v, int width, int h
     s->frame.data[0] = s->planes;
     s->frame.pitch[0] = (ptrdiff_t)((size_t)width * word);
     if (planes > 1) {
-        int planar = v->layout == VMAFGPU_PLANAR;
+        int planar = v->layout == VMAFGPU_LAYOUT_PLANAR;
         s->frame.data[1] = s->planes + luma;
         s->frame.data[2] = planar ? s->planes + luma + chroma : NULL;
         s->frame.pitch[1] = (ptrdiff_t)((size_t)widths[1] * word) * (planar ? 1 : 2);
@@ -202,8 +202,8 @@ int scaler_open(scaler *s, scale_kernel kernel, const video *v, int width, int h
 }
 
 vmafgpu_frame scaler_frame(scaler *s, const video *v, const vmafgpu_frame *frame) {
-    int shift = v->layout == VMAFGPU_SEMIPLANAR_HIGH ? 8 * v->bytes_per_sample - v->bit_depth : 0;
-    int planar = v->layout == VMAFGPU_PLANAR;
+    int shift = v->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 8 * v->bytes_per_sample - v->bit_depth : 0;
+    int planar = v->layout == VMAFGPU_LAYOUT_PLANAR;
     for (int i = 0; i < (v->chroma_bytes > 0 ? 3 : 1); i++) {
         int plane = planar || i == 0 ? i : 1;
         ptrdiff_t second = !planar && i == 2 ? v->bytes_per_sample : 0;

@@ -53,7 +53,7 @@ static video_result judge_pair(const session *all, const pair *now, const char *
 
 static int push_pair(const session *all, const pair *now) {
     return !all->contexts[0] ||
-           vmafgpu_push_many(all->contexts, all->count, &now->frames[0], &now->frames[1]) == VMAFGPU_OK;
+           vmafgpu_push_many(all->contexts, all->count, &now->frames[0], &now->frames[1], NULL) == VMAFGPU_OK;
 }
 
 /* Gives the contexts the n-th pair that is read, or the neighbour that it is. */
@@ -62,7 +62,8 @@ static int take_pair(const session *all, int64_t n, const pair *now) {
     if (!is_seed && !is_tail)
         return push_pair(all, now);
     for (int i = 0; i < all->count; i++)
-        ok &= (is_seed ? vmafgpu_seed : vmafgpu_tail)(all->contexts[i], &now->frames[0]) == VMAFGPU_OK;
+        ok &= (is_seed ? vmafgpu_push_preceding : vmafgpu_push_following)(all->contexts[i], &now->frames[0]) ==
+              VMAFGPU_OK;
     return ok;
 }
 

@@ -16,8 +16,9 @@ int tool_self_test(const options *o) {
         int bit_depth;
         vmafgpu_layout layout;
         int arithmetic;
-    } formats[] = { { 8, VMAFGPU_PLANAR, 1 },           { 8, VMAFGPU_SEMIPLANAR, 2 }, { 10, VMAFGPU_PLANAR, 1 },
-                    { 10, VMAFGPU_SEMIPLANAR_HIGH, 2 }, { 16, VMAFGPU_PLANAR, 1 },    { 16, VMAFGPU_PLANAR, 2 } };
+    } formats[] = { { 8, VMAFGPU_LAYOUT_PLANAR, 1 },  { 8, VMAFGPU_LAYOUT_SEMIPLANAR, 2 },
+                    { 10, VMAFGPU_LAYOUT_PLANAR, 1 }, { 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 2 },
+                    { 16, VMAFGPU_LAYOUT_PLANAR, 1 }, { 16, VMAFGPU_LAYOUT_PLANAR, 2 } };
     static const vmafgpu_feature_config summed[] = {
         { "vif", NULL },
         { "vif", "vif_enhn_gain_limit=1" },
@@ -71,12 +72,12 @@ int tool_self_test(const options *o) {
         config.height = 1080;
         config.bit_depth = formats[i].bit_depth;
         config.layout = formats[i].layout;
-        config.no_model = !has_edits;
+        config.features_only = !has_edits;
         config.features = parts[k % PARTS].features;
         config.feature_count = parts[k % PARTS].count - (config.features == measured && formats[i].bit_depth == 16);
         config.live = has_edits;
-        config.edit_size = has_edits ? 24 : 0;
-        config.map_size = has_edits ? 16 : 0;
+        config.max_edit_size = has_edits ? 24 : 0;
+        config.map_block_size = has_edits ? 16 : 0;
         config.float_reciprocal = VMAFGPU_RECIPROCAL_INTEL; /* the number is the same whatever the processor */
         config.colour.matrix = VMAFGPU_MATRIX_BT709;
         config.colour.range = VMAFGPU_RANGE_LIMITED;
@@ -84,8 +85,8 @@ int tool_self_test(const options *o) {
         config.colour.transfer = VMAFGPU_TRANSFER_SRGB;
         config.backend = backend;
         tool_choose_gpus(&config, o);
-        config.gpu.batch = config.gpu.queue = 1;
-        config.gpu.arithmetic = formats[i].arithmetic;
+        config.gpu.batch = config.gpu.queue_depth = 1;
+        config.gpu.vif_arithmetic = formats[i].arithmetic;
         if (vmafgpu_open(&context, &config) != VMAFGPU_OK) {
             ok = tool_fail_library(vmafgpu_last_error(context));
         } else if (!*vmafgpu_device_name(context)) {
@@ -95,10 +96,11 @@ int tool_self_test(const options *o) {
             /* The others are on the same one; edits want it named. */
             backend = strcmp(vmafgpu_backend_name(context), "hip") == 0 ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
         }
-        sum = (sum << 7 | sum >> 57) ^ vmafgpu_self_test_sum(context);
+        sum = (sum << 7 | sum >> 57) ^ vmafgpu_self_test_checksum(context);
         if (ok && k == count - 1) {
-            printf("vmafgpu %s self-test passed: %s, %s: %08x%08x\n", vmafgpu_version(), vmafgpu_device_name(context),
-                   vmafgpu_driver_name(context), (unsigned)(sum >> 32), (unsigned)(sum & 0xffffffffu));
+            printf("vmafgpu %s self-test passed: %s, %s: %08x%08x\n", vmafgpu_version_string(),
+                   vmafgpu_device_name(context), vmafgpu_driver_name(context), (unsigned)(sum >> 32),
+                   (unsigned)(sum & 0xffffffffu));
         }
         vmafgpu_close(context);
     }
@@ -111,13 +113,13 @@ void tool_print_version(const options *o) {
         vmafgpu_backend backend;
     } backends[] = { { "cpu", VMAFGPU_BACKEND_CPU }, { "cuda", VMAFGPU_BACKEND_CUDA }, { "hip", VMAFGPU_BACKEND_HIP } };
     static const vmafgpu_feature_config feature = { "motion", NULL };
-    printf("vmafgpu %s\n", vmafgpu_version());
+    printf("vmafgpu %s\n", vmafgpu_version_string());
     for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++) {
         vmafgpu_config config = VMAFGPU_INIT;
         vmafgpu *context = NULL;
         char text[1024];
         config.width = config.height = 64;
-        config.no_model = 1;
+        config.features_only = 1;
         config.features = &feature;
         config.feature_count = 1;
         config.backend = backends[i].backend;
@@ -129,7 +131,7 @@ void tool_print_version(const options *o) {
         const char *why = strstr(text, name);
         printf("%s: ", backends[i].name);
         if (is_there && i == 0) {
-            printf("%s", vmafgpu_cpu_level(context));
+            printf("%s", vmafgpu_instruction_set(context));
         } else if (is_there) {
             tool_put_text(stdout, vmafgpu_device_name(context));
             printf(", %s", vmafgpu_driver_name(context));

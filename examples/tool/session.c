@@ -27,7 +27,7 @@ enum {
 static void log_warning(void *user, vmafgpu_log_level level, const char *message) {
     session *all = (session *)user;
     char text[sizeof all->warning];
-    if (level != VMAFGPU_LOG_WARNING ||
+    if (level != VMAFGPU_LOG_LEVEL_WARNING ||
         (all->contexts[0] && strcmp(message, vmafgpu_backend_note(all->contexts[0])) == 0)) {
         return;
     }
@@ -106,7 +106,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     config.models = o->model_count ? o->models : NULL;
     config.model_count = o->model_count;
     /* Models with --no_prediction say which features to compute; their scores are left out of the report. */
-    config.no_model = o->no_prediction && o->model_count == 0;
+    config.features_only = o->no_prediction && o->model_count == 0;
     config.features = o->feature_count ? o->features : NULL;
     config.feature_count = o->feature_count;
     config.strict_options = o->strict;
@@ -116,20 +116,20 @@ vmafgpu *tool_open_context(session *all, const options *o) {
         o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
     tool_choose_gpus(&config, o);
     /* Contexts of one reference share the work on the CPU; who names a GPU wants to know whether it is there. */
-    config.gpu.in_background = all->count == 1 && o->gpu_count == 0;
+    config.gpu.open_in_background = all->count == 1 && o->gpu_count == 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
-    config.serial_first = o->threads > 0;
+    config.threaded_column_order = o->threads > 0;
     config.threads = (int)o->threads;
-    config.gpu.threads = reader_threads(o);
-    config.together = o->distorted.count;
+    config.gpu.copy_threads = reader_threads(o);
+    config.contexts_per_pass = o->distorted.count;
     config.on_heatmap = tool_write_map;
     config.on_heatmap_user = all;
-    config.log = log_warning;
-    config.log_user = all;
+    config.on_log = log_warning;
+    config.on_log_user = all;
 #ifdef VMAFGPU_NO_THREADS
     if (config.threads > 1) {
         config.threads = 1;
-        log_warning(all, VMAFGPU_LOG_WARNING, "this program was built without threads; one scores");
+        log_warning(all, VMAFGPU_LOG_LEVEL_WARNING, "this program was built without threads; one scores");
     }
 #endif
     vmafgpu_result result = vmafgpu_open(&context, &config);
@@ -144,7 +144,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
 int tool_shown_columns(const vmafgpu *context, const options *o) {
     int columns = vmafgpu_column_count(context);
     for (int m = 0; o->no_prediction && m < o->model_count; m++) {
-        int column = vmafgpu_score_column(context, m);
+        int column = vmafgpu_model_column(context, m);
         columns = column >= 0 && column < columns ? column : columns;
     }
     return columns;

@@ -40,7 +40,7 @@ int tool_describe_rows(session *all, const options *o) {
     r->is_intact = 1;
     snprintf(r->backend, sizeof r->backend, "%s", vmafgpu_backend_name(context));
     for (int m = 0; m < (o->model_count ? o->model_count : 1) && !o->no_prediction; m++)
-        r->scores[r->score_count++] = vmafgpu_score_column(context, m);
+        r->scores[r->score_count++] = vmafgpu_model_column(context, m);
     r->names = (char **)calloc((size_t)r->columns + 1, sizeof *r->names);
     r->single = (int *)calloc((size_t)r->columns + 1, sizeof *r->single);
     for (int c = 0; c < r->columns && r->names && r->single; c++) {
@@ -151,7 +151,7 @@ static int64_t least(int64_t a, int64_t b) {
 static void choose_pairs(session *all, const options *o, int64_t begin, int64_t end) {
     rows_file *r = &all->rows;
     int64_t start = begin + r->tables[0].rows * r->step, limit = all->limit,
-            seeds = vmafgpu_seed_count(all->contexts[0]);
+            seeds = vmafgpu_preceding_count(all->contexts[0]);
     all->seeds = seeds < 0 ? 0 : least(seeds, start);
     all->lead = seeds < 0 ? least(r->step, start) : 0;
     all->collected = all->lead / r->step;

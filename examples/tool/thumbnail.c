@@ -8,13 +8,14 @@
 /* A sample in units of 1/256 of a step of 8 bits. plane: 0 luma, 1 and 2 chroma. */
 static int thumbnail_sample(const thumbnail_source *s, int plane, int x, int y) {
     const video *v = s->v;
-    int is_pair = plane > 0 && v->layout != VMAFGPU_PLANAR, stored = is_pair ? 1 : plane, bytes = v->bytes_per_sample;
+    int is_pair = plane > 0 && v->layout != VMAFGPU_LAYOUT_PLANAR, stored = is_pair ? 1 : plane,
+        bytes = v->bytes_per_sample;
     const unsigned char *p = (const unsigned char *)s->frame->data[stored] + y * s->frame->pitch[stored] +
                              (ptrdiff_t)((is_pair ? 2 * x + (plane == 2) : x) * bytes);
     if (bytes == 1)
         return p[0] << 8;
     int value = p[0] | p[1] << 8;
-    return v->layout == VMAFGPU_SEMIPLANAR_HIGH ? value : value << (16 - v->bit_depth);
+    return v->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? value : value << (16 - v->bit_depth);
 }
 
 /* The mean of a plane over the part of the picture that a pixel of the small one covers, in steps of 8 bits. */

@@ -20,12 +20,12 @@
 #include <unistd.h>
 #endif
 
-static const video_sampling video_420 = { "4:2:0", VMAFGPU_420, 2, 2 };
-static const video_sampling video_422 = { "4:2:2", VMAFGPU_422, 2, 1 };
-static const video_sampling video_444 = { "4:4:4", VMAFGPU_444, 1, 1 };
-static const video_sampling video_400 = { "4:0:0", VMAFGPU_400, 0, 0 };
+static const video_sampling video_420 = { "4:2:0", VMAFGPU_CHROMA_420, 2, 2 };
+static const video_sampling video_422 = { "4:2:2", VMAFGPU_CHROMA_422, 2, 1 };
+static const video_sampling video_444 = { "4:4:4", VMAFGPU_CHROMA_444, 1, 1 };
+static const video_sampling video_400 = { "4:0:0", VMAFGPU_CHROMA_400, 0, 0 };
 /* The library knows no 4:1:1: its chroma is read over and the luma is passed on as 4:0:0. */
-static const video_sampling video_411 = { "4:1:1", VMAFGPU_400, 4, 1 };
+static const video_sampling video_411 = { "4:1:1", VMAFGPU_CHROMA_400, 4, 1 };
 
 /* Writes `title sentence` and returns `result`. */
 static video_result video_fail(video *v, video_result result, const char *format, ...) {
@@ -263,7 +263,7 @@ static video_result video_set_size(video *v, int width, int height, int alpha, i
     v->chroma_bytes =
         video_chroma_side(v, width, v->sampling.chroma_x) * video_chroma_side(v, height, v->sampling.chroma_y) * word;
     v->skipped_bytes = alpha ? v->luma_bytes : 0;
-    if (luma_only || v->sampling.chroma == VMAFGPU_400) {
+    if (luma_only || v->sampling.chroma == VMAFGPU_CHROMA_400) {
         v->skipped_bytes += 2 * v->chroma_bytes;
         v->chroma_bytes = 0;
     }
@@ -513,11 +513,12 @@ vmafgpu_config video_config(const video *v) {
 }
 
 vmafgpu_frame video_frame_at(const video *v, unsigned char *planes) {
-    vmafgpu_frame frame = { { planes, NULL, NULL }, { 0, 0, 0 }, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV };
+    vmafgpu_frame frame = VMAFGPU_INIT;
+    frame.data[0] = planes;
     frame.pitch[0] = (ptrdiff_t)v->width * v->bytes_per_sample;
     if (v->chroma_bytes > 0) {
         ptrdiff_t row = (ptrdiff_t)video_chroma_side(v, v->width, v->sampling.chroma_x) * v->bytes_per_sample;
-        int planar = v->layout == VMAFGPU_PLANAR;
+        int planar = v->layout == VMAFGPU_LAYOUT_PLANAR;
         frame.data[1] = planes + v->luma_bytes;
         frame.data[2] = planar ? planes + v->luma_bytes + v->chroma_bytes : NULL;
         frame.pitch[1] = planar ? row : 2 * row;

@@ -445,14 +445,14 @@ vmafgpu_config fuzz_case_config(const fuzz_case *c, vmafgpu_model_config *models
     config.width = c->width;
     config.height = c->height;
     config.bit_depth = c->depth;
-    config.chroma = c->chroma == 400   ? VMAFGPU_400
-                    : c->chroma == 420 ? VMAFGPU_420
-                    : c->chroma == 422 ? VMAFGPU_422
-                                       : VMAFGPU_444;
+    config.chroma = c->chroma == 400   ? VMAFGPU_CHROMA_400
+                    : c->chroma == 420 ? VMAFGPU_CHROMA_420
+                    : c->chroma == 422 ? VMAFGPU_CHROMA_422
+                                       : VMAFGPU_CHROMA_444;
     config.subsample = c->subsample;
     config.models = models;
     config.model_count = c->model_count;
-    config.no_model = c->model_count == 0;
+    config.features_only = c->model_count == 0;
     config.features = features_of_it;
     config.feature_count = c->feature_count;
     for (int i = 0; i < c->model_count; i++) {

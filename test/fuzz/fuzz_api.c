@@ -87,15 +87,15 @@ typedef struct image {
 } image;
 
 static int plane_width(int plane) {
-    return plane == 0 || content.chroma == VMAFGPU_444 ? content.width
-           : content.chroma == VMAFGPU_400             ? 0
-                                                       : (content.width + 1) / 2;
+    return plane == 0 || content.chroma == VMAFGPU_CHROMA_444 ? content.width
+           : content.chroma == VMAFGPU_CHROMA_400             ? 0
+                                                              : (content.width + 1) / 2;
 }
 
 static int plane_height(int plane) {
-    return plane == 0 || content.chroma == VMAFGPU_444 || content.chroma == VMAFGPU_422 ? content.height
-           : content.chroma == VMAFGPU_400                                              ? 0
-                                                                                        : (content.height + 1) / 2;
+    return plane == 0 || content.chroma == VMAFGPU_CHROMA_444 || content.chroma == VMAFGPU_CHROMA_422 ? content.height
+           : content.chroma == VMAFGPU_CHROMA_400                                                     ? 0
+                                                  : (content.height + 1) / 2;
 }
 
 static size_t plane_samples(int plane) {
@@ -177,13 +177,13 @@ typedef struct format {
 static format format_of(const vmafgpu_config *config) {
     format f;
     f.bytes = config->bytes_per_sample ? config->bytes_per_sample : config->bit_depth > 8 ? 2 : 1;
-    f.shift = config->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - config->bit_depth : 0;
-    f.is_interleaved = config->layout != VMAFGPU_PLANAR;
+    f.shift = config->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - config->bit_depth : 0;
+    f.is_interleaved = config->layout != VMAFGPU_LAYOUT_PLANAR;
     return f;
 }
 
 static int format_planes(const format *f) {
-    return content.chroma == VMAFGPU_400 ? 1 : f->is_interleaved ? 2 : 3;
+    return content.chroma == VMAFGPU_CHROMA_400 ? 1 : f->is_interleaved ? 2 : 3;
 }
 
 static void put_sample(unsigned char *to, unsigned value, int bytes) {
@@ -219,7 +219,7 @@ static int succeeds(int error) {
 }
 
 /* Puts a plane into the driver's memory. Returns 0 if the driver refuses. */
-static int store_plane(stored *s, int plane, vmafgpu_memory_kind memory, size_t at) {
+static int store_plane(stored *s, int plane, vmafgpu_memory memory, size_t at) {
     stored_plane *p = &s->planes[plane];
     gpu *g = &the_gpu;
     if (memory == VMAFGPU_MEMORY_PINNED) {
@@ -240,8 +240,7 @@ static int store_plane(stored *s, int plane, vmafgpu_memory_kind memory, size_t 
     return 1;
 }
 
-static int store_image(stored *s, const image *what, const format *f, int plane, vmafgpu_memory_kind memory,
-                       size_t pitch) {
+static int store_image(stored *s, const image *what, const format *f, int plane, vmafgpu_memory memory, size_t pitch) {
     stored_plane *p = &s->planes[plane];
     const int is_pair = f->is_interleaved && plane == 1;
     const int channels = !what->pixels ? 1 + is_pair : what->pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4;
@@ -297,8 +296,7 @@ static void fence_plane(const stored *s, const image *what, const format *f, int
 }
 
 /* Makes one plane with a random pitch, start and direction. */
-static int stored_add(stored *s, const image *what, const format *f, int plane, vmafgpu_memory_kind memory,
-                      int may_turn) {
+static int stored_add(stored *s, const image *what, const format *f, int plane, vmafgpu_memory memory, int may_turn) {
     stored_plane *p = &s->planes[plane];
     const int is_image = memory >= VMAFGPU_MEMORY_SURFACE, h = plane_height(plane),
               turns = may_turn && !is_image && one_in(4);
@@ -326,9 +324,9 @@ static int stored_add(stored *s, const image *what, const format *f, int plane, 
 }
 
 /* Makes a frame. Returns 0, and no frame, if the driver has no memory. */
-static int stored_make(stored *s, const image *what, const vmafgpu_config *config, vmafgpu_memory_kind memory) {
+static int stored_make(stored *s, const image *what, const vmafgpu_config *config, vmafgpu_memory memory) {
     const format f = format_of(config);
-    const int may_turn = memory != VMAFGPU_MEMORY_PINNED || config->gpu.frames == VMAFGPU_MEMORY_HOST;
+    const int may_turn = memory != VMAFGPU_MEMORY_PINNED || config->gpu.frame_memory == VMAFGPU_MEMORY_HOST;
     memset(s, 0, sizeof *s);
     s->frame.memory = memory;
     s->frame.pixels = what->pixels;
@@ -354,7 +352,7 @@ typedef enum question_kind { ASKED_SCORE, ASKED_VALUE, ASKED_POOL } question_kin
 typedef struct question {
     question_kind kind;
     int row, column, first;
-    vmafgpu_pooling method;
+    vmafgpu_pool_method method;
     double value;
 } question;
 
@@ -447,7 +445,7 @@ typedef struct sequence {
         int state; /* 0: none, 1: asked for, 2: the pair was pushed */
         float *host;
         stored_plane memory;
-        vmafgpu_memory_kind kind;
+        vmafgpu_memory kind;
         int has_previous;
         image previous, reference, distorted;
     } map;
@@ -594,7 +592,7 @@ static void choose_v1(sequence *s) {
     s->models[0].options = NULL;
     s->config.width = between(216, 230);
     s->config.height = between(160, 170);
-    s->config.chroma = s->config.chroma == VMAFGPU_400 ? VMAFGPU_420 : s->config.chroma;
+    s->config.chroma = s->config.chroma == VMAFGPU_CHROMA_400 ? VMAFGPU_CHROMA_420 : s->config.chroma;
 }
 
 static void choose_models(sequence *s, int kind) {
@@ -612,8 +610,8 @@ static void choose_models(sequence *s, int kind) {
                                             "motion.motion_force_zero=true",
                                             "vif.vif_enhn_gain_limit=1:adm.adm_noise_weight=0" };
     vmafgpu_config *c = &s->config;
-    c->no_model = one_in(14) && kind != MAPS;
-    c->model_count = c->no_model ? 0 : 1 + one_in(4) + one_in(6);
+    c->features_only = one_in(14) && kind != MAPS;
+    c->model_count = c->features_only ? 0 : 1 + one_in(4) + one_in(6);
     for (int i = 0; i < c->model_count; i++) {
         vmafgpu_model_config *m = &s->models[i];
         m->version = versions[draw(kind == ORDINARY ? 6 : 4)];
@@ -651,7 +649,7 @@ static void choose_features(sequence *s, int kind) {
                                                 { "adm", "debug=true" },
                                                 { "motion", "debug=true" } };
     vmafgpu_config *c = &s->config;
-    if (!c->no_model && !one_in(3))
+    if (!c->features_only && !one_in(3))
         return;
     c->features = s->features;
     c->feature_count = 1 + draw(2);
@@ -676,13 +674,13 @@ static void choose_features(sequence *s, int kind) {
 static void choose_format(vmafgpu_config *c) {
     static const int depths[] = { 8, 8, 8, 8, 10, 10, 12, 16, 9, 14 };
     c->bit_depth = PICK(depths);
-    c->chroma = one_in(3) ? (vmafgpu_chroma)draw(4) : VMAFGPU_420;
+    c->chroma = one_in(3) ? (vmafgpu_chroma)draw(4) : VMAFGPU_CHROMA_420;
     c->width = one_in(3) ? between(16, 36) : between(16, 110);
     c->height = one_in(3) ? between(16, 36) : between(16, 90);
     c->bytes_per_sample = c->bit_depth == 8 && one_in(5) ? 2 : 0;
     c->layout = (vmafgpu_layout)draw(3);
-    if (c->layout == VMAFGPU_SEMIPLANAR_HIGH && c->bit_depth == 8 && !c->bytes_per_sample)
-        c->layout = VMAFGPU_SEMIPLANAR;
+    if (c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH && c->bit_depth == 8 && !c->bytes_per_sample)
+        c->layout = VMAFGPU_LAYOUT_SEMIPLANAR;
     if (one_in(4)) {
         c->colour.matrix = (vmafgpu_matrix)between(VMAFGPU_MATRIX_BT601, VMAFGPU_MATRIX_BT2020);
         c->colour.range = (vmafgpu_range)between(VMAFGPU_RANGE_LIMITED, VMAFGPU_RANGE_FULL);
@@ -697,13 +695,13 @@ static void choose_rest(vmafgpu_config *c, int kind) {
     c->subsample = one_in(4) ? between(1, 4) : 1;
     c->live = kind == MAPS || one_in(4);
     c->discard_scores = one_in(6);
-    c->serial_first = one_in(6);
-    c->no_prediction = kind == ORDINARY && one_in(20);
+    c->threaded_column_order = one_in(6);
+    c->model_features_only = kind == ORDINARY && one_in(20);
     c->float_reciprocal = (vmafgpu_reciprocal)draw(4);
-    c->candidates = between(1, MOST_CANDIDATES);
-    c->together = kind == MAPS ? 1 : between(1, 3);
-    c->edit_size = kind == EDITS ? between(1, 64) : 0;
-    c->map_size = kind == MAPS ? between(4, 64) : 0;
+    c->max_candidates = between(1, MOST_CANDIDATES);
+    c->contexts_per_pass = kind == MAPS ? 1 : between(1, 3);
+    c->max_edit_size = kind == EDITS ? between(1, 64) : 0;
+    c->map_block_size = kind == MAPS ? between(4, 64) : 0;
     c->cpumask = one_in(3) ? (unsigned)draw(32) : 0;
 }
 
@@ -715,33 +713,34 @@ static void choose_gpu(sequence *s, int kind) {
     c->backend = the_gpu.vendor->backend;
     g->driver_path = the_gpu.driver_path;
     g->kernels_path = the_gpu.kernels_path;
-    g->no_self_test = !one_in(40);
+    g->skip_self_test = !one_in(40);
     g->batch = kind == MAPS ? 0 : draw(5);
-    g->queue = draw(4);
-    g->arithmetic = draw(3);
-    g->threads = one_in(3) ? between(1, 3) : 0;
-    g->frames = (vmafgpu_memory_kind)draw(3);
+    g->queue_depth = draw(4);
+    g->vif_arithmetic = draw(3);
+    g->copy_threads = one_in(3) ? between(1, 3) : 0;
+    g->frame_memory = (vmafgpu_memory)draw(3);
     if (!the_gpu.is_hip && one_in(8) && format_of(c).bytes == (c->bit_depth > 8 ? 2 : 1))
-        g->frames = VMAFGPU_MEMORY_SURFACE;
+        g->frame_memory = VMAFGPU_MEMORY_SURFACE;
     s->avoids_device = one_in(2);
-    if (one_in(4) && kind == ORDINARY && g->frames <= VMAFGPU_MEMORY_DEVICE) {
+    if (one_in(4) && kind == ORDINARY && g->frame_memory <= VMAFGPU_MEMORY_DEVICE) {
         s->devices[0] = draw(2);
         s->devices[1] = !s->devices[0];
         g->devices = s->devices;
         g->device_count = 2;
-        if (g->frames == VMAFGPU_MEMORY_DEVICE) {
-            c->layout = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? VMAFGPU_SEMIPLANAR : c->layout;
+        if (g->frame_memory == VMAFGPU_MEMORY_DEVICE) {
+            c->layout = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? VMAFGPU_LAYOUT_SEMIPLANAR : c->layout;
             c->bytes_per_sample = 0;
         }
-    } else if (one_in(5) && g->frames == VMAFGPU_MEMORY_HOST) {
+    } else if (one_in(5) && g->frame_memory == VMAFGPU_MEMORY_HOST) {
         c->backend = VMAFGPU_BACKEND_AUTO;
-        g->in_background = kind != MAPS && one_in(2);
-    } else if (one_in(2) && g->frames == VMAFGPU_MEMORY_DEVICE && succeeds(the_gpu.stream_create(&s->stream, 1))) {
+        g->open_in_background = kind != MAPS && one_in(2);
+    } else if (one_in(2) && g->frame_memory == VMAFGPU_MEMORY_DEVICE &&
+               succeeds(the_gpu.stream_create(&s->stream, 1))) {
         g->stream = s->stream;
     }
     if (c->on_heatmap) {
         c->backend = VMAFGPU_BACKEND_AUTO;
-        g->frames = VMAFGPU_MEMORY_HOST;
+        g->frame_memory = VMAFGPU_MEMORY_HOST;
         g->device_count = 0;
         g->devices = NULL;
     }
@@ -754,11 +753,11 @@ static vmafgpu_config plain_config(const vmafgpu_config *c) {
     memset(&p.gpu, 0, sizeof p.gpu);
     memset(&p.allocator, 0, sizeof p.allocator);
     p.cpumask = 31;
-    p.threads = p.candidates = p.together = 0;
+    p.threads = p.max_candidates = p.contexts_per_pass = 0;
     p.parallel_for = NULL;
-    p.layout = VMAFGPU_PLANAR;
+    p.layout = VMAFGPU_LAYOUT_PLANAR;
     p.bytes_per_sample = 0;
-    p.edit_size = p.map_size = p.discard_scores = 0;
+    p.max_edit_size = p.map_block_size = p.discard_scores = 0;
     p.on_score = NULL;
     p.on_reusable = NULL;
     return p;
@@ -787,9 +786,9 @@ static void misbehave(sequence *s, vmafgpu *context, int may_ask) {
     case 0: CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_STATE); break;
     case 1: vmafgpu_close(context); break;
     case 2: CHECK_INT(vmafgpu_reset(context), VMAFGPU_ERROR_STATE); break;
-    case 3: CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_ERROR_STATE); break;
+    case 3: CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_ERROR_STATE); break;
     case 4:
-        reusable = vmafgpu_reusable(context);
+        reusable = vmafgpu_reusable_count(context);
         CHECK(reusable >= c->reusable && reusable <= clip_pushed(c) + 1);
         break;
     case 5:
@@ -798,7 +797,7 @@ static void misbehave(sequence *s, vmafgpu *context, int may_ask) {
             check_columns(context, score.values, c->values[c->delivered - 1], "in a callback, row", c->delivered - 1);
         }
         break;
-    case 6: (void)vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value); break;
+    case 6: (void)vmafgpu_pool(context, 0, VMAFGPU_POOL_MEAN, &value); break;
     case 7: (void)vmafgpu_percentile(context, 0, 50, &value); break;
     default: CHECK(vmafgpu_score_count(context) >= c->delivered); break;
     }
@@ -806,7 +805,7 @@ static void misbehave(sequence *s, vmafgpu *context, int may_ask) {
 
 static void on_log(void *user, vmafgpu_log_level level, const char *message) {
     (void)user;
-    CHECK(message && message[0] && (int)level >= VMAFGPU_LOG_ERROR && level <= VMAFGPU_LOG_INFO);
+    CHECK(message && message[0] && (int)level >= VMAFGPU_LOG_LEVEL_ERROR && level <= VMAFGPU_LOG_LEVEL_INFO);
 }
 
 static void on_score(void *user, const vmafgpu_score *score) {
@@ -913,7 +912,7 @@ static void check_whole(sequence *s, const track *c, vmafgpu *plain) {
         return;
     CHECK_INT(vmafgpu_score_count(c->context), vmafgpu_score_count(plain));
     for (int column = 0; column < c->columns; column++) {
-        const vmafgpu_pooling method = (vmafgpu_pooling)draw(4);
+        const vmafgpu_pool_method method = (vmafgpu_pool_method)draw(4);
         CHECK_INT(vmafgpu_pool(c->context, column, method, &got), VMAFGPU_OK);
         CHECK_INT(vmafgpu_pool(plain, column, method, &expected), VMAFGPU_OK);
         CHECK_BITS(got, expected);
@@ -960,26 +959,26 @@ static void check_clip(sequence *s, track *c) {
 /* ---- frames of a sequence ---- */
 
 /* A kind of memory that the config takes. */
-static vmafgpu_memory_kind choose_memory(const sequence *s) {
+static vmafgpu_memory choose_memory(const sequence *s) {
     const vmafgpu_config *c = &s->config;
     const int has_device = s->uses_gpu && c->backend == the_gpu.vendor->backend && !c->gpu.devices && !s->avoids_device;
     if (!s->uses_gpu)
         return VMAFGPU_MEMORY_HOST;
-    switch (c->gpu.frames) {
+    switch (c->gpu.frame_memory) {
     case VMAFGPU_MEMORY_HOST:
         return has_device && c->colour.matrix && !the_gpu.is_hip && one_in(6) &&
                        format_of(c).bytes == (c->bit_depth > 8 ? 2 : 1)
-                   ? (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_SURFACE, VMAFGPU_MEMORY_ARRAY)
-                   : (vmafgpu_memory_kind)(one_in(2) ? 0 : draw(has_device ? 3 : 2));
+                   ? (vmafgpu_memory)between(VMAFGPU_MEMORY_SURFACE, VMAFGPU_MEMORY_ARRAY)
+                   : (vmafgpu_memory)(one_in(2) ? 0 : draw(has_device ? 3 : 2));
     case VMAFGPU_MEMORY_PINNED:
-        return has_device ? (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_PINNED, VMAFGPU_MEMORY_DEVICE)
+        return has_device ? (vmafgpu_memory)between(VMAFGPU_MEMORY_PINNED, VMAFGPU_MEMORY_DEVICE)
                           : VMAFGPU_MEMORY_PINNED;
     case VMAFGPU_MEMORY_DEVICE: return VMAFGPU_MEMORY_DEVICE;
-    default: return (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_SURFACE, VMAFGPU_MEMORY_ARRAY);
+    default: return (vmafgpu_memory)between(VMAFGPU_MEMORY_SURFACE, VMAFGPU_MEMORY_ARRAY);
     }
 }
 
-static image choose_image(const sequence *s, int side, vmafgpu_memory_kind memory) {
+static image choose_image(const sequence *s, int side, vmafgpu_memory memory) {
     image i;
     memset(&i, 0, sizeof i);
     i.picture = draw(PICTURES);
@@ -1068,7 +1067,7 @@ static int pushed(sequence *s, vmafgpu_result result, int is_try, const image *r
         CHECK(s->uses_gpu);
         return 0;
     }
-    if (result == VMAFGPU_ERROR_FULL) {
+    if (result == VMAFGPU_ERROR_UNREAD_SCORES) {
         CHECK(s->config.discard_scores && !s->config.on_score && clip_rows(c) - c->delivered >= 64);
         return 0;
     }
@@ -1082,7 +1081,7 @@ static int pushed(sequence *s, vmafgpu_result result, int is_try, const image *r
 }
 
 static void push_one(sequence *s) {
-    const vmafgpu_memory_kind memory[2] = { choose_memory(s), choose_memory(s) };
+    const vmafgpu_memory memory[2] = { choose_memory(s), choose_memory(s) };
     const image reference = choose_image(s, REFERENCE, memory[0]), distorted = choose_image(s, DISTORTED, memory[1]);
     const int is_try = one_in(3);
     stored frames[2];
@@ -1120,7 +1119,7 @@ static void call_burst(sequence *s) {
 static void call_push_marred(sequence *s) {
     track *c = main_clip(s);
     const format f = format_of(&s->config);
-    const vmafgpu_memory_kind memory = choose_memory(s);
+    const vmafgpu_memory memory = choose_memory(s);
     image reference = choose_image(s, REFERENCE, memory), distorted = choose_image(s, DISTORTED, memory);
     stored frames[2];
     vmafgpu_result result;
@@ -1146,11 +1145,11 @@ static void call_push_marred(sequence *s) {
         keep(s, &frames[1], clip_pushed(c) - 1);
         return;
     }
-    if (result != VMAFGPU_ERROR_FULL && !is_excused(s, result)) {
+    if (result != VMAFGPU_ERROR_UNREAD_SCORES && !is_excused(s, result)) {
         /* only features that look at luma see it */
         if (result == VMAFGPU_OK) {
             pair_taken(s, &reference, &distorted);
-            CHECK(s->config.no_model);
+            CHECK(s->config.features_only);
         } else {
             REFUSED(c->context, result, VMAFGPU_ERROR_FRAME);
         }
@@ -1178,7 +1177,7 @@ static void call_push_wrong(sequence *s) {
     bad.pitch[0] = one_in(2) ? 1 : one_in(2) ? PTRDIFF_MAX : PTRDIFF_MIN;
     REFUSED(c->context, vmafgpu_push(c->context, &bad, &good.frame), expected);
     bad = good.frame;
-    bad.memory = (vmafgpu_memory_kind)(one_in(2) ? -1 : between(5, 100));
+    bad.memory = (vmafgpu_memory)(one_in(2) ? -1 : between(5, 100));
     REFUSED(c->context, vmafgpu_try_push(c->context, &good.frame, &bad), expected);
     bad = good.frame;
     bad.pixels = (vmafgpu_pixels)between(6, 100);
@@ -1188,7 +1187,7 @@ static void call_push_wrong(sequence *s) {
     if (!s->config.colour.matrix)
         REFUSED(c->context, vmafgpu_push(c->context, &good.frame, &bad), expected);
     bad = good.frame;
-    bad.memory = (vmafgpu_memory_kind)between(VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_ARRAY);
+    bad.memory = (vmafgpu_memory)between(VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_ARRAY);
     if (!s->uses_gpu)
         REFUSED(c->context, vmafgpu_push(c->context, &good.frame, &bad), expected);
     REFUSED(NULL, vmafgpu_push(NULL, &good.frame, &good.frame), VMAFGPU_ERROR_ARGUMENT);
@@ -1197,7 +1196,7 @@ static void call_push_wrong(sequence *s) {
 
 static void neighbour(sequence *s, int is_tail) {
     track *c = main_clip(s);
-    const vmafgpu_memory_kind memory = choose_memory(s);
+    const vmafgpu_memory memory = choose_memory(s);
     const image shown = choose_image(s, REFERENCE, memory);
     image other = shown;
     stored frame;
@@ -1205,12 +1204,13 @@ static void neighbour(sequence *s, int is_tail) {
     if (!has_place(s) || c->has_marred || !stored_make(&frame, &shown, &s->config, memory))
         return;
     note(s, "%s picture %d memory %d", is_tail ? "tail" : "seed", shown.picture, (int)memory);
-    result = is_tail ? vmafgpu_tail(c->context, &frame.frame) : vmafgpu_seed(c->context, &frame.frame);
+    result =
+        is_tail ? vmafgpu_push_following(c->context, &frame.frame) : vmafgpu_push_preceding(c->context, &frame.frame);
     other.side = DISTORTED;
     if (c->is_flushed || (is_tail ? !clip_pushed(c) : c->tails || clip_pushed(c))) {
         REFUSED(c->context, result, VMAFGPU_ERROR_STATE);
         stored_free(&frame);
-    } else if (!is_tail && vmafgpu_seed_count(c->context) < 0) {
+    } else if (!is_tail && vmafgpu_preceding_count(c->context) < 0) {
         REFUSED(c->context, result, VMAFGPU_ERROR_STATE);
         stored_free(&frame);
     } else if (!check_done(s, result, memory >= VMAFGPU_MEMORY_DEVICE, __FILE__, __LINE__)) {
@@ -1255,10 +1255,10 @@ static void lend_one(sequence *s) {
     if (s->lent_count == MOST_LENT || c->count + s->lent_count > MOST_PAIRS - 9)
         return;
     note(s, "lend, %d are lent", s->lent_count);
-    result = vmafgpu_lend(c->context, &frames[0], &frames[1]);
+    result = vmafgpu_acquire_pair(c->context, &frames[0], &frames[1]);
     if (c->is_flushed || c->tails) {
         REFUSED(c->context, result, VMAFGPU_ERROR_STATE);
-    } else if (s->uses_gpu && s->config.gpu.frames != VMAFGPU_MEMORY_HOST) {
+    } else if (s->uses_gpu && s->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST) {
         CHECK(result == VMAFGPU_OK || is_refusal(c->context, result));
     } else if (!s->uses_gpu && s->lent_count >= 4) {
         CHECK_INT(result, VMAFGPU_AGAIN);
@@ -1320,7 +1320,7 @@ static void call_push_lent_wrong(sequence *s) {
         return;
     note(s, "push of lent frames out of turn");
     result = vmafgpu_push(c->context, &s->lent[1].frame[0], &s->lent[1].frame[1]);
-    if (result != VMAFGPU_ERROR_FULL)
+    if (result != VMAFGPU_ERROR_UNREAD_SCORES)
         REFUSED(c->context, result, VMAFGPU_ERROR_ARGUMENT);
 }
 
@@ -1331,7 +1331,7 @@ static void collect_scores(sequence *s, track *c, int most) {
     for (int i = 0; i < most; i++) {
         vmafgpu_result result;
         memset(&score, 0, sizeof score);
-        result = vmafgpu_next(c->context, &score);
+        result = vmafgpu_next_score(c->context, &score);
         if (result == VMAFGPU_AGAIN || result == VMAFGPU_END) {
             CHECK_INT(result, c->is_flushed ? VMAFGPU_END : VMAFGPU_AGAIN);
             return;
@@ -1362,7 +1362,7 @@ static void flush_clip(sequence *s, track *c) {
         expected = c->results[i];
     if (!c->is_unsure) {
         CHECK_INT(result, expected);
-        CHECK_INT(vmafgpu_reusable(c->context), clip_pushed(c));
+        CHECK_INT(vmafgpu_reusable_count(c->context), clip_pushed(c));
     }
     c->reusable = clip_pushed(c);
     if (c == main_clip(s)) {
@@ -1402,7 +1402,7 @@ static void call_reset(sequence *s) {
 
 static void check_reusable(sequence *s, int64_t least) {
     track *c = main_clip(s);
-    const int64_t before = c->reusable, pairs = vmafgpu_reusable(c->context);
+    const int64_t before = c->reusable, pairs = vmafgpu_reusable_count(c->context);
     CHECK(pairs >= least && pairs >= before && pairs <= clip_pushed(c));
     if (!s->uses_gpu)
         CHECK_INT(pairs, clip_pushed(c));
@@ -1437,8 +1437,8 @@ static void call_wait_on_stream(sequence *s) {
     const vmafgpu_config *config = &s->config;
     vmafgpu_result result;
     note(s, "wait_on_stream");
-    result = vmafgpu_wait_on_stream(c->context, s->stream, one_in(2) ? -1 : draw(clip_pushed(c) + 1));
-    if (config->gpu.devices || config->gpu.in_background)
+    result = vmafgpu_stream_wait(c->context, s->stream, one_in(2) ? -1 : draw(clip_pushed(c) + 1));
+    if (config->gpu.devices || config->gpu.open_in_background)
         CHECK(result == VMAFGPU_OK || is_refusal(c->context, result));
     else
         DONE_OR_LOST(s, result);
@@ -1446,7 +1446,8 @@ static void call_wait_on_stream(sequence *s) {
 
 /* ---- calls: questions ---- */
 
-static void ask(track *c, question_kind kind, int first, int row, int column, vmafgpu_pooling method, double value) {
+static void ask(track *c, question_kind kind, int first, int row, int column, vmafgpu_pool_method method,
+                double value) {
     if (c->asked < MOST_ASKED) {
         question *q = &c->questions[c->asked++];
         q->kind = kind;
@@ -1474,7 +1475,7 @@ static void call_score_at(sequence *s) {
     } else if (CHECK_INT(result, VMAFGPU_OK)) {
         CHECK_INT(score.index, index);
         if (score.result == VMAFGPU_OK)
-            ask(c, ASKED_SCORE, 0, (int)(index / c->step), column, VMAFGPU_MEAN, score.values[column]);
+            ask(c, ASKED_SCORE, 0, (int)(index / c->step), column, VMAFGPU_POOL_MEAN, score.values[column]);
     }
     REFUSED(c->context, vmafgpu_score_at(c->context, 0, NULL), VMAFGPU_ERROR_ARGUMENT);
 }
@@ -1494,14 +1495,14 @@ static void call_value_at(sequence *s) {
     else if (result < 0)
         CHECK(may_fail(s, c, (int)(index / c->step), result));
     else if (result != VMAFGPU_AGAIN && CHECK_INT(result, VMAFGPU_OK))
-        ask(c, ASKED_VALUE, 0, (int)(index / c->step), column, VMAFGPU_MEAN, value);
+        ask(c, ASKED_VALUE, 0, (int)(index / c->step), column, VMAFGPU_POOL_MEAN, value);
 }
 
 static void call_pool(sequence *s) {
     track *c = main_clip(s);
     const int column = draw(c->columns + 2) - 1, ready = (int)vmafgpu_score_count(c->context), first = draw(ready + 1),
               last = first + draw(ready - first + 1), is_range = one_in(2);
-    const vmafgpu_pooling method = (vmafgpu_pooling)draw(5);
+    const vmafgpu_pool_method method = (vmafgpu_pool_method)draw(5);
     double value = 0;
     vmafgpu_result result;
     note(s, "pool%s, column %d, method %d, rows %d to %d", is_range ? "_range" : "", column, (int)method, first, last);
@@ -1543,17 +1544,17 @@ static void call_names(sequence *s) {
         CHECK_INT(vmafgpu_column_index(v, vmafgpu_column_name(v, i)), i);
     }
     for (int i = -1; i < 4; i++)
-        CHECK_INT(vmafgpu_score_column(v, i), vmafgpu_score_column(s->judge, i));
+        CHECK_INT(vmafgpu_model_column(v, i), vmafgpu_model_column(s->judge, i));
     CHECK(vmafgpu_column_name(v, INT32_MAX) == NULL && vmafgpu_column_name(v, -1) == NULL);
     CHECK_INT(vmafgpu_column_index(v, "none"), -1);
-    CHECK_INT(vmafgpu_seed_count(v), vmafgpu_seed_count(s->judge));
+    CHECK_INT(vmafgpu_preceding_count(v), vmafgpu_preceding_count(s->judge));
     CHECK_INT(got->width, s->config.width);
     CHECK_INT(got->subsample, s->config.subsample);
-    CHECK(vmafgpu_memory(v) > 0);
+    CHECK(vmafgpu_host_memory(v) > 0);
     (void)vmafgpu_device_memory(v);
     (void)vmafgpu_next_device(v);
     (void)vmafgpu_is_opening(v);
-    CHECK(vmafgpu_backend_note(v) && vmafgpu_device_name(v) && vmafgpu_driver_name(v) && vmafgpu_cpu_level(v));
+    CHECK(vmafgpu_backend_note(v) && vmafgpu_device_name(v) && vmafgpu_driver_name(v) && vmafgpu_instruction_set(v));
 }
 
 static void call_predict(sequence *s) {
@@ -1582,7 +1583,7 @@ typedef struct candidates {
 } candidates;
 
 static int add_frame(sequence *s, candidates *c, image *shown, int side) {
-    const vmafgpu_memory_kind memory = choose_memory(s);
+    const vmafgpu_memory memory = choose_memory(s);
     *shown = choose_image(s, side, memory);
     if (!stored_make(&c->frames[c->made], shown, &s->config, memory))
         return 0;
@@ -1594,7 +1595,7 @@ static int candidates_make(sequence *s, candidates *c) {
     int fine = 1;
     c->made = 0;
     c->has_previous = one_in(2);
-    c->count = between(1, s->config.candidates);
+    c->count = between(1, s->config.max_candidates);
     fine = add_frame(s, c, &c->previous, REFERENCE) && add_frame(s, c, &c->reference, REFERENCE);
     for (int i = 0; i < c->count && fine; i++)
         fine = add_frame(s, c, &c->distorted[i], DISTORTED);
@@ -1624,7 +1625,7 @@ static int judge_pair(sequence *s, const image *previous, const image *reference
         if (shown[i])
             stored_make(&frames[i], shown[i], &s->single, VMAFGPU_MEMORY_HOST);
     result =
-        vmafgpu_score_pair(s->judge, previous ? &frames[0].frame : NULL, &frames[1].frame, &frames[2].frame, score);
+        vmafgpu_score_pair(s->judge, &frames[1].frame, &frames[2].frame, previous ? &frames[0].frame : NULL, score);
     for (int i = 0; i < 3; i++)
         stored_free(&frames[i]);
     return CHECK_INT(result, VMAFGPU_OK);
@@ -1656,8 +1657,8 @@ static void call_score_pair(sequence *s) {
         note(s, "score_pair, %d candidates, memory %d, previous %d", c.count, (int)c.frames[1].frame.memory,
              c.has_previous);
         result = c.count == 1 && one_in(2)
-                     ? vmafgpu_score_pair(v, previous, &c.frames[1].frame, &distorted[0], &scores[0])
-                     : vmafgpu_score_pair_many(v, previous, &c.frames[1].frame, distorted, c.count, scores);
+                     ? vmafgpu_score_pair(v, &c.frames[1].frame, &distorted[0], previous, &scores[0])
+                     : vmafgpu_score_candidates(v, &c.frames[1].frame, distorted, c.count, previous, scores);
         if (result == VMAFGPU_ERROR_STATE && s->lent_count && s->uses_gpu) {
             CHECK(is_refusal(v, result));
         } else if (check_done(s, result, has_device_frame(&c), __FILE__, __LINE__)) {
@@ -1679,14 +1680,14 @@ static void call_score_wrong(sequence *s) {
     for (int i = 0; i <= MOST_CANDIDATES; i++)
         many[i] = good.frame;
     note(s, "single pairs that are wrong");
-    REFUSED(v, vmafgpu_score_pair(v, NULL, NULL, &many[0], scores), VMAFGPU_ERROR_ARGUMENT);
     REFUSED(v, vmafgpu_score_pair(v, NULL, &many[0], NULL, scores), VMAFGPU_ERROR_ARGUMENT);
-    REFUSED(v, vmafgpu_score_pair(v, NULL, &many[0], &many[0], NULL), VMAFGPU_ERROR_ARGUMENT);
-    REFUSED(v, vmafgpu_score_pair_many(v, NULL, &many[0], many, 0, scores), VMAFGPU_ERROR_ARGUMENT);
-    REFUSED(v, vmafgpu_score_pair_many(v, NULL, &many[0], many, s->config.candidates + 1, scores),
+    REFUSED(v, vmafgpu_score_pair(v, &many[0], NULL, NULL, scores), VMAFGPU_ERROR_ARGUMENT);
+    REFUSED(v, vmafgpu_score_pair(v, &many[0], &many[0], NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
+    REFUSED(v, vmafgpu_score_candidates(v, &many[0], many, 0, NULL, scores), VMAFGPU_ERROR_ARGUMENT);
+    REFUSED(v, vmafgpu_score_candidates(v, &many[0], many, s->config.max_candidates + 1, NULL, scores),
             VMAFGPU_ERROR_ARGUMENT);
-    many[s->config.candidates - 1].data[0] = NULL;
-    REFUSED(v, vmafgpu_score_pair_many(v, NULL, &good.frame, many, s->config.candidates, scores),
+    many[s->config.max_candidates - 1].data[0] = NULL;
+    REFUSED(v, vmafgpu_score_candidates(v, &good.frame, many, s->config.max_candidates, NULL, scores),
             VMAFGPU_ERROR_ARGUMENT);
     stored_free(&good);
 }
@@ -1701,7 +1702,7 @@ static void open_peers(sequence *s) {
         config.on_score = NULL;
         config.on_reusable = NULL;
         config.on_heatmap_user = &c->maps;
-        config.edit_size = config.map_size = 0;
+        config.max_edit_size = config.map_block_size = 0;
         memset(c, 0, sizeof *c);
         if (vmafgpu_open(&c->context, &config) != VMAFGPU_OK) {
             CHECK(has_failed(s) || is_out_of_memory(s));
@@ -1721,8 +1722,8 @@ static void call_push_many(sequence *s) {
     image shown[MOST_CLIPS + 1];
     vmafgpu_result result;
     int count;
-    if ((s->uses_gpu && s->config.gpu.frames != VMAFGPU_MEMORY_HOST) || main_clip(s)->is_flushed ||
-        main_clip(s)->tails || s->lent_count || s->config.gpu.in_background || s->map.state || !has_place(s)) {
+    if ((s->uses_gpu && s->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST) || main_clip(s)->is_flushed ||
+        main_clip(s)->tails || s->lent_count || s->config.gpu.open_in_background || s->map.state || !has_place(s)) {
         return;
     }
     open_peers(s);
@@ -1739,10 +1740,10 @@ static void call_push_many(sequence *s) {
         }
     }
     note(s, "push_many, %d contexts", count);
-    result = vmafgpu_push_many(contexts, count, &frames[0].frame, distorted);
-    if (result == VMAFGPU_ERROR_FULL)
+    result = vmafgpu_push_many(contexts, count, &frames[0].frame, distorted, NULL);
+    if (result == VMAFGPU_ERROR_UNREAD_SCORES)
         CHECK(s->config.discard_scores);
-    if (result == VMAFGPU_ERROR_FULL || !DONE(s, result)) {
+    if (result == VMAFGPU_ERROR_UNREAD_SCORES || !DONE(s, result)) {
         for (int i = 0; i < count; i++)
             s->clips[i].is_unsure = 1;
         s->base = s->base == BASE ? MAYBE_BASE : s->base;
@@ -1754,7 +1755,7 @@ static void call_push_many(sequence *s) {
         }
     }
     contexts[draw(count)] = NULL;
-    REFUSED(NULL, vmafgpu_push_many(contexts, count, &frames[0].frame, distorted), VMAFGPU_ERROR_ARGUMENT);
+    REFUSED(NULL, vmafgpu_push_many(contexts, count, &frames[0].frame, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     for (int i = 0; i <= count; i++)
         stored_free(&frames[i]);
 }
@@ -1763,7 +1764,7 @@ static void call_push_many(sequence *s) {
 
 /* A base in a context; config says how the frames lie. */
 static vmafgpu_result begin_edits(vmafgpu *context, const image *const shown[4], const vmafgpu_config *config,
-                                  int is_plain, const vmafgpu_memory_kind *memory, vmafgpu_score *score) {
+                                  int is_plain, const vmafgpu_memory *memory, vmafgpu_score *score) {
     stored frames[4];
     const vmafgpu_frame *given[4] = { NULL, NULL, NULL, NULL };
     vmafgpu_result result;
@@ -1775,7 +1776,7 @@ static vmafgpu_result begin_edits(vmafgpu *context, const image *const shown[4],
             given[i] = &frames[i].frame;
         }
     }
-    result = fine ? vmafgpu_edit_begin(context, given[0], given[1], given[2], given[3], score) : VMAFGPU_AGAIN;
+    result = fine ? vmafgpu_edit_begin(context, given[1], given[3], given[0], given[2], score) : VMAFGPU_AGAIN;
     for (int i = 0; i < 4; i++)
         stored_free(&frames[i]);
     return result;
@@ -1784,7 +1785,7 @@ static vmafgpu_result begin_edits(vmafgpu *context, const image *const shown[4],
 static void call_edit_begin(sequence *s) {
     vmafgpu *v = context_of(s);
     static double got[MOST_COLUMNS];
-    vmafgpu_memory_kind memory[4];
+    vmafgpu_memory memory[4];
     image chosen[4];
     const image *shown[4];
     const int is_same = one_in(6);
@@ -1801,7 +1802,7 @@ static void call_edit_begin(sequence *s) {
     shown[3] = is_same ? NULL : &chosen[3];
     note(s, "edit_begin, previous %d, following %d, memory %d", shown[0] != NULL, shown[2] != NULL, (int)memory[1]);
     result = begin_edits(v, shown, &s->config, 0, memory, &score);
-    if (!s->config.edit_size) {
+    if (!s->config.max_edit_size) {
         if (result != VMAFGPU_AGAIN)
             REFUSED(v, result, VMAFGPU_ERROR_STATE);
         return;
@@ -1845,12 +1846,12 @@ static int edit_sample(const sequence *s, int kind, int x, int y) {
 }
 
 static void place_edit(const sequence *s, vmafgpu_edit *e) {
-    const int w = content.width, h = content.height, most = s->config.edit_size;
+    const int w = content.width, h = content.height, most = s->config.max_edit_size;
     e->width = between(1, w < most ? w : most);
     e->height = between(1, h < most ? h : most);
     e->x = one_in(4) ? w - e->width : draw(w - e->width + 1);
     e->y = one_in(4) ? h - e->height : draw(h - e->height + 1);
-    e->no_score = one_in(4);
+    e->skip_score = one_in(4);
 }
 
 static void fill_edit(sequence *s, edits *e, int i) {
@@ -1913,7 +1914,7 @@ static void edits_make(sequence *s, edits *e, int most, int may_be_bad) {
     }
     if (e->bad >= 0) {
         const void *data = e->ours[e->bad].data;
-        spoil_edit(&e->ours[e->bad], s->config.edit_size);
+        spoil_edit(&e->ours[e->bad], s->config.max_edit_size);
         e->plain[e->bad].x = e->ours[e->bad].x;
         e->plain[e->bad].y = e->ours[e->bad].y;
         e->plain[e->bad].width = e->ours[e->bad].width;
@@ -2003,7 +2004,7 @@ static int has_no_base(sequence *s, vmafgpu_result result) {
 
 /* Most edits have a base. */
 static void need_base(sequence *s) {
-    if (s->config.edit_size && s->base != BASE && !one_in(5))
+    if (s->config.max_edit_size && s->base != BASE && !one_in(5))
         call_edit_begin(s);
 }
 
@@ -2013,7 +2014,7 @@ static void call_edit_try(sequence *s) {
     const int columns = main_clip(s)->columns;
     edits e;
     vmafgpu_result result, plain;
-    if (!s->config.edit_size && !one_in(4))
+    if (!s->config.max_edit_size && !one_in(4))
         return;
     need_base(s);
     edits_make(s, &e, MOST_EDITS, 1);
@@ -2029,7 +2030,7 @@ static void call_edit_try(sequence *s) {
             check_columns(s->judge, values + i * columns, expected_values + i * columns, "edit", i);
         {
             const int i = draw(e.count);
-            if (i != e.bad && !e.ours[i].no_score && result == VMAFGPU_OK) {
+            if (i != e.bad && !e.ours[i].skip_score && result == VMAFGPU_OK) {
                 uint16_t *luma = (uint16_t *)malloc(2 * plane_samples(0));
                 test_need(luma != NULL, "memory");
                 memcpy(luma, s->edited.luma, 2 * plane_samples(0));
@@ -2047,7 +2048,7 @@ static void call_edit_commit(sequence *s) {
     vmafgpu_score got, expected;
     edits e;
     vmafgpu_result result;
-    if (!s->config.edit_size && !one_in(4))
+    if (!s->config.max_edit_size && !one_in(4))
         return;
     need_base(s);
     edits_make(s, &e, 3, 1);
@@ -2082,7 +2083,7 @@ static void call_edit_gradient(sequence *s) {
 
 static void check_blocks(const vmafgpu_block *got, const vmafgpu_block *expected, int count) {
     for (int i = 0; i < count; i++) {
-        CHECK_BITS(got[i].share, expected[i].share);
+        CHECK_BITS(got[i].loss, expected[i].loss);
         CHECK(memcmp(&got[i].sums, &expected[i].sums, sizeof got[i].sums) == 0);
     }
 }
@@ -2093,19 +2094,19 @@ static void call_edit_map(sequence *s) {
     vmafgpu_result result;
     need_base(s);
     note(s, "edit_map in blocks of %d", size);
-    result = vmafgpu_edit_map(context_of(s), size, NULL, &across, &down);
+    result = vmafgpu_edit_blocks(context_of(s), size, NULL, &across, &down);
     if (!has_no_base(s, result) && CHECK_INT(result, VMAFGPU_OK)) {
         vmafgpu_block *got = (vmafgpu_block *)malloc(2 * sizeof *got * (size_t)(across * down)),
                       *expected = got + across * down;
         test_need(got != NULL, "memory");
-        result = vmafgpu_edit_map(context_of(s), size, got, &across, &down);
-        if (!has_no_base(s, result) && CHECK_INT(result, vmafgpu_edit_map(s->editor, size, expected, &across, &down)) &&
-            result == VMAFGPU_OK) {
+        result = vmafgpu_edit_blocks(context_of(s), size, got, &across, &down);
+        if (!has_no_base(s, result) &&
+            CHECK_INT(result, vmafgpu_edit_blocks(s->editor, size, expected, &across, &down)) && result == VMAFGPU_OK) {
             check_blocks(got, expected, across * down);
             total.maps++;
         }
         free(got);
-        REFUSED(context_of(s), vmafgpu_edit_map(context_of(s), 3, NULL, &across, &down),
+        REFUSED(context_of(s), vmafgpu_edit_blocks(context_of(s), 3, NULL, &across, &down),
                 s->base == NO_BASE ? VMAFGPU_ERROR_STATE : VMAFGPU_ERROR_ARGUMENT);
     }
 }
@@ -2129,7 +2130,7 @@ static int map_make(sequence *s) {
     const int bytes = map_bytes(s);
     const int most = s->uses_gpu && is_on_gpu(s) && !has_failed(s) ? 3 : 1;
     map_drop(s);
-    s->map.kind = (vmafgpu_memory_kind)draw(most);
+    s->map.kind = (vmafgpu_memory)draw(most);
     s->map.host = (float *)malloc((size_t)bytes);
     test_need(s->map.host != NULL, "memory");
     if (s->map.kind == VMAFGPU_MEMORY_PINNED)
@@ -2145,11 +2146,11 @@ static void call_map_next(sequence *s) {
     vmafgpu *v = context_of(s);
     void *where_to;
     vmafgpu_result result;
-    if (!s->config.map_size) {
+    if (!s->config.map_block_size) {
         if (one_in(4)) {
             float one;
             note(s, "map_next without maps");
-            REFUSED(v, vmafgpu_map_next(v, &one, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+            REFUSED(v, vmafgpu_request_map(v, &one, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
         }
         return;
     }
@@ -2160,7 +2161,7 @@ static void call_map_next(sequence *s) {
     }
     if (s->map.state == 1 && one_in(3)) {
         note(s, "no map after all");
-        CHECK(vmafgpu_map_next(v, NULL, VMAFGPU_MEMORY_HOST) == VMAFGPU_OK || has_failed(s));
+        CHECK(vmafgpu_request_map(v, NULL, VMAFGPU_MEMORY_HOST) == VMAFGPU_OK || has_failed(s));
         s->map.state = 0;
     }
     if (s->map.state == 1 || !map_make(s))
@@ -2169,7 +2170,7 @@ static void call_map_next(sequence *s) {
     where_to = s->map.memory.pinned   ? s->map.memory.pinned
                : s->map.memory.device ? (void *)(uintptr_t)s->map.memory.device
                                       : (void *)s->map.host;
-    result = vmafgpu_map_next(v, (float *)where_to, s->map.kind);
+    result = vmafgpu_request_map(v, (float *)where_to, s->map.kind);
     if (DONE_OR_LOST(s, result))
         s->map.state = 1;
 }
@@ -2201,9 +2202,9 @@ static void check_map(sequence *s) {
     blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)vmafgpu_map_blocks(context_of(s), NULL, NULL));
     test_need(blocks != NULL, "memory");
     if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
-        CHECK_INT(vmafgpu_edit_map(s->editor, s->config.map_size, blocks, &across, &down), VMAFGPU_OK)) {
+        CHECK_INT(vmafgpu_edit_blocks(s->editor, s->config.map_block_size, blocks, &across, &down), VMAFGPU_OK)) {
         for (int i = 0; i < across * down; i++)
-            differ += !test_same_bits((float)blocks[i].share, s->map.host[i]);
+            differ += !test_same_bits((float)blocks[i].loss, s->map.host[i]);
         CHECK_INT(differ, 0);
         total.maps++;
     }
@@ -2212,7 +2213,7 @@ static void check_map(sequence *s) {
 
 /* ---- calls: other contexts ---- */
 
-static void *no_free_alloc(size_t size, void *user) {
+static void *no_free_alloc(void *user, size_t size) {
     (void)user;
     return malloc(size);
 }
@@ -2234,17 +2235,17 @@ static void spoil_config(vmafgpu_config *c, vmafgpu_model_config *model, vmafgpu
     case 11: c->feature_count = 33; return;
     case 12: c->subsample = -1; return;
     case 13: c->threads = 257; return;
-    case 14: c->together = 17; return;
-    case 15: c->candidates = -1; return;
+    case 14: c->contexts_per_pass = 17; return;
+    case 15: c->max_candidates = -1; return;
     case 16: c->live = 2; return;
-    case 17: c->map_size = 3; return;
-    case 18: c->edit_size = 257; return;
+    case 17: c->map_block_size = 3; return;
+    case 18: c->max_edit_size = 257; return;
     case 19: c->backend = (vmafgpu_backend)9; return;
-    case 20: c->allocator.alloc = no_free_alloc, c->allocator.free = NULL; return;
+    case 20: c->allocator.allocate = no_free_alloc, c->allocator.release = NULL; return;
     case 21: c->float_reciprocal = (vmafgpu_reciprocal)9; return;
-    case 22: c->no_model = 1, c->model_count = 0, c->feature_count = 0; return;
+    case 22: c->features_only = 1, c->model_count = 0, c->feature_count = 0; return;
     case 23: c->colour.matrix = VMAFGPU_MATRIX_BT709, c->colour.range = VMAFGPU_RANGE_UNSTATED; return;
-    case 24: model->version = "vmaf_v9", c->models = model, c->model_count = 1, c->no_model = 0; return;
+    case 24: model->version = "vmaf_v9", c->models = model, c->model_count = 1, c->features_only = 0; return;
     case 25: feature->name = "vof"; break;
     default: feature->name = "vif", feature->options = "vif_enhn_gain_limit=0.5"; break;
     }
@@ -2262,7 +2263,7 @@ static void call_open_wrong(sequence *s) {
         return; /* it may fail in one of both */
     spoil_config(&c, &model, &feature);
     note(s, "open of a wrong config");
-    result = vmafgpu_check(&c);
+    result = vmafgpu_check_config(&c);
     if (!is_excused(s, result)) {
         CHECK(is_refusal(NULL, result));
         CHECK_INT(vmafgpu_open(&other, &c), result);
@@ -2281,10 +2282,10 @@ static void call_no_frames(sequence *s) {
     vmafgpu *other = NULL;
     vmafgpu_score score;
     stored frame;
-    if (c.no_model || c.no_prediction || !one_in(3))
+    if (c.features_only || c.model_features_only || !one_in(3))
         return;
     note(s, "open without frames, predict");
-    c.no_frames = 1;
+    c.predict_only = 1;
     c.live = 0;
     if (CHECK_INT(vmafgpu_open(&other, &c), VMAFGPU_OK)) {
         CHECK_INT(vmafgpu_column_count(other), columns);
@@ -2348,7 +2349,8 @@ static void call_fault(sequence *s) {
 
 /* The next allocations fail; other threads than this one may allocate where GPUs are opened by threads. */
 static void call_no_memory(sequence *s) {
-    if (options.no_faults || s->config.gpu.in_background || s->config.gpu.devices || !one_in(4) || s->memory.failed)
+    if (options.no_faults || s->config.gpu.open_in_background || s->config.gpu.devices || !one_in(4) ||
+        s->memory.failed)
         return;
     s->memory.fail_at = between(1, s->call ? 4 : 40);
     note(s, "the allocator fails, %ld allocations from now", s->memory.fail_at);
@@ -2401,7 +2403,7 @@ static void choose_config(sequence *s) {
     c->backend = VMAFGPU_BACKEND_CPU;
     if (has_gpu && !one_in(6))
         choose_gpu(s, kind);
-    c->log = on_log;
+    c->on_log = on_log;
     if (one_in(3)) {
         c->on_score = on_score;
         c->on_score_user = s;
@@ -2415,7 +2417,7 @@ static void choose_config(sequence *s) {
     s->single = s->plain;
     s->single.subsample = 1;
     s->single.live = 0;
-    s->single.edit_size = kind == EDITS ? c->edit_size : 0;
+    s->single.max_edit_size = kind == EDITS ? c->max_edit_size : 0;
 }
 
 static void print_config(const sequence *s) {
@@ -2424,13 +2426,14 @@ static void print_config(const sequence *s) {
            "%d, candidates %d, "
            "together %d, edits %d, maps %d, mask %u\n",
            c->width, c->height, c->bit_depth, (int)c->chroma, (int)c->layout, c->bytes_per_sample,
-           (int)c->colour.matrix, c->threads, c->subsample, c->live, c->discard_scores, c->candidates, c->together,
-           c->edit_size, c->map_size, c->cpumask);
+           (int)c->colour.matrix, c->threads, c->subsample, c->live, c->discard_scores, c->max_candidates,
+           c->contexts_per_pass, c->max_edit_size, c->map_block_size, c->cpumask);
     printf("  backend %d, frames %d, batch %d, queue %d, devices %d, background %d, arithmetic %d, on_score %d, "
            "on_reusable %d, "
            "parallel_for %d\n",
-           (int)c->backend, (int)c->gpu.frames, c->gpu.batch, c->gpu.queue, c->gpu.device_count, c->gpu.in_background,
-           c->gpu.arithmetic, c->on_score != NULL, c->on_reusable != NULL, c->parallel_for != NULL);
+           (int)c->backend, (int)c->gpu.frame_memory, c->gpu.batch, c->gpu.queue_depth, c->gpu.device_count,
+           c->gpu.open_in_background, c->gpu.vif_arithmetic, c->on_score != NULL, c->on_reusable != NULL,
+           c->parallel_for != NULL);
     for (int i = 0; i < c->model_count; i++) {
         printf("  model %s %s, no clip %d, transform %d\n", s->models[i].version,
                s->models[i].options ? s->models[i].options : "", s->models[i].disable_clip,
@@ -2450,7 +2453,7 @@ static int open_contexts(sequence *s) {
     plain = vmafgpu_open(&s->judge, &s->single);
     if (plain != VMAFGPU_OK) {
         vmafgpu *context = NULL;
-        result = vmafgpu_check(&s->config);
+        result = vmafgpu_check_config(&s->config);
         CHECK(result == plain || is_excused(s, result));
         result = vmafgpu_open(&context, &s->config);
         CHECK(result == plain || is_excused(s, result));
@@ -2467,9 +2470,9 @@ static int open_contexts(sequence *s) {
         total.refused_opens++;
         return 0;
     }
-    if (!edits_too.edit_size && s->config.map_size)
-        edits_too.edit_size = 1;
-    if (edits_too.edit_size)
+    if (!edits_too.max_edit_size && s->config.map_block_size)
+        edits_too.max_edit_size = 1;
+    if (edits_too.max_edit_size)
         s->editor = open_plain(&edits_too);
     total.on_gpu += is_on_gpu(s);
     c->step = s->config.subsample;

@@ -23,7 +23,7 @@ static void score(const vmafgpu_model *model) {
     config.model_count = 1;
     frame.data[0] = plane;
     if (vmafgpu_open(&context, &config) == VMAFGPU_OK) {
-        if (vmafgpu_score_pair(context, NULL, &frame, &frame, &out) != VMAFGPU_OK)
+        if (vmafgpu_score_pair(context, &frame, &frame, NULL, &out) != VMAFGPU_OK)
             abort();
     } else if (vmafgpu_last_error(context)[0] == 0) {
         abort();
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char error[64] = "";
     if (vmafgpu_model_parse(&model, "fuzz", (const char *)data, size, NULL, error, sizeof error) == VMAFGPU_OK) {
         score(model);
-        vmafgpu_model_free(model, NULL);
+        vmafgpu_model_release(model);
     } else if (model || error[0] == 0) {
         abort();
     }

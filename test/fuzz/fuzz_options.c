@@ -38,13 +38,13 @@ static void score(vmafgpu *context) {
     frame.data[0] = frame.data[1] = frame.data[2] = plane;
     for (int i = 0; i < 3; i++) {
         vmafgpu_push(context, &frame, &frame);
-        vmafgpu_next(context, &out);
+        vmafgpu_next_score(context, &out);
     }
     vmafgpu_flush(context);
-    while (vmafgpu_next(context, &out) == VMAFGPU_OK) {
+    while (vmafgpu_next_score(context, &out) == VMAFGPU_OK) {
     }
     for (int i = 0; i < vmafgpu_column_count(context); i++)
-        if (!vmafgpu_column_name(context, i) || vmafgpu_pool(context, i, VMAFGPU_MEAN, &value) != VMAFGPU_OK)
+        if (!vmafgpu_column_name(context, i) || vmafgpu_pool(context, i, VMAFGPU_POOL_MEAN, &value) != VMAFGPU_OK)
             abort();
 }
 
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     config.feature_count = n[0];
     config.models = models;
     config.model_count = n[1];
-    config.no_model = n[1] == 0 && n[0] > 0;
+    config.features_only = n[1] == 0 && n[0] > 0;
     if (vmafgpu_open(&context, &config) == VMAFGPU_OK)
         score(context);
     else if (vmafgpu_last_error(context)[0] == 0)

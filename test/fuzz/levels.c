@@ -106,7 +106,7 @@ static outcome run_case(const fuzz_case *c, const film *f, const vmafgpu_config 
     }
     has_failed = has_failed || failed_at(&o, vmafgpu_flush(context), "flush", context) || gave_up(&o, config, context);
     if (!has_failed) {
-        snprintf(o.level, sizeof o.level, "%s", vmafgpu_cpu_level(context));
+        snprintf(o.level, sizeof o.level, "%s", vmafgpu_instruction_set(context));
         o.scores = scores_of(context);
         keep_names(&o, context);
         o.aggregate_count = vmafgpu_aggregate_count(context);
@@ -200,7 +200,7 @@ static void compare(const fuzz_case *c, const char *way, const outcome *got, con
 
 static void silent(void *user, vmafgpu_log_level level, const char *message) {
     (void)user;
-    if (is_verbose && level == VMAFGPU_LOG_WARNING)
+    if (is_verbose && level == VMAFGPU_LOG_LEVEL_WARNING)
         printf("    warning: %s\n", message);
 }
 
@@ -238,10 +238,10 @@ static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config co
         return;
     set_gpu(g, &config);
     config.cpumask = 0;
-    config.gpu.no_self_test = 1;
+    config.gpu.skip_self_test = 1;
     config.gpu.batch = c->threads % 3; /* the default, 1, 2 */
     if (g->is_simulated) {
-        config.gpu.arithmetic =
+        config.gpu.vif_arithmetic =
             c->threads % 2 + 1; /* a real driver would have to compile what its card does not choose */
         g->sim.reset();
         g->sim.set_order((int)(c->number % 3), (int)(c->number % 5), c->seed ^ c->number);
@@ -263,7 +263,7 @@ static void run_all(const fuzz_case *c, const film *f, int has_cpu) {
     vmafgpu_config config = fuzz_case_config(c, models, features);
     outcome expected;
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.log = silent;
+    config.on_log = silent;
     config.cpumask = ALL_OFF;
     expected = run_case(c, f, &config);
     if (is_verbose)

@@ -37,8 +37,8 @@ int main(int argc, char **argv) {
             return fail("too few frames");
         const vmafgpu_frame frame = video_frame(&sides[i % 2]);
         for (int plane = 0; plane < 3; plane++) {
-            const int w = plane && config.chroma != VMAFGPU_444 ? (config.width + 1) / 2 : config.width;
-            const int h = plane && config.chroma == VMAFGPU_420 ? (config.height + 1) / 2 : config.height;
+            const int w = plane && config.chroma != VMAFGPU_CHROMA_444 ? (config.width + 1) / 2 : config.width;
+            const int h = plane && config.chroma == VMAFGPU_CHROMA_420 ? (config.height + 1) / 2 : config.height;
             const unsigned char *data = (const unsigned char *)frame.data[plane];
             const size_t pitch = frame.pitch[plane] ? (size_t)frame.pitch[plane] : (size_t)w << wide;
             for (int y = 0; y < h; y++) {

@@ -37,7 +37,7 @@ static void check_wait_after_flush(gpu *g) {
     for (int i = 0; i < FRAMES && context; i++)
         CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_reusable(context), FRAMES);
+    CHECK_INT(vmafgpu_reusable_count(context), FRAMES);
     for (int i = 0; i < r.count && g->is_simulated; i++)
         picture_hide(&r.pictures[i], 1);
     old = signal(SIGSEGV, on_hidden_read);
@@ -53,7 +53,8 @@ static void check_wait_after_flush(gpu *g) {
     film_free(&f);
 }
 
-/* Frames are overwritten as soon as they may be: rings of few buffers, looked at by vmafgpu_reusable() and _wait(). */
+/* Frames are overwritten as soon as they may be: rings of few buffers, looked at by vmafgpu_reusable_count() and
+ * _wait(). */
 void test_reuse(gpu *g) {
     static const char *const kinds[] = { "d", "p", "dp", "pdd" };
     enum { FRAMES = 9, RING = 3 };
@@ -70,7 +71,7 @@ void test_reuse(gpu *g) {
         vmafgpu *context;
         where("reuse, '%s', batch %d, queue %d, %s", kinds[way % 4], batch, queue, selections[selected].name);
         config.gpu.batch = batch;
-        config.gpu.queue = queue;
+        config.gpu.queue_depth = queue;
         select_features(&config, &selections[selected]);
         expected = cpu_score(&f, &config);
         r = reel_of_kinds(g, &f, kinds[way % 4]);
@@ -80,13 +81,13 @@ void test_reuse(gpu *g) {
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
             if (way % 2 && i + 1 >= RING) {
                 CHECK_INT(vmafgpu_wait(context, i + 1 - RING), VMAFGPU_OK);
-                CHECK(vmafgpu_reusable(context) >= i + 1 - RING);
+                CHECK(vmafgpu_reusable_count(context) >= i + 1 - RING);
             }
             if (way >= 12 && i == 4) {
                 CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
-                CHECK_INT(vmafgpu_reusable(context), i + 1);
+                CHECK_INT(vmafgpu_reusable_count(context), i + 1);
             }
-            reusable = vmafgpu_reusable(context);
+            reusable = vmafgpu_reusable_count(context);
             CHECK(reusable >= spoilt && reusable <= i + 1);
             for (; spoilt < reusable; spoilt++) {
                 picture_spoil(g, &r.pictures[2 * spoilt]);
@@ -97,7 +98,7 @@ void test_reuse(gpu *g) {
             CHECK_INT(vmafgpu_wait(context, FRAMES + 1), VMAFGPU_ERROR_ARGUMENT);
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_reusable(context), FRAMES);
+            CHECK_INT(vmafgpu_reusable_count(context), FRAMES);
             check_context(g, context, &expected);
             vmafgpu_close(context);
         }
@@ -121,10 +122,10 @@ void test_caller_stream(gpu *g) {
         int overwritten = 0;
         scores expected;
         config.gpu.batch = 1 + way % 4;
-        config.gpu.queue = 1 + way / 4;
-        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        config.gpu.queue_depth = 1 + way / 4;
+        config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         select_features(&config, &selections[selected]);
-        where("the caller's stream, %d bits, batch %d, queue %d, %s", depth, config.gpu.batch, config.gpu.queue,
+        where("the caller's stream, %d bits, batch %d, queue %d, %s", depth, config.gpu.batch, config.gpu.queue_depth,
               selections[selected].name);
         expected = cpu_score(&f, &config);
         CHECK_INT(g->stream_create(&stream, 1), 0);
@@ -139,7 +140,7 @@ void test_caller_stream(gpu *g) {
             }
             CHECK_INT(reel_push(&target, context, i), VMAFGPU_OK);
             if (i % 3 == 1) {
-                CHECK_INT(vmafgpu_wait_on_stream(context, stream, way & 1 ? -1 : i), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_stream_wait(context, stream, way & 1 ? -1 : i), VMAFGPU_OK);
                 for (; overwritten < 2 * (i + (way & 1)); overwritten++) {
                     const picture *p = &target.pictures[overwritten];
                     CHECK_INT(g->fill_later(p->address, 0x3c, p->size, stream), 0);
@@ -148,8 +149,8 @@ void test_caller_stream(gpu *g) {
         }
         if (context) {
             vmafgpu_score score;
-            CHECK_INT(vmafgpu_wait_on_stream(context, stream, FRAMES + 1), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_INT(vmafgpu_wait_on_stream(context, stream, -1), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_stream_wait(context, stream, FRAMES + 1), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_INT(vmafgpu_stream_wait(context, stream, -1), VMAFGPU_OK);
             /* a pair by itself waits for the stream as well */
             CHECK_INT(
                 g->write_later(target.pictures[0].address, source.pictures[0].bytes, target.pictures[0].size, stream),
@@ -158,7 +159,7 @@ void test_caller_stream(gpu *g) {
                 g->write_later(target.pictures[1].address, source.pictures[1].bytes, target.pictures[1].size, stream),
                 0);
             if (CHECK_INT(
-                    vmafgpu_score_pair(context, NULL, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), &score),
+                    vmafgpu_score_pair(context, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), NULL, &score),
                     VMAFGPU_OK)) {
                 CHECK_BITS(score.values[0], expected.values[0]); /* adm2, or cambi, looks at no neighbour */
             }
@@ -188,7 +189,7 @@ static void check_caller_context(gpu *g) {
         reel r = reel_of_kinds(g, &f, "dph");
         vmafgpu *context;
         vmafgpu_score score;
-        config.gpu.context = own;
+        config.gpu.cuda_context = own;
         config.gpu.batch = 2;
         for (int round = 0; round < 2; round++) {
             void *expected_current = round ? g->context : own;
@@ -201,7 +202,7 @@ static void check_caller_context(gpu *g) {
                 CHECK(current == expected_current);
             }
             if (context) {
-                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), NULL, &score),
                           VMAFGPU_OK);
                 CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
                 CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -265,15 +266,15 @@ static void check_caller_device(gpu *g) {
         for (int i = 0; i < 5 && context; i++) {
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
             check_thread(g, current, has_error);
-            (void)vmafgpu_next(context, &score);
+            (void)vmafgpu_next_score(context, &score);
             check_thread(g, current, has_error);
         }
         if (context) {
-            CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+            CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), NULL, &score),
                       VMAFGPU_OK);
             check_thread(g, current, has_error);
             CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
-            (void)vmafgpu_reusable(context);
+            (void)vmafgpu_reusable_count(context);
             check_thread(g, current, has_error);
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_thread(g, current, has_error);
@@ -307,9 +308,9 @@ static void check_caller_device(gpu *g) {
     CHECK_INT(g->set_device(0), 0);
     where("a context for HIP");
     config.gpu.device = 0;
-    config.gpu.context = &devices;
+    config.gpu.cuda_context = &devices;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.context");
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.cuda_context");
     vmafgpu_close(context);
     scores_free(&expected);
     film_free(&f);
@@ -334,7 +335,7 @@ void test_single(gpu *g) {
         vmafgpu *context, *cpu;
         scores expected;
         config.gpu.batch = 1 + way;
-        config.candidates = 2;
+        config.max_candidates = 2;
         plain.backend = VMAFGPU_BACKEND_CPU;
         where("single pairs, '%s'", kinds[way]);
         select_features(&config, &selections[selected]);
@@ -351,18 +352,18 @@ void test_single(gpu *g) {
             if (way == 3) {
                 reel bad = reel_of_kinds(g, &f, "ph");
                 memset(bad.pictures[1].bytes, 0xff, bad.pictures[1].size);
-                CHECK_INT(vmafgpu_score_pair(context, reel_frame(&bad, 1, 0), reel_frame(&bad, 0, 0),
-                                             reel_frame(&bad, 0, 1), &score),
+                CHECK_INT(vmafgpu_score_pair(context, reel_frame(&bad, 0, 0), reel_frame(&bad, 0, 1),
+                                             reel_frame(&bad, 1, 0), &score),
                           VMAFGPU_ERROR_FRAME);
                 picture_spoil(g, &bad.pictures[0]);
                 picture_spoil(g, &bad.pictures[2]);
                 reel_free(g, &bad);
             }
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-            if (CHECK_INT(vmafgpu_score_pair(context, i % 2 ? reel_frame(&r, previous, 0) : NULL,
-                                             reel_frame(&r, other, 0), reel_frame(&r, other, 1), &score),
+            if (CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, other, 0), reel_frame(&r, other, 1),
+                                             i % 2 ? reel_frame(&r, previous, 0) : NULL, &score),
                           VMAFGPU_OK) &&
-                CHECK_INT(vmafgpu_score_pair(cpu, i % 2 ? &before : NULL, &reference, &distorted, &score_expected),
+                CHECK_INT(vmafgpu_score_pair(cpu, &reference, &distorted, i % 2 ? &before : NULL, &score_expected),
                           VMAFGPU_OK)) {
                 CHECK_BITS(score.score, score_expected.score);
                 check_row(score.values, score_expected.values, expected.columns);
@@ -373,12 +374,12 @@ void test_single(gpu *g) {
                 vmafgpu_score both[2];
                 two[0] = *reel_frame(&r, previous, 1);
                 two[1] = *reel_frame(&r, other, 1);
-                if (CHECK_INT(vmafgpu_score_pair_many(context, i % 2 ? reel_frame(&r, previous, 0) : NULL,
-                                                      reel_frame(&r, other, 0), two, 2, both),
+                if (CHECK_INT(vmafgpu_score_candidates(context, reel_frame(&r, other, 0), two, 2,
+                                                       i % 2 ? reel_frame(&r, previous, 0) : NULL, both),
                               VMAFGPU_OK)) {
                     check_row(both[1].values, score_expected.values, expected.columns);
                     distorted = film_frame(&f, previous, 1);
-                    CHECK_INT(vmafgpu_score_pair(cpu, i % 2 ? &before : NULL, &reference, &distorted, &score_expected),
+                    CHECK_INT(vmafgpu_score_pair(cpu, &reference, &distorted, i % 2 ? &before : NULL, &score_expected),
                               VMAFGPU_OK);
                     check_row(both[0].values, score_expected.values, expected.columns);
                 }
@@ -408,22 +409,22 @@ void test_segments(gpu *g) {
         scores expected;
         vmafgpu *context;
         config.gpu.batch = 1 + way % 3;
-        config.gpu.queue = 1 + way / 4;
+        config.gpu.queue_depth = 1 + way / 4;
         select_features(&config, &selections[selected]);
         expected = cpu_score(&f, &config);
         context = open_checked(&config);
         for (int first = 0; first < FRAMES && context; first += 4) {
-            const int end = first + 4 < FRAMES ? first + 4 : FRAMES, seeds = vmafgpu_seed_count(context);
+            const int end = first + 4 < FRAMES ? first + 4 : FRAMES, seeds = vmafgpu_preceding_count(context);
             scores got;
             where("segment from %d, '%s', batch %d, %s", first, kinds[way % 4], config.gpu.batch,
                   selections[selected].name);
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
             for (int i = first < seeds ? 0 : first - seeds; i < first; i++)
-                CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
             for (int i = first; i < end; i++)
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
             if (end < FRAMES)
-                CHECK_INT(vmafgpu_tail(context, reel_frame(&r, end, 0)), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_push_following(context, reel_frame(&r, end, 0)), VMAFGPU_OK);
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_on_gpu(g, context);
             got = scores_of(context);
@@ -451,7 +452,7 @@ void test_break_off(gpu *g) {
         memset(&t, 0, sizeof t);
         config.allocator = tally_allocator(&t);
         config.gpu.batch = 2;
-        config.gpu.queue = 2;
+        config.gpu.queue_depth = 2;
         for (int pushed = 0; pushed <= FRAMES; pushed++) {
             for (int wait = 0; wait < 2; wait++) {
                 reel first = reel_of_kinds(g, &f, kinds[way]);
@@ -461,7 +462,7 @@ void test_break_off(gpu *g) {
                     CHECK_INT(reel_push(&first, context, i), VMAFGPU_OK);
                 if (wait && context) {
                     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
-                    CHECK_INT(vmafgpu_reusable(context), 0);
+                    CHECK_INT(vmafgpu_reusable_count(context), 0);
                     if (g->is_simulated) /* what was not waited for comes as late as it may */
                         g->sim.set_order(SIMULATED_FORWARD, SIMULATED_NEWEST, 1);
                     for (int i = 0; i < first.count; i++)
@@ -495,25 +496,25 @@ static void check_full(gpu *g, int batch, int queue) {
     where("full, batch %d", batch);
     config.discard_scores = 1;
     config.gpu.batch = batch;
-    config.gpu.queue = queue;
+    config.gpu.queue_depth = queue;
     context = open_checked(&config);
     if (context) {
         for (int i = 0; i < ROOM; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
         for (int again = 0; again < 3; again++) {
-            CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_ERROR_FULL);
-            CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_next");
+            CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_ERROR_UNREAD_SCORES);
+            CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_next_score");
         }
-        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK); /* they do wait: no need to flush */
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK); /* they do wait: no need to flush */
         collect(&c, &score);
         CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_OK);
-        CHECK_INT(reel_push(&r, context, ROOM + 1), VMAFGPU_ERROR_FULL);
+        CHECK_INT(reel_push(&r, context, ROOM + 1), VMAFGPU_ERROR_UNREAD_SCORES);
         collect_next(context, &c);
         for (int i = ROOM + 1; i < FRAMES; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         collect_next(context, &c);
-        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
         check_on_gpu(g, context);
         check_collected(&c, &expected);
     }
@@ -540,7 +541,7 @@ void test_rhythm(gpu *g) {
         vmafgpu *context;
         where("rhythm %u", (unsigned)way);
         config.gpu.batch = 1 + (int)(way % 4);
-        config.gpu.queue = 1 + (int)(way % 3);
+        config.gpu.queue_depth = 1 + (int)(way % 3);
         config.discard_scores = (int)(way % 2);
         context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++) {
@@ -550,7 +551,7 @@ void test_rhythm(gpu *g) {
                 collect_next(context, &c);
             if (dice / 3 % 4 == 0) {
                 CHECK_INT(vmafgpu_wait(context, i / 2 + 1), VMAFGPU_OK);
-                CHECK(vmafgpu_reusable(context) > i / 2);
+                CHECK(vmafgpu_reusable_count(context) > i / 2);
                 CHECK(vmafgpu_score_count(context) >= i / 2); /* but for the last, whose motion looks ahead */
             }
         }

@@ -10,7 +10,7 @@ typedef struct edit_case {
     const char *what;
     int width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
     const char *model, *options;
-    int edit_size, turns, threads;
+    int max_edit_size, turns, threads;
     const char *frames; /* kinds of memory */
 } edit_case;
 
@@ -27,8 +27,8 @@ static int at_most(int a, int b) {
 
 static void pick(vmafgpu_edit *e, const edit_case *c) {
     const int size = 1 << below(9);
-    e->width = at_most(at_most(below(3) ? size : 1 + below(c->edit_size), c->edit_size), c->width);
-    e->height = at_most(at_most(below(3) ? size : 1 + below(c->edit_size), c->edit_size), c->height);
+    e->width = at_most(at_most(below(3) ? size : 1 + below(c->max_edit_size), c->max_edit_size), c->width);
+    e->height = at_most(at_most(below(3) ? size : 1 + below(c->max_edit_size), c->max_edit_size), c->height);
     e->x = below(c->width - e->width + 1);
     e->y = below(c->height - e->height + 1);
     switch (below(8)) {
@@ -78,7 +78,7 @@ static void make_edits(gpu *g, const edit_case *c, const samples *s, vmafgpu_edi
                     to[1] = (unsigned char)(v >> 8);
             }
         }
-        e->no_score = below(3) == 0;
+        e->skip_score = below(3) == 0;
         e->data = s->host + (size_t)i * room;
         e->pitch = slack ? row : 0;
         of_gpu[i] = *e;
@@ -112,8 +112,8 @@ static vmafgpu_config edit_config(const gpu *g, const film *f, const edit_case *
     config.models = model;
     config.model_count = 1;
     config.bytes_per_sample = c->bytes == 3 ? 2 : c->bytes;
-    config.layout = c->bytes == 3 ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
-    config.edit_size = c->edit_size;
+    config.layout = c->bytes == 3 ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
+    config.max_edit_size = c->max_edit_size;
     config.threads = c->threads;
     return config;
 }
@@ -122,15 +122,15 @@ static vmafgpu_config edit_config(const gpu *g, const film *f, const edit_case *
 static void check_map(vmafgpu *const *v, int size) {
     vmafgpu_block *blocks[2];
     int across = 0, down = 0;
-    CHECK_INT(vmafgpu_edit_map(v[0], size, NULL, &across, &down), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_blocks(v[0], size, NULL, &across, &down), VMAFGPU_OK);
     const size_t count = (size_t)(across * down);
     for (int k = 0; k < 2; k++) {
         blocks[k] = (vmafgpu_block *)calloc(count, sizeof *blocks[k]);
         test_need(blocks[k] != NULL, "memory");
-        CHECK_INT(vmafgpu_edit_map(v[k], size, blocks[k], &across, &down), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_blocks(v[k], size, blocks[k], &across, &down), VMAFGPU_OK);
     }
     for (size_t i = 0; i < count; i++) {
-        CHECK_BITS(blocks[0][i].share, blocks[1][i].share);
+        CHECK_BITS(blocks[0][i].loss, blocks[1][i].loss);
         CHECK(memcmp(&blocks[0][i].sums, &blocks[1][i].sums, sizeof blocks[0][i].sums) == 0);
     }
     free(blocks[0]);
@@ -161,10 +161,10 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
     reel plain = reel_make(g, &f, &how);
     random_state = seed;
     where("edits of %s %dx%d %d bits", c->what, c->width, c->height, c->depth);
-    config.gpu.frames = reel_frame(&r, 0, 0)->memory;
+    config.gpu.frame_memory = reel_frame(&r, 0, 0)->memory;
     v[0] = open_checked(&config);
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.gpu.frames = VMAFGPU_MEMORY_HOST;
+    config.gpu.frame_memory = VMAFGPU_MEMORY_HOST;
     v[1] = open_checked(&config);
     check_on_gpu(g, v[0]);
     const int columns = vmafgpu_column_count(v[0]);
@@ -177,9 +177,9 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
     const int has_following = below(2), has_distorted = below(3) > 0;
     for (int k = 0; k < 2; k++) {
         const reel *frames = k ? &plain : &r;
-        CHECK_INT(vmafgpu_edit_begin(v[k], reel_frame(frames, 0, 0), reel_frame(frames, 1, 0),
-                                     has_following ? reel_frame(frames, 2, 0) : NULL,
-                                     has_distorted ? reel_frame(frames, 1, 1) : NULL, &score[k]),
+        CHECK_INT(vmafgpu_edit_begin(v[k], reel_frame(frames, 1, 0), has_distorted ? reel_frame(frames, 1, 1) : NULL,
+                                     reel_frame(frames, 0, 0), has_following ? reel_frame(frames, 2, 0) : NULL,
+                                     &score[k]),
                   VMAFGPU_OK);
     }
     check_score(&score[0], &score[1], columns);
@@ -241,7 +241,7 @@ static void test_refused(gpu *g) {
     int across, down;
     where("edits that are refused");
     test_need(g->take(&device, 2 * sizeof words) == 0, "device memory");
-    CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < 256; i++)
         words[i] = (uint16_t)(4 * i);
@@ -278,23 +278,23 @@ static void test_refused(gpu *g) {
     CHECK_INT(scores[2].result, VMAFGPU_OK);
     edits[0] = edits[2];
     edits[0].x = 0;
-    edits[1].memory = (vmafgpu_memory_kind)7;
+    edits[1].memory = (vmafgpu_memory)7;
     CHECK_INT(vmafgpu_edit_commit(v, edits, 3, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_OK);
     check_edit(&scores[0], &before);
-    CHECK_INT(vmafgpu_edit_map(v, 16, NULL, &across, &down), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, &across, &down), VMAFGPU_OK);
     /* Clips are scored as ever, and that ends the base. */
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
     if (g->is_simulated) { /* the device fails */
         CHECK_INT(vmafgpu_reset(v), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
         g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
         CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_DEVICE);
         CHECK_INT(scores[0].result, VMAFGPU_ERROR_DEVICE);
         CHECK_BITS(scores[0].change, (double)NAN);
         CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
-        CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_ERROR_DEVICE);
+        CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_ERROR_DEVICE);
         CHECK_HAS(vmafgpu_last_error(v), "the GPU failed");
     }
     vmafgpu_close(v);
@@ -304,7 +304,7 @@ static void test_refused(gpu *g) {
 
 /* A base of frames in RGB, which are gone by the time that edits become part of it: its planes are not made of them
  * again. */
-static void check_commit_pixels(gpu *g, vmafgpu_memory_kind memory) {
+static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
     enum { WIDTH = 72, HEIGHT = 56, SIZE = WIDTH * HEIGHT * 4 };
     const edit_case c = { "texture+mix", WIDTH, HEIGHT, 8, 1, "vmaf_v0.6.1", NULL, 24, 0, 1, NULL };
     film f = film_make(c.what, c.width, c.height, c.depth, 1, 4);
@@ -337,13 +337,13 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory_kind memory) {
     }
     config.colour.matrix = VMAFGPU_MATRIX_BT709;
     config.colour.range = VMAFGPU_RANGE_LIMITED;
-    config.gpu.frames = memory;
+    config.gpu.frame_memory = memory;
     v[0] = open_checked(&config);
     config.backend = VMAFGPU_BACKEND_CPU;
-    config.gpu.frames = VMAFGPU_MEMORY_HOST;
+    config.gpu.frame_memory = VMAFGPU_MEMORY_HOST;
     v[1] = open_checked(&config);
     for (int k = 0; k < 2; k++)
-        CHECK_INT(vmafgpu_edit_begin(v[k], NULL, &frames[k][0], NULL, &frames[k][1], &score[k]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(v[k], &frames[k][0], &frames[k][1], NULL, NULL, &score[k]), VMAFGPU_OK);
     CHECK_BITS(score[0].score, score[1].score);
     memset(host, 0, 2 * SIZE);
     CHECK_INT(g->write(device, host, 2 * SIZE), 0);
@@ -382,8 +382,8 @@ static void check_base_behind_maps(gpu *g, int streams) {
     if (g->is_simulated)
         g->sim.set_order(SIMULATED_FORWARD, streams, 3);
     config.live = 1;
-    config.map_size = 16;
-    config.gpu.queue = PAIRS + 1;
+    config.map_block_size = 16;
+    config.gpu.queue_depth = PAIRS + 1;
     memset(&edit, 0, sizeof edit);
     edit.x = edit.y = 21;
     edit.width = edit.height = 16;
@@ -394,10 +394,10 @@ static void check_base_behind_maps(gpu *g, int streams) {
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < PAIRS; i++) {
             const vmafgpu_frame r = film_frame(&f, i, 0), d = film_frame(&f, i, 1);
-            CHECK_INT(vmafgpu_map_next(v[k], maps[k][i], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_request_map(v[k], maps[k][i], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
             CHECK_INT(vmafgpu_push(v[k], &r, &d), VMAFGPU_OK);
         }
-        CHECK_INT(vmafgpu_edit_begin(v[k], NULL, &base, NULL, &distorted, NULL), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(v[k], &base, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
         CHECK_INT(vmafgpu_edit_try(v[k], &edit, 1, &scores[k], NULL), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v[k]), VMAFGPU_OK);
     }
@@ -469,10 +469,10 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
     config.models = &model;
     config.model_count = 1;
     config.live = 1;
-    config.map_size = c->size;
-    config.gpu.queue = c->queue;
+    config.map_block_size = c->size;
+    config.gpu.queue_depth = c->queue;
     config.gpu.stream = stream;
-    config.gpu.frames = reel_frame(&r, 0, 0)->memory;
+    config.gpu.frame_memory = reel_frame(&r, 0, 0)->memory;
     where("maps of %s %dx%d %d bits in blocks of %d", c->what, c->width, c->height, c->depth, c->size);
     v[0] = open_checked(&config);
     check_on_gpu(g, v[0]);
@@ -485,9 +485,9 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
     expected = (float *)malloc(size);
     test_need(expected != NULL, "memory");
     for (int i = 0; i < MAP_FRAMES; i++) {
-        const vmafgpu_memory_kind kind = i % MAP_KINDS == 0   ? VMAFGPU_MEMORY_DEVICE
-                                         : i % MAP_KINDS == 1 ? VMAFGPU_MEMORY_HOST
-                                                              : VMAFGPU_MEMORY_PINNED;
+        const vmafgpu_memory kind = i % MAP_KINDS == 0   ? VMAFGPU_MEMORY_DEVICE
+                                    : i % MAP_KINDS == 1 ? VMAFGPU_MEMORY_HOST
+                                                         : VMAFGPU_MEMORY_PINNED;
         maps[i] = (float *)malloc(size);
         test_need(maps[i] && g->take(&device[i], size) == 0 && g->take_pinned(&pinned[i], size, 0) == 0, "memory");
         for (int k = 0; k < count; k++)
@@ -495,16 +495,16 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
         memcpy(pinned[i], maps[i], size);
         CHECK_INT(g->write(device[i], maps[i], size), 0);
         if (i % 4 != 3) {
-            CHECK_INT(vmafgpu_map_next(v[0],
-                                       kind == VMAFGPU_MEMORY_DEVICE   ? (float *)(uintptr_t)device[i]
-                                       : kind == VMAFGPU_MEMORY_PINNED ? (float *)pinned[i]
-                                                                       : maps[i],
-                                       kind),
+            CHECK_INT(vmafgpu_request_map(v[0],
+                                          kind == VMAFGPU_MEMORY_DEVICE   ? (float *)(uintptr_t)device[i]
+                                          : kind == VMAFGPU_MEMORY_PINNED ? (float *)pinned[i]
+                                                                          : maps[i],
+                                          kind),
                       VMAFGPU_OK);
         }
         CHECK_INT(vmafgpu_push(v[0], reel_frame(&r, i, 0), reel_frame(&r, i, 1)), VMAFGPU_OK);
         if (kind == VMAFGPU_MEMORY_DEVICE) { /* in stream order */
-            CHECK_INT(vmafgpu_wait_on_stream(v[0], stream, -1), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_stream_wait(v[0], stream, -1), VMAFGPU_OK);
             CHECK_INT(g->read_later(maps[i], device[i], size, stream), 0);
         }
     }
@@ -514,10 +514,10 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
         const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
         const float *map = i % MAP_KINDS == 2 ? (const float *)pinned[i] : maps[i];
         vmafgpu_score score[2];
-        CHECK_INT(vmafgpu_map_next(v[1], expected, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_request_map(v[1], expected, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(v[1], &reference, &distorted), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_next(v[0], &score[0]), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_next(v[1], &score[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next_score(v[0], &score[0]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next_score(v[1], &score[1]), VMAFGPU_OK);
         check_row(score[0].values, score[1].values, vmafgpu_column_count(v[0]));
         for (int k = 0; k < count; k++)
             CHECK_BITS(map[k], i % 4 == 3 ? -7 : expected[k]);
@@ -541,19 +541,19 @@ static void check_maps_lost(gpu *g) {
     float map[12];
     where("maps, the GPU is lost");
     config.live = 1;
-    config.map_size = 16;
+    config.map_block_size = 16;
     vmafgpu *v = open_checked(&config);
     memset(map, 0, sizeof map);
     CHECK_INT(vmafgpu_map_blocks(v, NULL, NULL), 12);
-    CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_SURFACE), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_map_next(v, (float *)(uintptr_t)2, VMAFGPU_MEMORY_DEVICE), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_request_map(v, map, VMAFGPU_MEMORY_SURFACE), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_request_map(v, (float *)(uintptr_t)2, VMAFGPU_MEMORY_DEVICE), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
     g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     for (int i = 0; i < 12; i++)
         CHECK(map[i] != map[i]);
-    CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
+    CHECK_INT(vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
     vmafgpu_close(v);
     film_free(&f);
 }
@@ -566,15 +566,15 @@ static void check_maps_at_once(gpu *g) {
     float maps[2][12] = { { 0 } };
     where("maps, opened in the background");
     config.live = 1;
-    config.map_size = 16;
-    config.gpu.in_background = 1;
+    config.map_block_size = 16;
+    config.gpu.open_in_background = 1;
     config.backend = VMAFGPU_BACKEND_AUTO;
     for (int k = 0; k < 2; k++) {
         vmafgpu *v = open_checked(&config);
         maps[k][0] = -7;
         if (!k)
             check_on_gpu(g, v);
-        CHECK_INT(vmafgpu_map_next(v, maps[k], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_request_map(v, maps[k], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
         vmafgpu_close(v);

@@ -50,7 +50,7 @@ const selection selections[SELECTIONS] = {
 void select_features(vmafgpu_config *config, const selection *s) {
     config->models = s->model_count ? s->models : NULL;
     config->model_count = s->model_count;
-    config->no_model = s->model_count == 0;
+    config->features_only = s->model_count == 0;
     config->features = s->feature_count ? s->features : NULL;
     config->feature_count = s->feature_count;
 }
@@ -79,12 +79,14 @@ void check_equality(gpu *g, const film *f, const equality *e) {
     memset(&t, 0, sizeof t);
     config.allocator = tally_allocator(&t);
     config.bytes_per_sample = e->how.bytes_per_sample;
-    config.layout = e->how.shift ? VMAFGPU_SEMIPLANAR_HIGH : e->how.interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
+    config.layout = e->how.shift         ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH
+                    : e->how.interleaved ? VMAFGPU_LAYOUT_SEMIPLANAR
+                                         : VMAFGPU_LAYOUT_PLANAR;
     config.subsample = e->subsample;
     config.gpu.batch = e->batch;
-    config.gpu.queue = e->queue;
-    config.gpu.arithmetic = e->arithmetic;
-    config.gpu.frames = e->promised;
+    config.gpu.queue_depth = e->queue;
+    config.gpu.vif_arithmetic = e->arithmetic;
+    config.gpu.frame_memory = e->promised;
     select_features(&config, &selections[e->selected]);
     expected = cpu_score(f, &config);
     CHECK_INT(expected.rows, ((size_t)f->clip.frames + step - 1) / step);
@@ -95,11 +97,11 @@ void check_equality(gpu *g, const film *f, const equality *e) {
     r = reel_make(g, f, &e->how);
     context = open_checked(&config);
     if (context) {
-        memory = vmafgpu_memory(context);
+        memory = vmafgpu_host_memory(context);
         device_memory = vmafgpu_device_memory(context);
         for (int i = 0; i < f->clip.frames; i++) {
             vmafgpu_result result = reel_push(&r, context, i);
-            if (result == VMAFGPU_ERROR_FULL && e->delivery == NEXT) { /* many frames in long batches */
+            if (result == VMAFGPU_ERROR_UNREAD_SCORES && e->delivery == NEXT) { /* many frames in long batches */
                 collect_next(context, &c);
                 result = reel_push(&r, context, i);
             }
@@ -109,7 +111,7 @@ void check_equality(gpu *g, const film *f, const equality *e) {
         }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         /* only a long list of scores grows */
-        CHECK(vmafgpu_memory(context) == memory || (e->delivery == KEPT && f->clip.frames > 64));
+        CHECK(vmafgpu_host_memory(context) == memory || (e->delivery == KEPT && f->clip.frames > 64));
         CHECK_INT(vmafgpu_device_memory(context), device_memory);
         check_on_gpu(g, context);
         if (e->delivery == KEPT) {
@@ -332,7 +334,7 @@ void test_v1_speed(gpu *g) {
         reel r;
         vmafgpu *context;
         memset(features, 0, sizeof features);
-        config.no_model = 1;
+        config.features_only = 1;
         config.features = features;
         for (int k = 0; k == 0 || (k < 3 && cases[i].options[k]); k++) {
             features[k].name = "speed_chroma";
@@ -340,9 +342,9 @@ void test_v1_speed(gpu *g) {
             config.feature_count = k + 1;
         }
         config.bytes_per_sample = cases[i].how.bytes_per_sample;
-        config.layout = cases[i].how.shift         ? VMAFGPU_SEMIPLANAR_HIGH
-                        : cases[i].how.interleaved ? VMAFGPU_SEMIPLANAR
-                                                   : VMAFGPU_PLANAR;
+        config.layout = cases[i].how.shift         ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH
+                        : cases[i].how.interleaved ? VMAFGPU_LAYOUT_SEMIPLANAR
+                                                   : VMAFGPU_LAYOUT_PLANAR;
         config.gpu.batch = cases[i].batch;
         where("speed_chroma, %s %dx%d %d bits %d, '%s'", cases[i].what, cases[i].width, cases[i].height, cases[i].depth,
               cases[i].chroma, cases[i].options[0] ? cases[i].options[0] : "");

@@ -32,7 +32,7 @@ static answers short_answers(const film *f, int selected) {
     a.clip = cpu_score(f, &config);
     a.pair = (double *)calloc((size_t)a.clip.columns, sizeof *a.pair);
     context = open_checked(&config);
-    test_need(a.pair && context && vmafgpu_score_pair(context, &before, &reference, &distorted, &score) == VMAFGPU_OK,
+    test_need(a.pair && context && vmafgpu_score_pair(context, &reference, &distorted, &before, &score) == VMAFGPU_OK,
               "answers");
     memcpy(a.pair, score.values, sizeof *a.pair * (size_t)a.clip.columns);
     vmafgpu_close(context);
@@ -41,7 +41,7 @@ static answers short_answers(const film *f, int selected) {
 
 /* Overwrites what may be reused, in host memory. */
 static void spoil_reusable(const reel *r, vmafgpu *context, int64_t *spoilt) {
-    for (const int64_t reusable = vmafgpu_reusable(context); *spoilt < reusable; ++*spoilt) {
+    for (const int64_t reusable = vmafgpu_reusable_count(context); *spoilt < reusable; ++*spoilt) {
         memset(r->pictures[2 * *spoilt].bytes, 0xA7, r->pictures[2 * *spoilt].size);
         memset(r->pictures[2 * *spoilt + 1].bytes, 0xA7, r->pictures[2 * *spoilt + 1].size);
     }
@@ -65,7 +65,7 @@ static int is_harmless(const char *entry) {
  * CPU cannot read them. */
 static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const answers *expected, const tally *t,
                       const course *way) {
-    const int on_device = config->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    const int on_device = config->gpu.frame_memory == VMAFGPU_MEMORY_DEVICE;
     const int must_open = config->backend == VMAFGPU_BACKEND_AUTO && !on_device && !t->fail_at;
     vmafgpu *context = NULL;
     vmafgpu_score score;
@@ -85,8 +85,8 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
         if (way->spoils)
             spoil_reusable(r, context, &spoilt);
         if (i == way->pair_at) {
-            result = vmafgpu_score_pair(context, reel_frame(r, PAIR_BEFORE, 0), reel_frame(r, PAIR, 0),
-                                        reel_frame(r, PAIR, 1), &score);
+            result = vmafgpu_score_pair(context, reel_frame(r, PAIR, 0), reel_frame(r, PAIR, 1),
+                                        reel_frame(r, PAIR_BEFORE, 0), &score);
             if (on_device && result != VMAFGPU_OK) {
                 CHECK_INT(result, VMAFGPU_ERROR_DEVICE);
                 CHECK_HAS(vmafgpu_last_error(context), "single pair");
@@ -96,13 +96,13 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
         }
         if (way->spoils && i == 3) {
             CHECK_INT(vmafgpu_wait(context, 3), VMAFGPU_OK);
-            CHECK(vmafgpu_reusable(context) >= 3);
+            CHECK(vmafgpu_reusable_count(context) >= 3);
             spoil_reusable(r, context, &spoilt);
         }
     }
     result = vmafgpu_flush(context);
     for (int i = 0; i < SHORT_FRAMES; i++) {
-        const vmafgpu_result came = vmafgpu_next(context, &score);
+        const vmafgpu_result came = vmafgpu_next_score(context, &score);
         CHECK_INT(score.index, i);
         if (on_device && came != VMAFGPU_OK) {
             char words[32];
@@ -115,12 +115,12 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
             check_row(score.values, expected->clip.values + i * expected->clip.columns, expected->clip.columns);
         }
     }
-    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
     CHECK_INT(result, missing ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK(!missing || g->sim.hit()[0] != 0);
 
     /* once more, shorter; what failed stays failed, and frames on the device cannot be had */
-    CHECK_INT(vmafgpu_reusable(context), SHORT_FRAMES);
+    CHECK_INT(vmafgpu_reusable_count(context), SHORT_FRAMES);
     if (!way->spoils) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         for (int i = 0; i < 2; i++)
@@ -159,10 +159,10 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
     if (stride == 1 && fault == ONE_CALL)
         stride = stride_of_calls();
     config.backend = backend;
-    config.gpu.no_self_test = backend != VMAFGPU_BACKEND_AUTO && fault != LOST;
-    config.gpu.frames = *kind == 'd' ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
+    config.gpu.skip_self_test = backend != VMAFGPU_BACKEND_AUTO && fault != LOST;
+    config.gpu.frame_memory = *kind == 'd' ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
     config.gpu.batch = way->batch;
-    config.gpu.queue = way->queue;
+    config.gpu.queue_depth = way->queue;
     select_features(&config, &selections[selected]);
     for (long n = stride % 2 == 0 && g->vendor->backend == VMAFGPU_BACKEND_HIP ? 2 : 1; !is_over; n += stride) {
         tally t;
@@ -237,7 +237,7 @@ static void check_lost_without_memory(gpu *g) {
         }
         (void)vmafgpu_flush(context);
         for (int i = 0; i < SHORT_FRAMES && context; i++) {
-            const vmafgpu_result result = vmafgpu_next(context, &score);
+            const vmafgpu_result result = vmafgpu_next_score(context, &score);
             CHECK(result == VMAFGPU_OK || (t.failed && result == VMAFGPU_ERROR_MEMORY));
             if (result == VMAFGPU_OK)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
@@ -313,14 +313,14 @@ static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_
     vmafgpu_result result;
     switch (step) {
     case 0:
-        result = vmafgpu_edit_begin(v, &f->before, &f->reference, &f->after, &f->distorted, &score);
+        result = vmafgpu_edit_begin(v, &f->reference, &f->distorted, &f->before, &f->after, &score);
         a->base = score.score;
         break;
     case 2:
         result = vmafgpu_edit_commit(v, edits, EDITS - 1, &score);
         a->committed = score.score;
         break;
-    case 4: result = vmafgpu_edit_map(v, BLOCK, a->blocks, &across, &down); break;
+    case 4: result = vmafgpu_edit_blocks(v, BLOCK, a->blocks, &across, &down); break;
     default: result = vmafgpu_edit_try(v, edits, EDITS, a->tried[step / 2], NULL); break;
     }
     return result;
@@ -346,16 +346,16 @@ static void edit_course(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *ed
         }
     }
     if (is_lost) {
-        CHECK_INT(vmafgpu_edit_begin(v, NULL, &f->reference, NULL, &f->distorted, NULL), VMAFGPU_ERROR_DEVICE);
+        CHECK_INT(vmafgpu_edit_begin(v, &f->reference, &f->distorted, NULL, NULL, NULL), VMAFGPU_ERROR_DEVICE);
         CHECK_HAS(vmafgpu_last_error(v), vmafgpu_backend_note(v));
     }
-    a->asked = vmafgpu_map_next(v, a->map, VMAFGPU_MEMORY_HOST);
+    a->asked = vmafgpu_request_map(v, a->map, VMAFGPU_MEMORY_HOST);
     CHECK_INT(a->asked, is_lost ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK_INT(vmafgpu_push(v, &f->reference, &f->distorted), VMAFGPU_OK);
     const vmafgpu_result result = vmafgpu_flush(v);
     CHECK_INT(result,
               on_device && vmafgpu_backend_note(v)[0] && result != VMAFGPU_OK ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
-    CHECK_INT(vmafgpu_next(v, &score), result);
+    CHECK_INT(vmafgpu_next_score(v, &score), result);
     a->pushed = score.score;
 }
 
@@ -369,7 +369,7 @@ static void check_edit_answers(const edit_answers *a, const edit_answers *expect
             continue;
         if (step == 4) {
             for (int i = 0; i < BLOCKS; i++)
-                CHECK_BITS(a->blocks[i].share, expected->blocks[i].share);
+                CHECK_BITS(a->blocks[i].loss, expected->blocks[i].loss);
         } else if (step % 2) {
             for (int i = 0; i < EDITS; i++) {
                 CHECK_BITS(a->tried[step / 2][i].score, expected->tried[step / 2][i].score);
@@ -396,7 +396,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
     CHECK_INT(g->write(device, edits[1].data, BLOCK * BLOCK), 0);
     edits[1].data = (const void *)(uintptr_t)device;
     edits[1].memory = VMAFGPU_MEMORY_DEVICE;
-    config->gpu.frames = frames.reference.memory;
+    config->gpu.frame_memory = frames.reference.memory;
     for (long n = stride % 2 == 0 && g->is_hip ? 2 : 1; !is_over; n += stride) {
         long baseline[SIMULATED_KINDS];
         edit_answers a;
@@ -463,10 +463,10 @@ static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config
         CHECK((vmafgpu_backend_note(v)[0] == 0) == is_over);
         if (!is_over)
             CHECK_INT(vmafgpu_get_config(v)->gpu.batch, 0);
-        CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(v, &f->reference, &f->distorted), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
-        if (CHECK_INT(vmafgpu_next(v, &score), VMAFGPU_OK)) {
+        if (CHECK_INT(vmafgpu_next_score(v, &score), VMAFGPU_OK)) {
             CHECK_BITS(score.score, expected->pushed);
             CHECK(memcmp(map, expected->map, sizeof map) == 0);
         }
@@ -487,7 +487,7 @@ static void check_all_edit_faults(gpu *g) {
     edit_answers expected;
     config.backend = VMAFGPU_BACKEND_CPU;
     config.live = 1;
-    config.edit_size = config.map_size = BLOCK;
+    config.max_edit_size = config.map_block_size = BLOCK;
     for (int i = 0; i < (int)sizeof samples; i++)
         samples[i] = (unsigned char)(i * 7);
     memset(edits, 0, sizeof edits);
@@ -502,18 +502,18 @@ static void check_all_edit_faults(gpu *g) {
     edit_course(v, &frames, edits, &expected);
     vmafgpu_close(v);
     config = gpu_config(g, &f);
-    config.gpu.no_self_test = 1;
+    config.gpu.skip_self_test = 1;
     config.live = 1;
-    config.edit_size = config.map_size = BLOCK;
+    config.max_edit_size = config.map_block_size = BLOCK;
     check_edit_faults(g, &f, "h", &config, edits, &expected, ONE_CALL, stride_of_calls());
     check_edit_faults(g, &f, "d", &config, edits, &expected, ONE_CALL, stride_of_calls());
     check_edit_faults(g, &f, "h", &config, edits, &expected, LOST, 7);
     check_edit_faults(g, &f, "h", &config, edits, &expected, ALLOCATION, 1);
-    config.gpu.no_self_test = 0;
+    config.gpu.skip_self_test = 0;
     check_edit_faults(g, &f, "d", &config, edits, &expected, ALLOCATION, 1);
-    config.gpu.no_self_test = 1;
-    config.gpu.frames = VMAFGPU_MEMORY_HOST;
-    config.edit_size = 0;
+    config.gpu.skip_self_test = 1;
+    config.gpu.frame_memory = VMAFGPU_MEMORY_HOST;
+    config.max_edit_size = 0;
     config.backend = VMAFGPU_BACKEND_AUTO;
     check_map_opens(g, &frames, &config, &expected);
     film_free(&f);

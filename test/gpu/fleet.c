@@ -25,9 +25,9 @@ static void hold_opening(gpu *g, int is_held) {
 static vmafgpu_config background_config(const gpu *g, const film *f) {
     vmafgpu_config config = gpu_config(g, f);
     config.backend = VMAFGPU_BACKEND_AUTO;
-    config.gpu.in_background = 1;
+    config.gpu.open_in_background = 1;
     config.gpu.batch = 2;
-    config.gpu.queue = 2;
+    config.gpu.queue_depth = 2;
     return config;
 }
 
@@ -83,7 +83,7 @@ static void travel(const film *f, const journey *j, const reel *r, vmafgpu *cont
     for (; *at < end; ++*at) {
         while (j->loans && *borrowed < j->end && *borrowed - *at < j->loans) {
             vmafgpu_frame *pair = lent[*borrowed % 64];
-            const vmafgpu_result result = vmafgpu_lend(context, &pair[0], &pair[1]);
+            const vmafgpu_result result = vmafgpu_acquire_pair(context, &pair[0], &pair[1]);
             if (result == VMAFGPU_AGAIN) {
                 CHECK(*borrowed > *at);
                 break;
@@ -112,10 +112,10 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
     vmafgpu *context;
     int at = j->first, borrowed = j->first, tails;
     select_features(&config, selection_of(j->selected));
-    config.layout = j->shift ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+    config.layout = j->shift ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
     config.gpu.batch = j->batch;
-    config.gpu.queue = j->queue;
-    config.gpu.threads = j->threads;
+    config.gpu.queue_depth = j->queue;
+    config.gpu.copy_threads = j->threads;
     expected = cpu_score(f, &config);
     config.subsample = j->subsample;
     part = expected;
@@ -133,7 +133,7 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
     hold_opening(g, 1);
     context = open_checked(&config);
     if (context) {
-        const int seeds = j->first < vmafgpu_seed_count(context) ? j->first : vmafgpu_seed_count(context);
+        const int seeds = j->first < vmafgpu_preceding_count(context) ? j->first : vmafgpu_preceding_count(context);
         if (g->is_simulated && j->selected >= 0) {
             CHECK_INT(vmafgpu_is_opening(context), 1);
             CHECK_STR(vmafgpu_device_name(context), "");
@@ -141,7 +141,7 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
         }
         CHECK_STR(vmafgpu_backend_name(context), "cpu");
         for (int i = j->first - seeds; i < j->first; i++)
-            CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
         travel(f, j, &r, context, &taken, lent, &at, &borrowed, ready);
         CHECK(!g->is_simulated || vmafgpu_next_device(context) == -1);
         hold_opening(g, 0);
@@ -149,9 +149,9 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
         travel(f, j, &r, context, &taken, lent, &at, &borrowed, j->end);
         tails = f->clip.frames - j->end;
         for (int i = 0; i < tails && i < 2; i++)
-            CHECK_INT(vmafgpu_tail(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push_following(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_reusable(context), j->end - j->first);
+        CHECK_INT(vmafgpu_reusable_count(context), j->end - j->first);
         if (ready + (j->loans > 4 ? 4 : j->loans) + 2 < j->end &&
             (j->selected >= 0 || vmafgpu_device_name(context)[0])) {
             CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
@@ -256,7 +256,7 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
         where("fault %d, %ld, while the GPU is opened or takes over", fault, n);
         memset(&t, 0, sizeof t);
         config.allocator = tally_allocator(&t);
-        config.gpu.no_self_test = n % 2 == 0;
+        config.gpu.skip_self_test = n % 2 == 0;
         if (fault == 0)
             g->sim.fail(NULL, n, 700);
         else if (fault == 1)
@@ -354,10 +354,10 @@ static void check_ends(gpu *g) {
             for (int i = 0; i < 3; i++)
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
             CHECK_INT(
-                vmafgpu_score_pair(context, reel_frame(&r, 0, 0), reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                vmafgpu_score_pair(context, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), reel_frame(&r, 0, 0), &score),
                 VMAFGPU_OK);
             if (way == 1)
-                CHECK_INT(vmafgpu_lend(context, &pair[0], &pair[1]), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_acquire_pair(context, &pair[0], &pair[1]), VMAFGPU_OK);
             if (way >= 2) {
                 for (int i = 3; i < 6; i++)
                     CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
@@ -408,10 +408,10 @@ static void check_background_rules(gpu *g) {
     where("the rules of opening in the background");
     context = open_checked(&config);
     CHECK_INT(reel_push(&device, context, 0), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frames");
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory");
     wait_for_opening(context);
-    CHECK_INT(vmafgpu_wait_on_stream(context, NULL, 0), VMAFGPU_ERROR_STATE);
-    CHECK_HAS(vmafgpu_last_error(context), "in_background");
+    CHECK_INT(vmafgpu_stream_wait(context, NULL, 0), VMAFGPU_ERROR_STATE);
+    CHECK_HAS(vmafgpu_last_error(context), "open_in_background");
     vmafgpu_close(context);
 
     config.gpu.kernels_path = "/no/such/kernels"; /* of which no trace is left when it is looked for */
@@ -436,7 +436,7 @@ static void check_background_rules(gpu *g) {
     vmafgpu_close(context);
     if (!g->is_hip) {
         config.backend = VMAFGPU_BACKEND_AUTO;
-        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         context = open_checked(&config);
         CHECK_INT(vmafgpu_is_opening(context), 0);
         reel_finish(&device, context, 0);
@@ -460,7 +460,7 @@ static void check_background_rules(gpu *g) {
     for (int threads = 0; threads < 4; threads += 3) { /* those that copy for the GPU score until it is there */
         int calls = 0;
         config = background_config(g, &f);
-        config.gpu.threads = threads;
+        config.gpu.copy_threads = threads;
         config.parallel_for = hook_of_three;
         config.parallel_for_user = &calls;
         hold_opening(g, 1);
@@ -519,7 +519,7 @@ static vmafgpu_config devices_config(const gpu *g, const film *f, const int *dev
     config.gpu.devices = devices;
     config.gpu.device_count = count;
     config.gpu.batch = 2;
-    config.gpu.queue = 2;
+    config.gpu.queue_depth = 2;
     return config;
 }
 
@@ -565,8 +565,8 @@ static void check_devices(gpu *g, int count) {
         }
         select_features(&config, selection_of(cases[i].selected));
         config.gpu.batch = cases[i].batch;
-        config.gpu.queue = cases[i].queue;
-        config.gpu.threads = cases[i].threads;
+        config.gpu.queue_depth = cases[i].queue;
+        config.gpu.copy_threads = cases[i].threads;
         config.subsample = cases[i].subsample;
         expected = cpu_score(&f, &config);
         taken = collector_like(&expected, cases[i].subsample);
@@ -582,9 +582,10 @@ static void check_devices(gpu *g, int count) {
                 collect_next(context, &taken);
             if (k % 9 == 5) {
                 CHECK_INT(vmafgpu_wait(context, k % 2 ? -1 : k - 2), VMAFGPU_OK);
-                CHECK(vmafgpu_reusable(context) >= (k % 2 ? k + 1 : k - 2));
+                CHECK(vmafgpu_reusable_count(context) >= (k % 2 ? k + 1 : k - 2));
             }
-            for (const int64_t reusable = vmafgpu_reusable(context); cases[i].spoils && spoilt < reusable; spoilt++) {
+            for (const int64_t reusable = vmafgpu_reusable_count(context); cases[i].spoils && spoilt < reusable;
+                 spoilt++) {
                 picture_spoil(g, &r.pictures[2 * spoilt]);
                 picture_spoil(g, &r.pictures[2 * spoilt + 1]);
             }
@@ -626,7 +627,7 @@ static void check_next_device(gpu *g) {
         vmafgpu *context;
         where("frames on the device that is next, way %d", way);
         select_features(&config, &selections[way ? WINDOWS : DEFAULT]);
-        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         expected = cpu_score(&f, &config);
         context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++) {
@@ -637,8 +638,8 @@ static void check_next_device(gpu *g) {
                 pictures[2 * i + side] = picture_make(g, &f, 2 * i + side, way == 2 ? &upside_down : &how);
             leave_device(g, devices[i]);
             if (i % 7 == 3) {
-                CHECK_INT(vmafgpu_score_pair(context, &pictures[2 * i - 2].frame, &pictures[2 * i].frame,
-                                             &pictures[2 * i + 1].frame, &score),
+                CHECK_INT(vmafgpu_score_pair(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame,
+                                             &pictures[2 * i - 2].frame, &score),
                           VMAFGPU_OK);
                 CHECK(way || score.score != 0);
             }
@@ -682,10 +683,10 @@ static void check_devices_lend(gpu *g) {
         const int step = j->subsample ? j->subsample : 1;
         where("lent memory of several GPUs, way %d", way);
         select_features(&config, &selections[j->selected]);
-        config.layout = j->shift ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        config.layout = j->shift ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
         config.gpu.batch = j->batch;
-        config.gpu.queue = j->queue;
-        config.gpu.threads = j->threads;
+        config.gpu.queue_depth = j->queue;
+        config.gpu.copy_threads = j->threads;
         expected = cpu_score(&f, &config);
         config.subsample = j->subsample;
         part = expected;
@@ -701,12 +702,12 @@ static void check_devices_lend(gpu *g) {
         config.on_score_user = &taken;
         context = open_checked(&config);
         if (context) {
-            const int seeds = j->first < vmafgpu_seed_count(context) ? j->first : vmafgpu_seed_count(context);
+            const int seeds = j->first < vmafgpu_preceding_count(context) ? j->first : vmafgpu_preceding_count(context);
             for (int i = j->first - seeds; i < j->first; i++)
-                CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
             travel(&f, j, &r, context, &taken, lent, &at, &borrowed, j->end);
             for (int i = 0; i < 2; i++)
-                CHECK_INT(vmafgpu_tail(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_push_following(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_on_gpu(g, context);
         }
@@ -754,7 +755,7 @@ static void check_devices_lost(gpu *g) {
             if (way == 4) {
                 for (int i = 0; i < FRAMES; i++) {
                     CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-                    spoilt = vmafgpu_reusable(context) < spoilt ? -1 : vmafgpu_reusable(context);
+                    spoilt = vmafgpu_reusable_count(context) < spoilt ? -1 : vmafgpu_reusable_count(context);
                     CHECK(spoilt >= 0);
                     for (int64_t k = spoilt > 6 ? spoilt - 6 : 0; k < spoilt; k++) {
                         memset(r.pictures[2 * k].bytes, 0xA7, r.pictures[2 * k].size);
@@ -777,7 +778,7 @@ static void check_devices_lost(gpu *g) {
             g->sim.lose(0, 0);
             for (int i = 0; i < FRAMES; i++) {
                 vmafgpu_score score;
-                const vmafgpu_result came = vmafgpu_next(context, &score);
+                const vmafgpu_result came = vmafgpu_next_score(context, &score);
                 CHECK_INT(score.index, i);
                 if (way == 3 && came == VMAFGPU_ERROR_DEVICE)
                     missing++;
@@ -817,7 +818,7 @@ static void check_devices_hook(gpu *g) {
     int calls = 0, refused = 0;
     vmafgpu *context;
     where("several GPUs and a hook that fails");
-    config.gpu.threads = 3;
+    config.gpu.copy_threads = 3;
     config.parallel_for = hook_of_parts;
     config.parallel_for_user = &calls;
     context = open_checked(&config);
@@ -858,7 +859,7 @@ static void check_devices_rules(gpu *g, int threads) {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         for (int is_auto = 0; is_auto < 2; is_auto++) {
             config = devices_config(g, &f, wrong[i].devices, wrong[i].count);
-            config.gpu.threads = threads;
+            config.gpu.copy_threads = threads;
             config.backend = is_auto ? VMAFGPU_BACKEND_AUTO : config.backend;
             CHECK(vmafgpu_open(&context, &config) < 0);
             if (!is_auto || !g->is_hip || i < 4)
@@ -867,23 +868,23 @@ static void check_devices_rules(gpu *g, int threads) {
         }
     }
     config = devices_config(g, &f, NULL, 2);
-    config.gpu.threads = threads;
+    config.gpu.copy_threads = threads;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 2);
-    config.gpu.threads = threads;
+    config.gpu.copy_threads = threads;
     config.gpu.stream = &config;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream");
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 1);
-    config.gpu.threads = threads; /* one is a fleet, too */
+    config.gpu.copy_threads = threads; /* one is a fleet, too */
     expected = cpu_score(&f, &config);
     context = open_checked(&config);
     reel_finish(&r, context, 0);
     check_context(g, context, &expected);
     one = vmafgpu_device_memory(context);
-    host = vmafgpu_memory(context);
+    host = vmafgpu_host_memory(context);
     vmafgpu_close(context);
     config.gpu.devices = reverse;
     context = open_checked(&config);
@@ -893,16 +894,16 @@ static void check_devices_rules(gpu *g, int threads) {
 
     g->sim.set(SIMULATED_DEVICES, 3);
     config = devices_config(g, &f, NULL, VMAFGPU_ALL_DEVICES);
-    config.gpu.threads = threads;
+    config.gpu.copy_threads = threads;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, 3);
     CHECK_INT(vmafgpu_device_memory(context), 3 * one);
-    CHECK(vmafgpu_memory(context) > 2 * host);
+    CHECK(vmafgpu_host_memory(context) > 2 * host);
     CHECK_HAS(vmafgpu_device_name(context), "simulated GPU 0 of ");
     CHECK_HAS(vmafgpu_device_name(context), ", simulated GPU 2 of ");
-    CHECK_INT(vmafgpu_wait_on_stream(context, NULL, 0), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_stream_wait(context, NULL, 0), VMAFGPU_ERROR_STATE);
     for (int i = 0; i < 2; i++)
-        CHECK_INT(vmafgpu_lend(context, &lent[i][0], &lent[i][1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_acquire_pair(context, &lent[i][0], &lent[i][1]), VMAFGPU_OK);
     CHECK_INT(vmafgpu_push(context, &lent[1][0], &lent[1][1]), VMAFGPU_ERROR_ARGUMENT); /* the first pair comes first */
     CHECK_HAS(vmafgpu_last_error(context), "is in lent memory");
     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -920,13 +921,13 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 2);
-    config.gpu.threads = threads; /* all that are named */
+    config.gpu.copy_threads = threads; /* all that are named */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
     vmafgpu_close(context);
     g->sim.lose(0, 0);
     g->sim.set(SIMULATED_DEVICES, 0);
     config = devices_config(g, &f, NULL, VMAFGPU_ALL_DEVICES);
-    config.gpu.threads = threads;
+    config.gpu.copy_threads = threads;
     config.backend = VMAFGPU_BACKEND_AUTO;
     context = open_checked(&config);
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
@@ -971,7 +972,7 @@ static void check_devices_together(gpu *g) {
         vmafgpu *context;
         where("three GPUs at %s together", (g->is_hip ? hip : cuda)[at]);
         m.g = g;
-        config.gpu.threads = 2;
+        config.gpu.copy_threads = 2;
         g->sim.hold((g->is_hip ? hip : cuda)[at]);
         test_need(pthread_create(&other, NULL, end_meeting, &m) == 0, "a thread");
         context = open_checked(&config);

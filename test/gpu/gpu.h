@@ -417,7 +417,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.no_self_test = g->is_slow; /* which takes long there; groups self_test and failures have it */
+    config.gpu.skip_self_test = g->is_slow; /* which takes long there; groups self_test and failures have it */
     return config;
 }
 
@@ -426,7 +426,7 @@ static inline scores cpu_score(const film *f, const vmafgpu_config *config) {
     vmafgpu_config plain = *config;
     plain.backend = VMAFGPU_BACKEND_CPU;
     memset(&plain.gpu, 0, sizeof plain.gpu);
-    plain.layout = VMAFGPU_PLANAR;
+    plain.layout = VMAFGPU_LAYOUT_PLANAR;
     plain.bytes_per_sample = 0;
     plain.discard_scores = 0;
     plain.on_score = NULL;
@@ -489,7 +489,7 @@ static inline void collect(void *user, const vmafgpu_score *score) {
 /* Takes what next() has. */
 static inline void collect_next(vmafgpu *context, collector *c) {
     vmafgpu_score score;
-    while (vmafgpu_next(context, &score) == VMAFGPU_OK)
+    while (vmafgpu_next_score(context, &score) == VMAFGPU_OK)
         collect(c, &score);
 }
 
@@ -508,7 +508,7 @@ typedef struct tally {
     int failed;
 } tally;
 
-static inline void *tally_alloc(size_t size, void *user) {
+static inline void *tally_alloc(void *user, size_t size) {
     tally *t = (tally *)user;
     void *pointer;
     if (__atomic_load_n(&t->fail_at, __ATOMIC_RELAXED) && __atomic_sub_fetch(&t->fail_at, 1, __ATOMIC_RELAXED) == 0) {
@@ -522,7 +522,7 @@ static inline void *tally_alloc(size_t size, void *user) {
     return pointer;
 }
 
-static inline void tally_free(void *pointer, void *user) {
+static inline void tally_free(void *user, void *pointer) {
     tally *t = (tally *)user;
     __atomic_sub_fetch(&t->live, pointer != NULL, __ATOMIC_RELAXED);
     free(pointer);
@@ -530,8 +530,8 @@ static inline void tally_free(void *pointer, void *user) {
 
 static inline vmafgpu_allocator tally_allocator(tally *t) {
     vmafgpu_allocator a;
-    a.alloc = tally_alloc;
-    a.free = tally_free;
+    a.allocate = tally_alloc;
+    a.release = tally_free;
     a.user = t;
     return a;
 }
@@ -601,7 +601,7 @@ typedef struct equality {
     int width, height, depth, frames;
     storage how;
     int batch, queue, selected, subsample, arithmetic, delivery;
-    vmafgpu_memory_kind promised;
+    vmafgpu_memory promised;
 } equality;
 
 /* Scores a film both ways; one that is generated. */

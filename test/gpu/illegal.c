@@ -72,11 +72,13 @@ void test_v1_speed_illegal(gpu *g) {
         int found = 0;
         feature.name = "speed_chroma";
         feature.options = cases[i].options;
-        config.no_model = 1;
+        config.features_only = 1;
         config.features = &feature;
         config.feature_count = 1;
         config.bytes_per_sample = how->bytes_per_sample;
-        config.layout = how->shift ? VMAFGPU_SEMIPLANAR_HIGH : how->interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
+        config.layout = how->shift         ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH
+                        : how->interleaved ? VMAFGPU_LAYOUT_SEMIPLANAR
+                                           : VMAFGPU_LAYOUT_PLANAR;
         plain = config;
         plain.backend = VMAFGPU_BACKEND_CPU;
         for (int attempt = 0; attempt < TRIES; attempt++) {
@@ -144,10 +146,10 @@ static void test_illegal_neighbours(gpu *g) {
         picture_mar(g, &r.pictures[way == 0 ? 2 * (FIRST - 1) : way == 1 ? 2 * END : 2 * (FIRST + 1) + 1], 1, 5);
         context = open_checked(&config);
         if (context) {
-            CHECK_INT(vmafgpu_seed(context, reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
             for (int i = FIRST; i < END; i++)
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_tail(context, reel_frame(&r, END, 0)), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push_following(context, reel_frame(&r, END, 0)), VMAFGPU_OK);
             CHECK_INT(vmafgpu_flush(context), way == 2 ? VMAFGPU_OK : VMAFGPU_ERROR_FRAME);
             CHECK(v.in_order);
             CHECK_INT(v.count, way == 2 ? 1 : END - FIRST);
@@ -188,12 +190,12 @@ static void test_illegal_chroma(gpu *g) {
         for (int i = 0; i < FRAMES && context; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
         if (context) {
-            const int reach = vmafgpu_seed_count(context);
+            const int reach = vmafgpu_preceding_count(context);
             vmafgpu_score score;
             CHECK_INT(vmafgpu_flush(context), is_read ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
             for (int i = 0; i < FRAMES; i++) {
                 const int is_spoilt = is_read && i >= BAD - reach && i <= BAD + reach;
-                CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+                CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
                 if (is_spoilt) {
                     CHECK_HAS(vmafgpu_last_error(context), "chroma");
                     CHECK_HAS(vmafgpu_last_error(context), side ? "distorted" : "reference");
@@ -236,7 +238,7 @@ static void check_two_in_a_row(gpu *g) {
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
         for (int i = 0; i < FRAMES && context; i++) {
             const int is_bad = i == BAD || i == BAD + 1, is_beside = !forced[way] && (i == BAD - 1 || i == BAD + 2);
-            CHECK_INT(vmafgpu_next(context, &score), is_bad || is_beside ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next_score(context, &score), is_bad || is_beside ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
             CHECK_INT(score.index, i);
             if (score.result == VMAFGPU_OK)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
@@ -276,7 +278,7 @@ void test_illegal(gpu *g) {
         how.bytes_per_sample = cases[i].bytes;
         how.shift = cases[i].shift;
         config.bytes_per_sample = cases[i].bytes;
-        config.layout = cases[i].shift ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        config.layout = cases[i].shift ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
         config.gpu.batch = cases[i].batch;
         select_features(&config, &selections[cases[i].selected]);
         expected = cpu_score(&f, &config);
@@ -286,7 +288,7 @@ void test_illegal(gpu *g) {
         context = open_checked(&config);
         if (context) {
             /* the frames whose motion looks at the bad one */
-            const int reach = vmafgpu_seed_count(context), first = BAD - reach, end = BAD + reach + 1;
+            const int reach = vmafgpu_preceding_count(context), first = BAD - reach, end = BAD + reach + 1;
             vmafgpu_score score;
             double mean = 0;
             where("illegal sample, case %d", (int)i);
@@ -295,7 +297,7 @@ void test_illegal(gpu *g) {
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
             for (int k = 0; k < FRAMES; k++) {
                 const int is_spoilt = k >= first && k < end;
-                CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+                CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
                 CHECK_INT(score.index, k);
                 CHECK_INT(score.result, is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
                 if (is_spoilt) {
@@ -307,14 +309,14 @@ void test_illegal(gpu *g) {
                     check_row(score.values, expected.values + k * expected.columns, expected.columns);
                 }
             }
-            CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+            CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
             for (int column = 0; column < expected.columns; column++) {
-                CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MEAN, &mean), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_MEAN, &mean), VMAFGPU_OK);
                 CHECK_BITS(mean, mean_without(&expected, column, first, end));
             }
-            CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, BAD, 0), reel_frame(&r, BAD, 1), &score),
+            CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, BAD, 0), reel_frame(&r, BAD, 1), NULL, &score),
                       VMAFGPU_ERROR_FRAME);
-            CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 0, 0), reel_frame(&r, 0, 1), &score),
+            CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 0, 0), reel_frame(&r, 0, 1), NULL, &score),
                       VMAFGPU_OK);
             check_on_gpu(g, context);
             /* nothing of it sticks */
@@ -350,7 +352,7 @@ void test_illegal(gpu *g) {
             picture_mar(g, &bad.pictures[2 * i + side], 701, 2);
             CHECK_INT(reel_push(&bad, context, i), VMAFGPU_ERROR_FRAME);
             CHECK_HAS(vmafgpu_last_error(context), side ? "distorted" : "reference");
-            CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&bad, i, 0), reel_frame(&bad, i, 1), &score),
+            CHECK_INT(vmafgpu_score_pair(context, reel_frame(&bad, i, 0), reel_frame(&bad, i, 1), NULL, &score),
                       VMAFGPU_ERROR_FRAME);
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
         }

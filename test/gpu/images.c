@@ -18,9 +18,9 @@ void test_kinds_of_memory(gpu *g) {
         vmafgpu_config config = gpu_config(g, &f);
         scores expected = cpu_score(&f, &config);
         vmafgpu *context;
-        config.gpu.frames = (vmafgpu_memory_kind)promised;
+        config.gpu.frame_memory = (vmafgpu_memory)promised;
         context = open_checked(&config);
-        memory[promised] = vmafgpu_memory(context);
+        memory[promised] = vmafgpu_host_memory(context);
         for (int kind = 0; kind < 3 && context; kind++) {
             where("promised %d, came %d", promised, kind);
             if (kind >= promised) {
@@ -31,12 +31,12 @@ void test_kinds_of_memory(gpu *g) {
                 vmafgpu_score score;
                 CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
                 CHECK_INT(reel_push(reels[kind], context, 0), VMAFGPU_ERROR_ARGUMENT);
-                CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frames");
+                CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory");
                 CHECK_HAS(vmafgpu_last_error(context), "frame 0");
-                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(reels[kind], 0, 0),
-                                             reel_frame(reels[kind], 0, 1), &score),
+                CHECK_INT(vmafgpu_score_pair(context, reel_frame(reels[kind], 0, 0), reel_frame(reels[kind], 0, 1),
+                                             NULL, &score),
                           VMAFGPU_ERROR_ARGUMENT);
-                CHECK_INT(vmafgpu_seed(context, reel_frame(reels[kind], 0, 0)), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_push_preceding(context, reel_frame(reels[kind], 0, 0)), VMAFGPU_ERROR_ARGUMENT);
             }
         }
         if (context) {
@@ -60,7 +60,7 @@ void test_kinds_of_memory(gpu *g) {
         CHECK_INT(reel_push(&pinned, context, 0), VMAFGPU_OK);
         CHECK_INT(vmafgpu_device_memory(context), 0);
         vmafgpu_close(context);
-        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
         vmafgpu_close(context);
     }
@@ -74,14 +74,14 @@ void test_kinds_of_memory(gpu *g) {
 /* A config with which no GPU can be used: asked for, a sentence with these words; else the CPU and a note. */
 static void check_unusable(const gpu *g, const film *f, vmafgpu_config config, const scores *expected,
                            const char *words) {
-    static const vmafgpu_memory_kind frames[3] = { VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE };
+    static const vmafgpu_memory frames[3] = { VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE };
     for (int way = 0; way < 3; way++) {
         vmafgpu *context = NULL;
         tally t;
         memset(&t, 0, sizeof t);
         config.allocator = tally_allocator(&t);
         config.backend = way == 0 ? g->vendor->backend : way == 1 ? VMAFGPU_BACKEND_AUTO : backend_for_device(g);
-        config.gpu.frames = frames[way];
+        config.gpu.frame_memory = frames[way];
         CHECK_INT(vmafgpu_open(&context, &config), way == 1 ? VMAFGPU_OK : VMAFGPU_ERROR_BACKEND);
         CHECK_HAS(way == 1 ? vmafgpu_backend_note(context) : vmafgpu_last_error(context), words);
         if (way == 1) {
@@ -366,7 +366,7 @@ static void check_targets(gpu *g, const film *f, vmafgpu_config config, const sc
         config.gpu.kernels = image.data;
         config.gpu.kernels_size = image.size;
         context = open_checked(&config);
-        CHECK_INT(vmafgpu_get_config(context)->gpu.arithmetic, targets[i].arithmetic);
+        CHECK_INT(vmafgpu_get_config(context)->gpu.vif_arithmetic, targets[i].arithmetic);
         vmafgpu_close(context);
     }
     g->sim.set(SIMULATED_CAPABILITY, g->sim.lanes() == 32 ? GFX1100 : GFX942);
@@ -511,11 +511,11 @@ void test_no_device(gpu *g) {
         int stream = 0;
         where("what AUTO takes for CUDA's");
         config.backend = VMAFGPU_BACKEND_AUTO;
-        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
         CHECK(strstr(vmafgpu_last_error(context), "hip: ") == NULL);
         vmafgpu_close(context);
-        config.gpu.frames = VMAFGPU_MEMORY_HOST;
+        config.gpu.frame_memory = VMAFGPU_MEMORY_HOST;
         config.gpu.stream = &stream;
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK);
         CHECK_STR(vmafgpu_backend_name(context), "cpu");
@@ -526,7 +526,7 @@ void test_no_device(gpu *g) {
     config.width = config.height = 16384;
     config.bit_depth = 16;
     config.gpu.batch = 32;
-    config.gpu.queue = 8;
+    config.gpu.queue_depth = 8;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
     CHECK_HAS(vmafgpu_last_error(context), "MB of device memory");
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.batch is 32");
@@ -566,8 +566,9 @@ void test_memory(gpu *g) {
         config.gpu.batch = batch;
         context = open_checked(&config);
         CHECK_INT(vmafgpu_get_config(context)->gpu.batch, batch);
-        CHECK(vmafgpu_get_config(context)->gpu.queue >= 2 && vmafgpu_get_config(context)->gpu.queue <= 4);
-        CHECK(vmafgpu_get_config(context)->gpu.arithmetic == 1 || vmafgpu_get_config(context)->gpu.arithmetic == 2);
+        CHECK(vmafgpu_get_config(context)->gpu.queue_depth >= 2 && vmafgpu_get_config(context)->gpu.queue_depth <= 4);
+        CHECK(vmafgpu_get_config(context)->gpu.vif_arithmetic == 1 ||
+              vmafgpu_get_config(context)->gpu.vif_arithmetic == 2);
         CHECK(vmafgpu_device_memory(context) > smallest);
         smallest = vmafgpu_device_memory(context);
         if (g->is_simulated)

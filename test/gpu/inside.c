@@ -54,7 +54,7 @@ static void check_cambi(gpu *g, const char *what, int width, int height, int dep
         features[count].options = *rest ? rest : NULL;
         rest = bar;
     }
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = features;
     config.feature_count = count;
     config.gpu.batch = batch;
@@ -270,8 +270,8 @@ typedef struct tested {
     int width, height, depth;
     vmafgpu_layout layout;
     int arithmetic;
-    const char *features;    /* "name options|name options" */
-    int edit_size, map_size; /* with the default model, too */
+    const char *features;              /* "name options|name options" */
+    int max_edit_size, map_block_size; /* with the default model, too */
 } tested;
 
 static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text,
@@ -293,15 +293,15 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
         rest = bar;
     }
     config.layout = t->layout;
-    config.gpu.batch = config.gpu.queue = 1;
-    config.gpu.no_self_test = 0;
-    if (t->layout == VMAFGPU_SEMIPLANAR_HIGH)
+    config.gpu.batch = config.gpu.queue_depth = 1;
+    config.gpu.skip_self_test = 0;
+    if (t->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH)
         config.bytes_per_sample = 2;
-    config.gpu.arithmetic = t->arithmetic;
-    config.no_model = !t->map_size;
-    config.edit_size = t->edit_size;
-    config.live = t->map_size != 0;
-    config.map_size = t->map_size;
+    config.gpu.vif_arithmetic = t->arithmetic;
+    config.features_only = !t->map_block_size;
+    config.max_edit_size = t->max_edit_size;
+    config.live = t->map_block_size != 0;
+    config.map_block_size = t->map_block_size;
     config.features = features;
     config.feature_count = count;
     return config;
@@ -335,7 +335,7 @@ static void check_planted(gpu *g, const tested *t) {
         film_free(&f);
         return;
     }
-    CHECK(vmafgpu_self_test_sum(v) != 0);
+    CHECK(vmafgpu_self_test_checksum(v) != 0);
     CHECK_HAS(vmafgpu_driver_name(v), g->is_hip ? "HIP " : "CUDA ");
     count = vmafgpu__list_kernels(v, v->gpu->context.form, list);
     for (int i = 0; i < count && g->is_simulated; i++) {
@@ -357,28 +357,28 @@ static void check_planted(gpu *g, const tested *t) {
 
 void test_self_test(gpu *g) {
     static const tested cases[] = {
-        { 48, 40, 8, VMAFGPU_PLANAR, 1,
+        { 48, 40, 8, VMAFGPU_LAYOUT_PLANAR, 1,
           "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true", 0, 0 },
-        { 48, 40, 10, VMAFGPU_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0, 0 },
-        { 64, 48, 16, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0, 0 },
-        { 1920, 1080, 8, VMAFGPU_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0, 0 },
-        { 1920, 1080, 10, VMAFGPU_PLANAR, 1, "cambi full_ref=true:window_size=127", 0, 0 },
-        { 400, 320, 8, VMAFGPU_PLANAR, 1, "speed_chroma", 0, 0 },
-        { 400, 320, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "speed_chroma", 0, 0 },
-        { 800, 640, 8, VMAFGPU_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0, 0 },
-        { 48, 40, 8, VMAFGPU_PLANAR, 1, "psnr", 0, 0 },
-        { 48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0, 0 },
-        { 96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0, 0 },
-        { 48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr", 0,
-          0 },
-        { 64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0, 0 },
-        { 180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim", 0, 0 },
-        { 48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs", 0, 0 },
-        { 48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede", 0, 0 },
-        { 64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 16, 16 },
-        { 48, 96, 16, VMAFGPU_PLANAR, 1, "vif", 64, 64 },
-        { 64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 0, 16 },
-        { 64, 48, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif", 16, 16 },
+        { 48, 40, 10, VMAFGPU_LAYOUT_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0, 0 },
+        { 64, 48, 16, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0, 0 },
+        { 1920, 1080, 8, VMAFGPU_LAYOUT_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0, 0 },
+        { 1920, 1080, 10, VMAFGPU_LAYOUT_PLANAR, 1, "cambi full_ref=true:window_size=127", 0, 0 },
+        { 400, 320, 8, VMAFGPU_LAYOUT_PLANAR, 1, "speed_chroma", 0, 0 },
+        { 400, 320, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "speed_chroma", 0, 0 },
+        { 800, 640, 8, VMAFGPU_LAYOUT_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0, 0 },
+        { 48, 40, 8, VMAFGPU_LAYOUT_PLANAR, 1, "psnr", 0, 0 },
+        { 48, 40, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0, 0 },
+        { 96, 96, 8, VMAFGPU_LAYOUT_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0, 0 },
+        { 48, 40, 10, VMAFGPU_LAYOUT_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr",
+          0, 0 },
+        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0, 0 },
+        { 180, 176, 10, VMAFGPU_LAYOUT_PLANAR, 1, "float_ms_ssim", 0, 0 },
+        { 48, 40, 8, VMAFGPU_LAYOUT_PLANAR, 1, "psnr_hvs", 0, 0 },
+        { 48, 40, 8, VMAFGPU_LAYOUT_SEMIPLANAR, 1, "ciede", 0, 0 },
+        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 16, 16 },
+        { 48, 96, 16, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 64, 64 },
+        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 0, 16 },
+        { 64, 48, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "vif", 16, 16 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_planted(g, &cases[i]);
@@ -392,20 +392,20 @@ void test_self_test(gpu *g) {
         if (g->is_simulated) {
             g->sim.plant("vmafgpu_adm_rows");
             config.backend = VMAFGPU_BACKEND_AUTO;
-            config.gpu.no_self_test = 0;
+            config.gpu.skip_self_test = 0;
             CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
             CHECK_STR(vmafgpu_backend_name(v), "cpu");
             CHECK_HAS(vmafgpu_backend_note(v), "self-test: what the kernel vmafgpu_adm_");
-            CHECK_INT(vmafgpu_self_test_sum(v), 0);
+            CHECK_INT(vmafgpu_self_test_checksum(v), 0);
             vmafgpu_close(v);
             got = film_score(&f, &config);
             check_same_scores(&got, &expected);
             scores_free(&got);
         }
         config = gpu_config(g, &f);
-        config.gpu.no_self_test = 1;
+        config.gpu.skip_self_test = 1;
         v = open_checked(&config);
-        CHECK_INT(vmafgpu_self_test_sum(v), 0);
+        CHECK_INT(vmafgpu_self_test_checksum(v), 0);
         vmafgpu_close(v);
         if (g->is_simulated)
             g->sim.plant(NULL);
@@ -429,7 +429,7 @@ static void check_in_order(gpu *g, int left, const char *what, int width, int he
     features[0].name = feature;
     features[0].options = options;
     config.features = features;
-    config.feature_count = config.no_model = 1;
+    config.feature_count = config.features_only = 1;
     config.gpu.batch = 2;
     where("%s in order (%d), %s %dx%d %d bits", feature, left, what, width, height, depth);
     expected = cpu_score(&f, &config);
@@ -464,7 +464,7 @@ static void check_rounded_squares(gpu *g) {
     vmafgpu *context;
     config.features = features;
     config.feature_count = 2;
-    config.no_model = 1;
+    config.features_only = 1;
     where("rounded squares");
     for (int side = 0; side < 2; side++) {
         uint16_t *samples = (uint16_t *)(void *)(f.luma + (size_t)side * f.plane_bytes);
@@ -498,7 +498,7 @@ static void check_colours(gpu *g, int all_over) {
     scores expected;
     vmafgpu *context;
     config.features = features;
-    config.feature_count = config.no_model = 1;
+    config.feature_count = config.features_only = 1;
     config.gpu.batch = 2;
     where("colours in doubt%s", all_over ? ", all over the picture" : "");
     for (int i = 0; i < 2; i++) {

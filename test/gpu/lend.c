@@ -30,7 +30,7 @@ static void fill_pair(const film *f, int i, const storage *how, const vmafgpu_fr
 static void borrow(vmafgpu *context, const film *f, const storage *how, loans *l, int most) {
     while (l->end < f->clip.frames && l->end - l->first < most) {
         vmafgpu_frame *pair = l->pairs[l->end % MOST];
-        vmafgpu_result result = vmafgpu_lend(context, &pair[0], &pair[1]);
+        vmafgpu_result result = vmafgpu_acquire_pair(context, &pair[0], &pair[1]);
         if (result == VMAFGPU_AGAIN) {
             CHECK(l->end > l->first); /* else it waits */
             break;
@@ -83,10 +83,12 @@ static void test_lent_formats(gpu *g) {
         where("lent memory, format %d", (int)i);
         select_features(&config, &selections[cases[i].selected]);
         config.bytes_per_sample = how->bytes_per_sample;
-        config.layout = how->shift ? VMAFGPU_SEMIPLANAR_HIGH : how->interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
+        config.layout = how->shift         ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH
+                        : how->interleaved ? VMAFGPU_LAYOUT_SEMIPLANAR
+                                           : VMAFGPU_LAYOUT_PLANAR;
         config.gpu.batch = cases[i].batch;
-        config.gpu.queue = cases[i].queue;
-        config.gpu.threads = cases[i].threads;
+        config.gpu.queue_depth = cases[i].queue;
+        config.gpu.copy_threads = cases[i].threads;
         config.subsample = cases[i].subsample;
         expected = cpu_score(&f, &config);
         context = open_checked(&config);
@@ -132,28 +134,28 @@ static void test_lent_and_others(gpu *g) {
         l.first = l.end = FIRST;
         expected = cpu_score(&f, &config);
         config.gpu.batch = 1 + way % 4;
-        config.gpu.queue = 2;
+        config.gpu.queue_depth = 2;
         context = open_checked(&config);
         if (!context)
             continue;
-        CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), NULL, &score), VMAFGPU_OK);
         alone = score.score;
-        CHECK_INT(vmafgpu_lend(context, &seed[0], &seed[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_acquire_pair(context, &seed[0], &seed[1]), VMAFGPU_OK);
         fill(&f, 0, FIRST - 1, &plain_storage, &seed[0]);
         if (config.gpu.batch > 1)
             borrow(context, &f, &plain_storage, &l, 1); /* while the seed is still on loan */
-        CHECK_INT(vmafgpu_seed(context, way & 1 ? &seed[0] : reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_preceding(context, way & 1 ? &seed[0] : reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
         for (int i = FIRST; i < END; i++) {
             vmafgpu_frame *pair;
             borrow(context, &f, &plain_storage, &l, 1 + i % 3);
             pair = l.pairs[i % MOST];
-            if (l.end - l.first < config.gpu.batch * config.gpu.queue) {
-                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+            if (l.end - l.first < config.gpu.batch * config.gpu.queue_depth) {
+                CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), NULL, &score),
                           VMAFGPU_OK);
                 CHECK_BITS(score.score, alone);
-                CHECK_INT(vmafgpu_score_pair(context, NULL, &pair[0], reel_frame(&r, i, 1), &score), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_score_pair(context, &pair[0], reel_frame(&r, i, 1), NULL, &score), VMAFGPU_OK);
             } else {
-                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), NULL, &score),
                           VMAFGPU_ERROR_STATE);
                 CHECK_HAS(vmafgpu_last_error(context), "lent");
             }
@@ -165,13 +167,13 @@ static void test_lent_and_others(gpu *g) {
                 CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
         }
         if (l.end == l.first) {
-            CHECK_INT(vmafgpu_lend(context, &tail[0], &tail[1]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_acquire_pair(context, &tail[0], &tail[1]), VMAFGPU_OK);
             fill(&f, 0, END, &plain_storage, &tail[0]);
-            CHECK_INT(vmafgpu_tail(context, &tail[0]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push_following(context, &tail[0]), VMAFGPU_OK);
         } else {
-            CHECK_INT(vmafgpu_tail(context, reel_frame(&r, END, 0)), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push_following(context, reel_frame(&r, END, 0)), VMAFGPU_OK);
         }
-        CHECK_INT(vmafgpu_lend(context, &tail[0], &tail[1]), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_acquire_pair(context, &tail[0], &tail[1]), VMAFGPU_ERROR_STATE);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         check_on_gpu(g, context);
         got = scores_of(context);
@@ -179,7 +181,7 @@ static void test_lent_and_others(gpu *g) {
         for (int i = 0; i < got.rows; i++)
             check_row(got.values + i * got.columns, expected.values + (i + FIRST) * expected.columns, expected.columns);
         scores_free(&got);
-        CHECK_INT(vmafgpu_lend(context, &tail[0], &tail[1]), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_acquire_pair(context, &tail[0], &tail[1]), VMAFGPU_ERROR_STATE);
         CHECK_HAS(vmafgpu_last_error(context), "flushed");
         vmafgpu_close(context);
         reel_free(g, &r);
@@ -194,16 +196,16 @@ static void test_lent_refusals(gpu *g) {
     vmafgpu_frame a[2], b[2], wrong;
     vmafgpu *context;
     config.gpu.batch = 2;
-    config.gpu.queue = 2;
+    config.gpu.queue_depth = 2;
     where("lent memory, what is refused");
     context = open_checked(&config);
     if (context) {
-        CHECK_INT(vmafgpu_lend(context, NULL, &a[1]), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_lend(context, &a[0], NULL), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_lend(NULL, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_acquire_pair(context, NULL, &a[1]), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_acquire_pair(context, &a[0], NULL), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_acquire_pair(NULL, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_OK);
         CHECK(a[0].data[1] == NULL && a[0].memory == VMAFGPU_MEMORY_HOST && a[0].data[0] != a[1].data[0]);
-        CHECK_INT(vmafgpu_lend(context, &b[0], &b[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_acquire_pair(context, &b[0], &b[1]), VMAFGPU_OK);
         fill_pair(&f, 0, &plain_storage, a);
         fill_pair(&f, 1, &plain_storage, b);
         CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* out of turn */
@@ -222,18 +224,18 @@ static void test_lent_refusals(gpu *g) {
         CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* though nothing is on loan */
         /* a reset takes all back */
-        CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
         for (int i = 0; i < 4; i++)
-            CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_AGAIN);
+            CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_AGAIN);
     }
     vmafgpu_close(context); /* with four on loan */
-    config.gpu.frames = VMAFGPU_MEMORY_PINNED;
+    config.gpu.frame_memory = VMAFGPU_MEMORY_PINNED;
     context = open_checked(&config);
-    CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frames is pinned");
+    CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory is pinned");
     vmafgpu_close(context);
     film_free(&f);
 }
@@ -256,9 +258,9 @@ static void test_lent_illegal(gpu *g) {
         where("illegal sample in lent memory, way %d", way);
         memset(&l, 0, sizeof l);
         select_features(&config, &selections[way & 4 ? ADM : DEFAULT]);
-        config.layout = converts ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        config.layout = converts ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
         config.gpu.batch = 2;
-        config.gpu.threads = 1 + way % 3;
+        config.gpu.copy_threads = 1 + way % 3;
         expected = cpu_score(&f, &config);
         context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++) {
@@ -276,11 +278,11 @@ static void test_lent_illegal(gpu *g) {
             CHECK_INT(give_back(context, &l), VMAFGPU_OK);
         }
         if (context) {
-            const int reach = vmafgpu_seed_count(context);
+            const int reach = vmafgpu_preceding_count(context);
             CHECK_INT(vmafgpu_flush(context), converts ? VMAFGPU_OK : VMAFGPU_ERROR_FRAME);
             for (int i = 0; i < FRAMES; i++) {
                 const int is_spoilt = !converts && i >= BAD - reach && i <= BAD + reach;
-                CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+                CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
                 if (is_spoilt) {
                     CHECK_HAS(vmafgpu_last_error(context),
                               side ? "distorted: the luma word" : "reference: the luma word");
@@ -313,8 +315,8 @@ static void test_lent_failures(gpu *g) {
             where("GPU lost at call %d, %d bits, with pairs on loan", n, depth);
             memset(&l, 0, sizeof l);
             config.gpu.batch = 2;
-            config.gpu.queue = 2;
-            config.gpu.threads = 1 + n % 3;
+            config.gpu.queue_depth = 2;
+            config.gpu.copy_threads = 1 + n % 3;
             context = open_checked(&config);
             g->sim.lose(n, 700);
             while (context && l.first < FRAMES) {
@@ -350,7 +352,7 @@ static void test_lent_illegal_lost(gpu *g) {
         loans l;
         where("GPU lost at call %d, an illegal sample in lent memory", n);
         memset(&l, 0, sizeof l);
-        config.gpu.queue = 1 + n % 3;
+        config.gpu.queue_depth = 1 + n % 3;
         context = open_checked(&config);
         g->sim.lose(n, 700);
         while (context && l.first < FRAMES) {
@@ -372,7 +374,8 @@ static void test_lent_illegal_lost(gpu *g) {
         for (int i = 0; i < FRAMES && context; i++) {
             const int is_spoilt = !is_refused && i >= BAD - 1 && i <= BAD + 1;
             vmafgpu_score score;
-            if (CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK) && !is_spoilt)
+            if (CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK) &&
+                !is_spoilt)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
         }
         vmafgpu_close(context);
@@ -407,9 +410,11 @@ static void test_staging(gpu *g) {
         reel r;
         where("host memory and threads, way %d", way);
         mine.pitch = how->pitch * wide;
-        config.layout = how->shift ? VMAFGPU_SEMIPLANAR_HIGH : how->interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
+        config.layout = how->shift         ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH
+                        : how->interleaved ? VMAFGPU_LAYOUT_SEMIPLANAR
+                                           : VMAFGPU_LAYOUT_PLANAR;
         config.gpu.batch = 2;
-        config.gpu.threads = THREADS;
+        config.gpu.copy_threads = THREADS;
         config.parallel_for = hooked ? hook : NULL;
         config.parallel_for_user = &first;
         expected = cpu_score(&f, &config);

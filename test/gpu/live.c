@@ -16,7 +16,7 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
           leaves_out ? ", pairs left out" : "");
     config.live = 1;
     config.gpu.batch = batch;
-    config.gpu.queue = queue;
+    config.gpu.queue_depth = queue;
     config.gpu.devices = devices;
     config.gpu.device_count = count;
     context = open_checked(&config);
@@ -53,7 +53,7 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
         if (batch > 1) /* what gathers is sent off */
             CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
         for (long tries = 0; ready < pushed && tries < 1000000; tries++) {
-            const vmafgpu_result result = vmafgpu_next(context, &score);
+            const vmafgpu_result result = vmafgpu_next_score(context, &score);
             if (result == VMAFGPU_OK) {
                 CHECK_INT(score.index, ready);
                 check_row(score.values, expected.values + ready * expected.columns, expected.columns);
@@ -64,7 +64,7 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
         }
         CHECK_INT(ready, pushed);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
         got = scores_of(context);
         check_on_gpu(g, context);
         check_same_scores(&got, &expected);
@@ -91,7 +91,7 @@ static void check_no_wait(gpu *g, int batch, const int *devices, int count) {
     where("live, no wait, batch %d, %d devices", batch, count);
     config.live = 1;
     config.gpu.batch = batch;
-    config.gpu.queue = count ? 1 : 2;
+    config.gpu.queue_depth = count ? 1 : 2;
     config.gpu.devices = devices;
     config.gpu.device_count = count;
     config.discard_scores = 1;
@@ -106,12 +106,12 @@ static void check_no_wait(gpu *g, int batch, const int *devices, int count) {
         CHECK(result == VMAFGPU_OK || result == VMAFGPU_AGAIN);
         taken += result == VMAFGPU_OK;
         if (batch && !count)
-            CHECK_INT(vmafgpu_wait_on_stream(context, stream, -1), VMAFGPU_OK);
-        while (i % 4 == 3 && vmafgpu_next(context, &score) == VMAFGPU_OK)
+            CHECK_INT(vmafgpu_stream_wait(context, stream, -1), VMAFGPU_OK);
+        while (i % 4 == 3 && vmafgpu_next_score(context, &score) == VMAFGPU_OK)
             CHECK_INT(score.result, VMAFGPU_OK);
         CHECK_INT(g->sim.calls(waits[0]) + g->sim.calls(waits[1]), before);
         if (count && i % 2) /* what gathers on the GPU that is next goes on its way first */
-            CHECK_INT(vmafgpu_score_pair(context, NULL, &reference, &distorted, &score), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_score_pair(context, &reference, &distorted, NULL, &score), VMAFGPU_OK);
     }
     CHECK(taken > 2 && taken < 3 * LIVE_FRAMES);
     vmafgpu_close(context);

@@ -35,11 +35,13 @@ static vmafgpu_config measured_config(const gpu *g, const film *f, const measure
                                       vmafgpu_feature_config *features) {
     vmafgpu_config config = gpu_config(g, f);
     strcpy(text, m->features);
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = features;
     config.feature_count = list_features(text, features);
     config.bytes_per_sample = m->how.bytes_per_sample;
-    config.layout = m->how.shift ? VMAFGPU_SEMIPLANAR_HIGH : m->how.interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
+    config.layout = m->how.shift         ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH
+                    : m->how.interleaved ? VMAFGPU_LAYOUT_SEMIPLANAR
+                                         : VMAFGPU_LAYOUT_PLANAR;
     config.subsample = m->subsample;
     config.gpu.batch = m->batch;
     return config;
@@ -62,7 +64,7 @@ static void check_measured(gpu *g, const measured *m) {
           m->chroma, m->how.kinds, m->how.shift, (int)m->how.pitch);
     expected = cpu_score(&f, &config);
     plain.backend = VMAFGPU_BACKEND_CPU;
-    plain.no_model = 1;
+    plain.features_only = 1;
     plain.features = config.features;
     plain.feature_count = config.feature_count;
     context = open_checked(&config);
@@ -74,10 +76,10 @@ static void check_measured(gpu *g, const measured *m) {
             const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1),
                                 before = film_frame(&f, 0, 0);
             vmafgpu_score a, b;
-            if (CHECK_INT(vmafgpu_score_pair(context, i ? reel_frame(&r, 0, 0) : NULL, reel_frame(&r, i, 0),
-                                             reel_frame(&r, i, 1), &a),
+            if (CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, i, 0), reel_frame(&r, i, 1),
+                                             i ? reel_frame(&r, 0, 0) : NULL, &a),
                           VMAFGPU_OK) &&
-                CHECK_INT(vmafgpu_score_pair(cpu, i ? &before : NULL, &reference, &distorted, &b), VMAFGPU_OK)) {
+                CHECK_INT(vmafgpu_score_pair(cpu, &reference, &distorted, i ? &before : NULL, &b), VMAFGPU_OK)) {
                 check_row(a.values, b.values, expected.columns);
             }
         }
@@ -185,7 +187,7 @@ static void check_lacks(gpu *g, int width, int height, const char *features, con
     vmafgpu_config config = measured_config(g, &f, &m, text, list);
     vmafgpu *context = NULL;
     where("%s, %dx%d", features, width, height);
-    config.gpu.batch = config.gpu.queue = 1;
+    config.gpu.batch = config.gpu.queue_depth = 1;
     if (words) {
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
         CHECK_HAS(vmafgpu_last_error(context), words);
@@ -276,14 +278,14 @@ static void check_marred(gpu *g, const char *feature, int side, int plane, int i
     where("marred %s, side %d, plane %d%s", feature, side, plane, is_seed ? ", seed" : "");
     picture_mar(g, bad, (size_t)((const char *)bad->frame.data[plane] - (const char *)bad->frame.data[0]) + 1, 3);
     if (context && is_seed)
-        CHECK_INT(vmafgpu_seed(context, reel_frame(&r, 0, 0)), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, 0, 0)), VMAFGPU_OK);
     for (int i = is_seed; i < FRAMES && context; i++)
         CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
     if (context) {
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
         for (int i = is_seed; i < FRAMES; i++) {
             const int is_spoilt = i >= first && i <= last;
-            CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
             if (is_spoilt)
                 CHECK_HAS(vmafgpu_last_error(context), plane ? "chroma" : "luma");
             else if (!is_seed)
@@ -324,7 +326,7 @@ void test_looks_back(gpu *g) {
         vmafgpu *context = NULL;
         int64_t spoilt = 0;
         where("looks back, way %d", way);
-        config.gpu.queue = 1 + way % 2;
+        config.gpu.queue_depth = 1 + way % 2;
         context = open_checked(&config);
         for (int i = 0; context && i < FRAMES; i++) {
             int64_t reusable;
@@ -333,9 +335,9 @@ void test_looks_back(gpu *g) {
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
             if (i == 3) {
                 CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
-                CHECK_INT(vmafgpu_reusable(context), i + 1);
+                CHECK_INT(vmafgpu_reusable_count(context), i + 1);
             }
-            reusable = vmafgpu_reusable(context);
+            reusable = vmafgpu_reusable_count(context);
             for (; spoilt < reusable; spoilt++) {
                 picture_spoil(g, &r.pictures[2 * spoilt]);
                 picture_spoil(g, &r.pictures[2 * spoilt + 1]);

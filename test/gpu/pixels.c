@@ -132,7 +132,7 @@ static vmafgpu_config pixel_config(const gpu *g, const pixel_case *c, int which)
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.no_self_test = g->is_slow;
+    config.gpu.skip_self_test = g->is_slow;
     config.gpu.batch = c->batch;
     return config;
 }
@@ -170,10 +170,10 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
     psnr.name = "psnr";
     config.features = &psnr;
     config.feature_count = which % 4 != 3; /* else luma alone */
-    config.gpu.frames = strspn(c->kinds, "sa") == strlen(c->kinds)    ? VMAFGPU_MEMORY_SURFACE
-                        : strspn(c->kinds, "dsa") == strlen(c->kinds) ? VMAFGPU_MEMORY_DEVICE
-                        : strchr(c->kinds, 'h')                       ? VMAFGPU_MEMORY_HOST
-                                                                      : VMAFGPU_MEMORY_PINNED;
+    config.gpu.frame_memory = strspn(c->kinds, "sa") == strlen(c->kinds)    ? VMAFGPU_MEMORY_SURFACE
+                              : strspn(c->kinds, "dsa") == strlen(c->kinds) ? VMAFGPU_MEMORY_DEVICE
+                              : strchr(c->kinds, 'h')                       ? VMAFGPU_MEMORY_HOST
+                                                                            : VMAFGPU_MEMORY_PINNED;
     plain = on_cpu(&config);
     for (int i = 0; i < PICTURES; i++)
         pictures[i] = pixel_picture_make(g, c, i);
@@ -187,11 +187,11 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
         scores_free(&expected);
         for (int i = 0; i < 2; i++) {
             vmafgpu_score a, b;
-            if (CHECK_INT(vmafgpu_score_pair(context, i ? &pictures[0].frame : NULL, &pictures[2].frame,
-                                             &pictures[3].frame, &a),
+            if (CHECK_INT(vmafgpu_score_pair(context, &pictures[2].frame, &pictures[3].frame,
+                                             i ? &pictures[0].frame : NULL, &a),
                           VMAFGPU_OK) &&
                 CHECK_INT(
-                    vmafgpu_score_pair(cpu, i ? &pictures[0].host : NULL, &pictures[2].host, &pictures[3].host, &b),
+                    vmafgpu_score_pair(cpu, &pictures[2].host, &pictures[3].host, i ? &pictures[0].host : NULL, &b),
                     VMAFGPU_OK)) {
                 CHECK_BITS(a.score, b.score);
             }
@@ -205,9 +205,16 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
 
 /* Sentences for what cannot be. */
 static void check_pixels_refused(gpu *g) {
-    const pixel_case c = {
-        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 }, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1
-    };
+    const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 },
+                           "d",
+                           64,
+                           32,
+                           8,
+                           VMAFGPU_CHROMA_420,
+                           VMAFGPU_LAYOUT_PLANAR,
+                           0,
+                           0,
+                           1 };
     vmafgpu_config config = pixel_config(g, &c, 1);
     pixel_picture p = pixel_picture_make(g, &c, 0);
     vmafgpu *context = open_checked(&config);
@@ -253,9 +260,16 @@ static void check_pixels_refused(gpu *g) {
 
 /* A kernel that is compiled wrongly is found at open. */
 static void check_pixels_self_test(gpu *g) {
-    const pixel_case c = {
-        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 }, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1
-    };
+    const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 },
+                           "d",
+                           64,
+                           32,
+                           8,
+                           VMAFGPU_CHROMA_420,
+                           VMAFGPU_LAYOUT_PLANAR,
+                           0,
+                           0,
+                           1 };
     static const char *const kernels[][2] = { { "vmafgpu_pixels", "vmafgpu_pixels computes" },
                                               { "vmafgpu_pixels_chroma", "vmafgpu_pixels computes" },
                                               { "vmafgpu_surfaces", "vmafgpu_surfaces computes" },
@@ -265,10 +279,10 @@ static void check_pixels_self_test(gpu *g) {
     vmafgpu_feature_config psnr = VMAFGPU_INIT;
     vmafgpu_config config = pixel_config(g, &c, 1);
     psnr.name = "psnr";
-    config.no_model = 1;
+    config.features_only = 1;
     config.features = &psnr;
     config.feature_count = 1;
-    config.gpu.no_self_test = 0;
+    config.gpu.skip_self_test = 0;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && g->is_simulated; i++) {
         vmafgpu *context = NULL;
         const char *kernel = kernels[i][0];
@@ -301,8 +315,8 @@ typedef struct plane_picture {
 
 /* In the low bits of P010, which nobody looks at in surfaces, there is something. */
 static plane_picture plane_picture_make(gpu *g, const vmafgpu_config *config, const plane_case *c, int index) {
-    const int bytes = c->depth > 8 ? 2 : 1, shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->depth : 0;
-    const int planes = c->layout == VMAFGPU_PLANAR ? 3 : 2;
+    const int bytes = c->depth > 8 ? 2 : 1, shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->depth : 0;
+    const int planes = c->layout == VMAFGPU_LAYOUT_PLANAR ? 3 : 2;
     const size_t size = vmafgpu_frame_size(config, 0);
     plane_picture p;
     memset(&p, 0, sizeof p);
@@ -311,8 +325,8 @@ static plane_picture plane_picture_make(gpu *g, const vmafgpu_config *config, co
     p.host = p.frame = vmafgpu_frame_of(config, p.bytes, 0);
     p.frame.memory = c->kind == 'a' ? VMAFGPU_MEMORY_ARRAY : VMAFGPU_MEMORY_SURFACE;
     for (int i = 0; i < planes; i++) {
-        const int channels = i && planes == 2 ? 2 : 1, half = i && c->chroma != VMAFGPU_444;
-        const int w = c->width >> half, h = i && c->chroma == VMAFGPU_420 ? c->height >> 1 : c->height;
+        const int channels = i && planes == 2 ? 2 : 1, half = i && c->chroma != VMAFGPU_CHROMA_444;
+        const int w = c->width >> half, h = i && c->chroma == VMAFGPU_CHROMA_420 ? c->height >> 1 : c->height;
         const size_t pitch = (size_t)((c->width + half) >> half) * (size_t)(channels * bytes);
         unsigned char *rows = p.bytes + ((const unsigned char *)p.host.data[i] - p.bytes), *other = rows + size;
         for (int y = 0; y < h; y++) {
@@ -358,15 +372,15 @@ static void check_planes(gpu *g, const plane_case *c) {
     config.backend = VMAFGPU_BACKEND_CUDA;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.no_self_test = g->is_simulated;
-    config.gpu.frames = VMAFGPU_MEMORY_SURFACE;
+    config.gpu.skip_self_test = g->is_simulated;
+    config.gpu.frame_memory = VMAFGPU_MEMORY_SURFACE;
     config.gpu.batch = 2;
     features[0].name = "psnr";
     features[1].name = "float_motion";
     features[1].options = "motion_add_uv=true"; /* looks at chroma of references that come alone */
     config.features = features;
     config.feature_count = c->bad ? 1 : 2;
-    config.no_model = c->bad == 1; /* VIF would see the sample by itself */
+    config.features_only = c->bad == 1; /* VIF would see the sample by itself */
     plain = on_cpu(&config);
     for (int i = 0; i < PICTURES; i++)
         pictures[i] = plane_picture_make(g, &config, c, i);
@@ -378,8 +392,8 @@ static void check_planes(gpu *g, const plane_case *c) {
         CHECK_HAS(vmafgpu_last_error(context), c->bad == 1 ? "a luma sample" : "a chroma sample");
     } else if (context && cpu) {
         scores got, expected;
-        CHECK_INT(vmafgpu_seed(context, &pictures[4].frame), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_seed(cpu, &pictures[4].host), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_preceding(context, &pictures[4].frame), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push_preceding(cpu, &pictures[4].host), VMAFGPU_OK);
         for (int i = 0; i < PICTURES; i += 2) {
             CHECK_INT(vmafgpu_push(context, &pictures[i].frame, &pictures[i + 1].frame), VMAFGPU_OK);
             CHECK_INT(vmafgpu_push(cpu, &pictures[i].host, &pictures[i + 1].host), VMAFGPU_OK);
@@ -393,9 +407,9 @@ static void check_planes(gpu *g, const plane_case *c) {
         scores_free(&got);
         scores_free(&expected);
         vmafgpu_score a, b;
-        if (CHECK_INT(vmafgpu_score_pair(context, &pictures[0].frame, &pictures[2].frame, &pictures[3].frame, &a),
+        if (CHECK_INT(vmafgpu_score_pair(context, &pictures[2].frame, &pictures[3].frame, &pictures[0].frame, &a),
                       VMAFGPU_OK) &&
-            CHECK_INT(vmafgpu_score_pair(cpu, &pictures[0].host, &pictures[2].host, &pictures[3].host, &b),
+            CHECK_INT(vmafgpu_score_pair(cpu, &pictures[2].host, &pictures[3].host, &pictures[0].host, &b),
                       VMAFGPU_OK)) {
             check_row(a.values, b.values, vmafgpu_column_count(cpu));
         }
@@ -413,7 +427,7 @@ static void check_planes(gpu *g, const plane_case *c) {
 }
 
 static void check_planes_refused(gpu *g) {
-    static const plane_case c = { 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 0 };
+    static const plane_case c = { 64, 48, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 's', 0 };
     vmafgpu_config config = VMAFGPU_INIT;
     vmafgpu *context = NULL;
     config.width = c.width;
@@ -422,17 +436,17 @@ static void check_planes_refused(gpu *g) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.frames = VMAFGPU_MEMORY_SURFACE;
+    config.gpu.frame_memory = VMAFGPU_MEMORY_SURFACE;
     where("planes that are refused");
     if (g->is_hip) {
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
-        CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frames is surface");
+        CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory is surface");
         vmafgpu_close(context);
         return;
     }
     plane_picture p = plane_picture_make(g, &config, &c, 0);
     for (int i = 0; i < 2; i++) { /* not said at open; words */
-        config.gpu.frames = i ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
+        config.gpu.frame_memory = i ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
         config.bytes_per_sample = 1 + i;
         context = open_checked(&config);
         if (context) {
@@ -448,9 +462,16 @@ static void check_planes_refused(gpu *g) {
 /* When the GPU fails, what was in host memory goes on on the CPU, what was a surface does not. */
 static void check_pixels_failure(gpu *g, char kind) {
     const char kinds[] = { kind, 0 };
-    const pixel_case c = {
-        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2 }, kinds, 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1
-    };
+    const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2 },
+                           kinds,
+                           64,
+                           32,
+                           8,
+                           VMAFGPU_CHROMA_420,
+                           VMAFGPU_LAYOUT_PLANAR,
+                           0,
+                           0,
+                           1 };
     vmafgpu_config config = pixel_config(g, &c, 1), plain = on_cpu(&config);
     pixel_picture pictures[PICTURES];
     vmafgpu *context, *cpu;
@@ -486,8 +507,10 @@ static void check_pixels_failure(gpu *g, char kind) {
 /* The base of edits is the context's: its frames may go before edits become part of it. */
 static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
     const char kinds[] = { kind, 0 };
-    const pixel_case c = { { pixels, pixels }, kinds, 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 1 };
-    const plane_case of_planes = { 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, kind, 0 };
+    const pixel_case c = {
+        { pixels, pixels }, kinds, 64, 48, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 0, 0, 1
+    };
+    const plane_case of_planes = { 64, 48, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, kind, 0 };
     vmafgpu_config config = pixel_config(g, &c, 1), plain;
     vmafgpu *v[2];
     vmafgpu_score score[2];
@@ -495,7 +518,7 @@ static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
     unsigned char samples[16 * 16];
     double base[2];
     where("a base of pixels %d, '%c'", (int)pixels, kind);
-    config.edit_size = 16;
+    config.max_edit_size = 16;
     plain = on_cpu(&config);
     v[0] = open_checked(&config);
     v[1] = open_checked(&plain);
@@ -506,11 +529,11 @@ static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
             p = pixel_picture_make(g, &c, 0);
         else
             q = plane_picture_make(g, &config, &of_planes, 0);
-        CHECK_INT(vmafgpu_edit_begin(v[i], NULL,
+        CHECK_INT(vmafgpu_edit_begin(v[i],
                                      i        ? pixels ? &p.host : &q.host
                                      : pixels ? &p.frame
                                               : &q.frame,
-                                     NULL, NULL, &score[i]),
+                                     NULL, NULL, NULL, &score[i]),
                   VMAFGPU_OK);
         if (pixels)
             pixel_picture_free(g, &p);
@@ -534,28 +557,39 @@ static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
 void test_pixels(gpu *g) {
     /* clang-format off */
     static const pixel_case cases[] = {
-        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 2},
-        {{VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGB24}, "d", 97, 35, 8, VMAFGPU_420, VMAFGPU_PLANAR, 7, 1, 2},
-        {{VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F}, "d", 67, 41, 10, VMAFGPU_420,
-         VMAFGPU_SEMIPLANAR_HIGH, -12, 4, 0},
-        {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_BGRA8}, "sa", 131, 34, 10, VMAFGPU_422, VMAFGPU_PLANAR, 0, 0, 2},
-        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "s", 65, 37, 8, VMAFGPU_444, VMAFGPU_SEMIPLANAR, 0, 0, 1},
-        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA16F}, "hpdsa", 130, 33, 12, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 3},
-        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "hp", 66, 36, 10, VMAFGPU_420,
-         VMAFGPU_SEMIPLANAR_HIGH, 0, 0, 2},
-        {{VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8}, "pd", 80, 40, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 4, 0, 2},
-        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB24}, "hdh", 84, 42, 16, VMAFGPU_422, VMAFGPU_SEMIPLANAR, 0, 3, 2},
-        {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_RGB10A2}, "d", 515, 19, 8, VMAFGPU_444, VMAFGPU_PLANAR, 0, 0, 0},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 48, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR,
+         0, 0, 2},
+        {{VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGB24}, "d", 97, 35, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 7,
+         1, 2},
+        {{VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F}, "d", 67, 41, 10, VMAFGPU_CHROMA_420,
+         VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, -12, 4, 0},
+        {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_BGRA8}, "sa", 131, 34, 10, VMAFGPU_CHROMA_422,
+         VMAFGPU_LAYOUT_PLANAR, 0, 0, 2},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "s", 65, 37, 8, VMAFGPU_CHROMA_444,
+         VMAFGPU_LAYOUT_SEMIPLANAR, 0, 0, 1},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA16F}, "hpdsa", 130, 33, 12, VMAFGPU_CHROMA_420,
+         VMAFGPU_LAYOUT_PLANAR, 0, 0, 3},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "hp", 66, 36, 10, VMAFGPU_CHROMA_420,
+         VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 0, 0, 2},
+        {{VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8}, "pd", 80, 40, 8, VMAFGPU_CHROMA_420,
+         VMAFGPU_LAYOUT_SEMIPLANAR, 4, 0, 2},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB24}, "hdh", 84, 42, 16, VMAFGPU_CHROMA_422,
+         VMAFGPU_LAYOUT_SEMIPLANAR, 0, 3, 2},
+        {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_RGB10A2}, "d", 515, 19, 8, VMAFGPU_CHROMA_444,
+         VMAFGPU_LAYOUT_PLANAR, 0, 0, 0},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_pixels(g, &cases[i], (int)i);
     /* clang-format off */
     static const plane_case planes[] = {
-        {128, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 0},   {131, 37, 8, VMAFGPU_420, VMAFGPU_PLANAR, 'a', 0},
-        {97, 35, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 'a', 0}, {70, 34, 12, VMAFGPU_422, VMAFGPU_PLANAR, 's', 0},
-        {67, 33, 16, VMAFGPU_444, VMAFGPU_SEMIPLANAR, 's', 0},   {64, 32, 10, VMAFGPU_420, VMAFGPU_PLANAR, 's', 1},
-        {64, 32, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 2},
+        {128, 48, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 's', 0},
+        {131, 37, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 'a', 0},
+        {97, 35, 10, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 'a', 0},
+        {70, 34, 12, VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_PLANAR, 's', 0},
+        {67, 33, 16, VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR, 's', 0},
+        {64, 32, 10, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 's', 1},
+        {64, 32, 10, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 's', 2},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof planes / sizeof *planes && g->surface_create; i++)

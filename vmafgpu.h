@@ -2631,7 +2631,7 @@ typedef struct vmafgpu__map_slope_launch {
 } vmafgpu__map_slope_launch;
 
 typedef struct vmafgpu__map_block {
-    double share;
+    double loss;
     int64_t sums[VMAFGPU__SLOPES];
 } vmafgpu__map_block;
 

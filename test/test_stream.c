@@ -966,7 +966,120 @@ static void test_lent(void) {
     }
 }
 
+/* ---- tags ---- */
+
+/* Tags with the bits of signalling NaNs, infinities and -0.0: a row of doubles stores them. */
+static uint64_t tag_of(int64_t index) {
+    static const uint64_t patterns[] = { 0x7ff0000000000001u, 0xfff0000000000000u, 0x8000000000000000u,
+                                         0xffffffffffffffffu };
+    return patterns[index % 4] ^ (uint64_t)index << 8;
+}
+
+static vmafgpu_result push_tagged(const film *f, vmafgpu *context, int64_t index) {
+    vmafgpu_frame reference = film_frame(f, (int)(index % f->clip.frames), CLIP_REFERENCE);
+    vmafgpu_frame distorted = film_frame(f, (int)(index % f->clip.frames), CLIP_DISTORTED);
+    reference.tag = 1;
+    distorted.tag = tag_of(index);
+    return vmafgpu_push(context, &reference, &distorted);
+}
+
+static int64_t tags_delivered;
+
+static void check_tag(void *user, const vmafgpu_score *score) {
+    (void)user;
+    CHECK(score->tag == tag_of(score->index));
+    tags_delivered++;
+}
+
+/* Each score of a clip has the tag of its pair, whichever function delivers it, also if the frame failed. */
+static void test_tags_of_clips(film *f) {
+    for (int variant = 0; variant < 16; variant++) {
+        const int discards = variant & 1, calls_back = variant & 2, subsample = variant & 4 ? 3 : 1, live = variant & 8;
+        vmafgpu_config config = film_config(f);
+        vmafgpu_score score;
+        vmafgpu *context;
+        int64_t delivered = 0;
+        snprintf(test_where, sizeof test_where, "tags, variant %d", variant);
+        config.discard_scores = discards;
+        config.on_score = calls_back ? check_tag : NULL;
+        config.subsample = subsample;
+        config.live = live != 0;
+        tags_delivered = 0;
+        context = open_checked(&config);
+        for (int64_t i = 0; i < 200; i++) {
+            CHECK_INT(push_tagged(f, context, i), VMAFGPU_OK);
+            for (; !calls_back && vmafgpu_next_score(context, &score) == VMAFGPU_OK; delivered++)
+                CHECK(score.tag == tag_of(score.index));
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        for (; !calls_back && vmafgpu_next_score(context, &score) == VMAFGPU_OK; delivered++)
+            CHECK(score.tag == tag_of(score.index));
+        CHECK_INT(calls_back ? tags_delivered : delivered, (200 + subsample - 1) / subsample);
+        for (int64_t i = 0; i < 200 && !discards; i += subsample) {
+            CHECK_INT(vmafgpu_score_at(context, i, &score), VMAFGPU_OK);
+            CHECK(score.tag == tag_of(i));
+        }
+        vmafgpu_close(context);
+    }
+}
+
+static void test_tags(void) {
+    film f = film_make("texture+mix", 32, 32, 8, 5, 11);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu *contexts[3];
+    vmafgpu_frame reference = film_frame(&f, 1, CLIP_REFERENCE), distorted[3];
+    vmafgpu_score scores[3];
+    vmafgpu_result results[3];
+    double features[64] = { 0 };
+    test_tags_of_clips(&f);
+    snprintf(test_where, sizeof test_where, "tags of single calls");
+    config.contexts_per_pass = config.max_candidates = 3;
+    config.max_edit_size = 16;
+    reference.tag = 5;
+    for (int i = 0; i < 3; i++) {
+        distorted[i] = film_frame(&f, i, CLIP_DISTORTED);
+        distorted[i].tag = tag_of(i + 100);
+        contexts[i] = open_checked(&config);
+    }
+    CHECK_INT(vmafgpu_score_candidates(contexts[0], &reference, distorted, 3, NULL, scores), VMAFGPU_OK);
+    for (int i = 0; i < 3; i++)
+        CHECK(scores[i].tag == tag_of(i + 100));
+    CHECK_INT(vmafgpu_score_pair(contexts[0], &reference, &distorted[2], &reference, scores), VMAFGPU_OK);
+    CHECK(scores[0].tag == tag_of(102));
+    CHECK_INT(vmafgpu_predict(contexts[0], features, scores), VMAFGPU_OK);
+    CHECK(scores[0].tag == 0);
+    CHECK_INT(vmafgpu_edit_begin(contexts[0], &reference, &distorted[1], NULL, NULL, scores), VMAFGPU_OK);
+    CHECK(scores[0].tag == tag_of(101));
+    {
+        const vmafgpu_edit edit = { 0, 0, 16, 16, distorted[2].data[0], distorted[2].pitch[0], VMAFGPU_MEMORY_HOST, 0 };
+        CHECK_INT(vmafgpu_edit_commit(contexts[0], &edit, 1, scores), VMAFGPU_OK);
+        CHECK(scores[0].tag == tag_of(101));
+    }
+    CHECK_INT(vmafgpu_edit_begin(contexts[0], &reference, NULL, NULL, NULL, scores), VMAFGPU_OK);
+    CHECK(scores[0].tag == 0);
+    /* a push that fails in one context: the others have taken the pair, and `results` names them */
+    CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, distorted, results), VMAFGPU_OK);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(results[i], VMAFGPU_OK);
+    distorted[1].data[0] = NULL;
+    CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, distorted, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(results[0], VMAFGPU_OK);
+    CHECK_INT(results[1], VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(results[2], VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push_many(contexts, 3, NULL, distorted, results), VMAFGPU_ERROR_ARGUMENT);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(results[i], VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_count(contexts[i]), i == 1 ? 1 : 2);
+        CHECK_INT(vmafgpu_score_at(contexts[i], 0, &scores[i]), VMAFGPU_OK);
+        CHECK(scores[i].tag == tag_of(i + 100));
+        vmafgpu_close(contexts[i]);
+    }
+    film_free(&f);
+}
+
 int main(void) {
+    test_tags();
     test_lent();
     test_candidates();
     test_visits();

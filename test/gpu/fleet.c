@@ -525,6 +525,47 @@ static vmafgpu_config devices_config(const gpu *g, const film *f, const int *dev
 
 static const int both[2] = { 0, 1 }, reverse[2] = { 1, 0 }, three[3] = { 2, 0, 1 };
 
+/* Each score has the tag of its pair, also with more pairs in flight than a context keeps rows with discard_scores. */
+static void check_tag_of_pair(void *user, const vmafgpu_score *score) {
+    CHECK(score->tag == ~(uint64_t)score->index);
+    ++*(int *)user;
+}
+
+void test_tags(gpu *g) {
+    enum { PAIRS = 300 };
+    film f = small_film(DEFAULT, 32, 32, 8, 5, 31);
+    for (int count = 1; count <= 2; count++) {
+        vmafgpu_config config = devices_config(g, &f, both, count == 1 ? 0 : 2);
+        vmafgpu *context;
+        int delivered = 0;
+        where("tags, %d GPUs", count);
+        if (count == 1)
+            config.gpu.devices = NULL;
+        config.gpu.batch = 32;
+        config.gpu.queue_depth = 4;
+        config.discard_scores = 1;
+        config.on_score = check_tag_of_pair;
+        config.on_score_user = &delivered;
+        if (count == 2 && vmafgpu_check_config(&config) == VMAFGPU_OK &&
+            vmafgpu_open(&context, &config) != VMAFGPU_OK) {
+            vmafgpu_close(context); /* one GPU only */
+            continue;
+        }
+        if (count == 1)
+            context = open_checked(&config);
+        for (int i = 0; i < PAIRS && context; i++) {
+            vmafgpu_frame reference = film_frame(&f, i % 5, CLIP_REFERENCE);
+            vmafgpu_frame distorted = film_frame(&f, i % 5, CLIP_DISTORTED);
+            distorted.tag = ~(uint64_t)i;
+            CHECK_INT(vmafgpu_push(context, &reference, &distorted), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK_INT(delivered, PAIRS);
+        vmafgpu_close(context);
+    }
+    film_free(&f);
+}
+
 /* Frames from everywhere, waits, pairs by themselves, on two and three GPUs. */
 static void check_devices(gpu *g, int count) {
     static const struct {

@@ -154,10 +154,10 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 
 # These look inside: each has an implementation of its own, some without what they do not need and takes long to compile.
 inside     := test_private test_levels test_float_ssim test_edges test_blobs test_pixels
-without_test_private := FLOAT HVS CIEDE SSIM PSNR PIXELS
-without_test_float_ssim := ADM VIF MOTION CAMBI SPEED HVS CIEDE EDITS PIXELS GPU
-without_test_blobs   := ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS MODELS SIMD
-without_test_pixels  := CAMBI SPEED SSIM HVS GPU
+without_test_private := FLOAT PSNR_HVS CIEDE SSIM PSNR RGB
+without_test_float_ssim := ADM VIF MOTION CAMBI SPEED PSNR_HVS CIEDE EDITS RGB GPU
+without_test_blobs   := ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS RGB MODELS SIMD
+without_test_pixels  := CAMBI SPEED SSIM PSNR_HVS GPU
 $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
 	$(compile) $(addprefix -DVMAFGPU_NO_,$(without_$*)) -o $@ $< $(LDFLAGS) $(LDLIBS)
 

@@ -27462,7 +27462,7 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
         return 0;
     }
     if (v->config.gpu.vif_arithmetic)
-        g->context.uses_integers = v->config.gpu.vif_arithmetic == 2;
+        g->context.uses_integers = v->config.gpu.vif_arithmetic == VMAFGPU_VIF_ARITHMETIC_INTEGER;
     return vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__load_kernels(v, g->vendor, reason, size) &&
            vmafgpu__is_wanted_still(v, reason, size) &&
            (v->config.gpu.skip_self_test || vmafgpu__self_test(v, reason, size)) &&
@@ -27558,7 +27558,8 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     if (is_ready) {
         v->config.gpu.batch = g->batch;
         v->config.gpu.queue_depth = g->queue;
-        v->config.gpu.vif_arithmetic = g->context.uses_integers ? 2 : 1;
+        v->config.gpu.vif_arithmetic =
+            g->context.uses_integers ? VMAFGPU_VIF_ARITHMETIC_INTEGER : VMAFGPU_VIF_ARITHMETIC_DOUBLE;
         if (v->config.gpu.copy_threads)
             v->config.threads = v->config.gpu.copy_threads;
         v->config.gpu.copy_threads = v->config.threads;

@@ -291,7 +291,7 @@ later obj_static_one "$CC $plain -c -o $work/static_one.o $work/static_one.c"
 later obj_static_main "$CC $plain $test_macros -c -o $work/static_main.o $work/static_main.c"
 later obj_unsafe "$CC $plain -O1 -funsafe-math-optimizations -c -o $work/unsafe.o $work/only.c"
 small='-DVMAFGPU_NO_SIMD -DVMAFGPU_NO_GPU'
-for feature in ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS; do
+for feature in ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS RGB; do
     small="$small -DVMAFGPU_NO_$feature"
 done
 later models_all "$CC -std=c99 -O0 $strict $small -o $work/models_all $work/models.c -lm -lpthread && $work/models_all"

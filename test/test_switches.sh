@@ -38,10 +38,10 @@ needs() { # NAME
     vmaf_v0.6.1) echo ADM VIF MOTION MODELS ;;
     vmaf_v1*) echo ADM MOTION CAMBI SPEED MODELS ;;
     edits) echo ADM VIF MOTION EDITS MODELS ;;
-    pixels) echo ADM VIF MOTION PIXELS MODELS ;;
+    pixels) echo ADM VIF MOTION RGB MODELS ;;
     overlay) echo ADM VIF MOTION MODELS ;; # an option of what is not there is ignored
     speed_chroma | speed_temporal) echo SPEED ;;
-    psnr_hvs) echo HVS ;;
+    psnr_hvs) echo PSNR_HVS ;;
     float_ssim | float_ms_ssim) echo SSIM ;;
     float_*) echo FLOAT ;;
     *) echo "$1" | tr 'a-z' 'A-Z' ;;
@@ -106,8 +106,8 @@ build_one() { # NAME SWITCH...
         VMAFGPU_TEST_DRIVER=$driver VMAFGPU_TEST_KERNELS=$work/simulated.ptx "$work/$name" gpu > "$work/$name.gpu"
 }
 
-sets='ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS CAMBI+SPEED+PIXELS ADM+VIF+MOTION+CAMBI PSNR+SSIM+FLOAT+HVS+CIEDE
-      ADM+VIF+MOTION+CAMBI+SPEED+PSNR+SSIM+FLOAT+HVS+CIEDE+PIXELS'
+sets='ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS CAMBI+SPEED+RGB ADM+VIF+MOTION+CAMBI PSNR+SSIM+FLOAT+PSNR_HVS+CIEDE
+      ADM+VIF+MOTION+CAMBI+SPEED+PSNR+SSIM+FLOAT+PSNR_HVS+CIEDE+RGB'
 build_one whole
 # nothing is left out of it
 [ "$(grep -c 'this build' "$work/whole.cpu")" -eq 0 ] && [ "$(grep -c '^nothing: .*only adm, vif, motion, cambi, ' "$work/whole.cpu")" -eq 2 ]
@@ -153,7 +153,7 @@ compilers=
 for compiler in gcc clang clang-19; do
     command -v $compiler > /dev/null 2>&1 && compilers="$compilers $compiler"
 done
-few='GPU ADM MOTION CAMBI PSNR SSIM HVS CIEDE PIXELS EDITS MODELS'
+few='GPU ADM MOTION CAMBI PSNR SSIM PSNR_HVS CIEDE RGB EDITS MODELS'
 for compiler in $compilers; do
     tuned="$compiler -std=gnu11 -O2 $native"
     # A switch must not move the settings that keep products and sums apart.
@@ -166,7 +166,7 @@ for compiler in $compilers; do
         # GCC takes the last one with these two alone
         optimised "$compiler$flag" "$compiler -std=gnu11 -O2 $flag -fno-signed-zeros -fno-trapping-math" GPU
     done
-    for switch in GPU JSON MODELS THREADS SIMD ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS; do
+    for switch in GPU JSON MODELS THREADS SIMD ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS RGB; do
         optimised "$compiler-$switch" "$tuned" $switch
     done
 done

@@ -14,7 +14,7 @@ endif
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS     := -O2
 endif
-# Programs for Windows bring the compiler's libraries along; what needs dlopen() is left out.
+# Programs for Windows are linked statically, with the compiler's libraries. Programs that need dlopen() are left out.
 WINDOWS    := $(filter %-mingw32 %-windows-gnu,$(shell $(CC) -dumpmachine 2> /dev/null))
 EXE        := $(if $(WINDOWS),.exe)
 LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(if $(filter Linux,$(shell uname -s)),-ldl))
@@ -31,7 +31,7 @@ BUILD      ?= build
 SANFLAGS   :=
 else
 BUILD      ?= build/$(subst $(comma),-,$(SANITIZE))
-# Lines alone, for their reports: what a debugger wants besides takes a third of the compiler's time.
+# -g1 gives the reports of sanitizers line numbers. Full debug information takes a third of the compile time.
 SANFLAGS   := -g1 -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 
@@ -50,9 +50,11 @@ programs   := $(filter $(patsubst %,$(BUILD)/test/%$(EXE),$(TESTS:.sh=)),$(progr
 endif
 test_heads := $(wildcard test/*.h test/golden/*.h) $(tool_heads)
 fuzzers    := y4m options model blobs libvmaf
-simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
+simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,\
+              $(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
-.PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz fuzz-peer bench tags install uninstall dist clean
+.PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz \
+        fuzz-peer bench tags install uninstall dist clean
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/vmafgpu$(EXE) $(examples)
@@ -60,31 +62,38 @@ all: $(BUILD)/vmafgpu$(EXE) $(examples)
 help:
 	@echo 'make            the tool $(BUILD)/vmafgpu and the examples, beside it'
 	@echo 'make demo       makes a small pair of clips and scores it'
-	@echo 'make blobs      the kernels for GPUs, put beside a program or compiled in. NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia,'
-	@echo '                $(BUILD)/vmafgpu_nvidia.h; needs nvcc, or clang 19 and later (Debian: clang-19), and ptxas for'
-	@echo '                machine code, and xz; SM="75 90" builds that for these only. AMD: $(BUILD)/vmafgpu_kernels.amd,'
-	@echo '                $(BUILD)/vmafgpu_amd.h; needs clang 19 and later with lld (Debian: clang-19 lld-19);'
-	@echo '                GFX="gfx1100 gfx1201" builds for these only'
+	@echo 'make blobs      the kernels for GPUs: files to put beside a program, and headers to compile in.'
+	@echo '                NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia, $(BUILD)/vmafgpu_nvidia.h; needs xz, and nvcc or'
+	@echo '                clang 19 and later (Debian: clang-19), and ptxas for machine code; SM="75 90" builds machine'
+	@echo '                code for these only.'
+	@echo '                AMD: $(BUILD)/vmafgpu_kernels.amd, $(BUILD)/vmafgpu_amd.h; needs xz, and clang 19 and later'
+	@echo '                with lld (Debian: clang-19 lld-19); GFX="gfx1100 gfx1201" builds for these only'
 	@echo 'make test-quick a part of the tests in at most a minute on two processors: figures, the API, the tool'
 	@echo 'make test       all tests that need compilers only, about 13 minutes on two processors with -j2'
 	@echo '                (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
-	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf and'
-	@echo '                VMAF17 (see make fuzz-peer) put reports beside those of libvmaf itself'
-	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR, clang-19, lld-19'
+	@echo 'make test-all   make test with every compiler, sanitizer and emulated processor that is installed; takes'
+	@echo '                hours. VMAF=path/to/vmaf and VMAF17 (see make fuzz-peer) compare with the reports of libvmaf'
+	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR,'
+	@echo '                clang-19, lld-19'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
-	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60), from FUZZ_SEED (a fresh one, which is printed) where it has one'
-	@echo "make fuzz-peer  random cases with libvmaf's tool, which VMAF17 names, and with ours; without VMAF17 it explains how to build that"
+	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60); targets with a seed start from FUZZ_SEED (default: a'
+	@echo '                fresh seed, which is printed)'
+	@echo "make fuzz-peer  random cases with libvmaf's tool, which VMAF17 names, and with ours; without VMAF17 it"
+	@echo '                explains how to build that'
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
-	@echo 'make tags       tags, for editors: where each function is; needs Universal or Exuberant Ctags (Debian: universal-ctags)'
-	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
-	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
-	@echo '                PREFIX (/usr/local), below DESTDIR'
+	@echo 'make tags       tags, for editors: where each function is; needs Universal or Exuberant Ctags'
+	@echo '                (Debian: universal-ctags)'
+	@echo 'make models     models/model_embed.h, from the files of MODELS (../shared/models)'
+	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake,'
+	@echo '                under PREFIX (/usr/local), below DESTDIR'
 	@echo 'make uninstall, make uninstall-libvmaf  remove what those installed, with the same PREFIX, LIBDIR and DESTDIR'
-	@echo 'make libvmaf    a library with libvmaf'"'"'s functions, for programs that are linked to libvmaf: $(BUILD)/libvmaf.so.3'
+	@echo 'make libvmaf    $(BUILD)/libvmaf.so.3: a library with the functions of libvmaf, for programs that are linked to'
+	@echo '                libvmaf'
 	@echo 'make install-libvmaf  that, its headers, its file for pkg-config and kernels that were built, under PREFIX'
-	@echo 'make mpi        $(BUILD)/cluster_mpi, which scores lists of clips on many machines; needs an MPI (Debian: libopenmpi-dev)'
-	@echo 'make test-clients  ffmpeg and other programs with that library; needs the network, and libvmaf'"'"'s own in LIBVMAF'
+	@echo 'make mpi        $(BUILD)/cluster_mpi, which scores lists of clips on many machines; needs an MPI'
+	@echo '                (Debian: libopenmpi-dev)'
+	@echo 'make test-clients  ffmpeg and other programs with that library; needs the network, and a libvmaf in LIBVMAF'
 	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads; with kernels, or NO_KERNELS=1'
 	@echo 'make clean      removes build/'
 
@@ -114,7 +123,7 @@ $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 
 include examples/libvmaf/libvmaf.mk
 
-# Only where somebody asks for it: it needs an MPI.
+# Not a part of `make`, since it needs an MPI.
 MPICC ?= mpicc
 mpi: $(BUILD)/cluster_mpi
 $(BUILD)/cluster_mpi: examples/tool/mpi/cluster_mpi.c $(tool_parts) $(tool_heads) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
@@ -130,10 +139,11 @@ check-codegen: blobs
 
 # ---- demo ----
 
-# How long it takes stands in front. Nothing is said about a part of the tests, and about tests under other programs.
+# The first line of output is how long the target takes. It is not printed if only some tests run, or if they run under
+# another program.
 whole_test := $(filter test,$(MAKECMDGOALS))$(if $(strip $(TESTS)$(SANITIZE)$(RUNNER)$(DEPTH)$(WINDOWS)),no)
-$(if $(filter test,$(whole_test)),$(info make test: about 13 minutes on two processors with -j2, half of them for the compiler; \
-make test-quick takes one at the most))
+$(if $(filter test,$(whole_test)),$(info make test: about 13 minutes on two processors with -j2, half of them for the \
+compiler; make test-quick takes one at the most))
 $(if $(filter demo,$(MAKECMDGOALS)),$(info make demo: about a minute where the tool must be compiled, else a second))
 
 demo: $(BUILD)/vmafgpu $(BUILD)/test/make_clip
@@ -142,7 +152,8 @@ demo: $(BUILD)/vmafgpu $(BUILD)/test/make_clip
 	@$(BUILD)/vmafgpu --reference $(BUILD)/demo_ref.y4m --distorted $(BUILD)/demo_dist.y4m --model version=vmaf_v0.6.1 \
 	    --csv --output $(BUILD)/demo.csv --quiet
 	@awk -F, -f test/table.awk $(BUILD)/demo.csv
-	@$(BUILD)/vmafgpu -r $(BUILD)/demo_ref.y4m -d $(BUILD)/demo_dist.y4m --quiet --pool mean,harmonic_mean,min,max,p5,median
+	@$(BUILD)/vmafgpu -r $(BUILD)/demo_ref.y4m -d $(BUILD)/demo_dist.y4m --quiet \
+	    --pool mean,harmonic_mean,min,max,p5,median
 
 # ---- tests ----
 
@@ -152,24 +163,27 @@ $(BUILD)/test/make_clip$(EXE): test/make_clip.c test/clip.h Makefile | $(BUILD)/
 $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
-# These look inside: each has an implementation of its own, some without what they do not need and takes long to compile.
+# These tests call private functions, so each contains the implementation. Some leave out features that they do not need
+# and that take long to compile.
 inside     := test_private test_levels test_float_ssim test_edges test_blobs test_pixels
 without_test_private := FLOAT PSNR_HVS CIEDE SSIM PSNR RGB
 without_test_float_ssim := ADM VIF MOTION CAMBI SPEED PSNR_HVS CIEDE EDITS RGB GPU
 without_test_blobs   := ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS RGB MODELS SIMD
 without_test_pixels  := CAMBI SPEED SSIM PSNR_HVS GPU
-$(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
+$(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile \
+        | $(BUILD)/test
 	$(compile) $(addprefix -DVMAFGPU_NO_,$(without_$*)) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
-# Of several files, one of which looks inside.
+# A test of several files, one of which (gpu/inside.c) calls private functions.
 gpu_parts  := $(patsubst test/gpu/%.c,$(BUILD)/test/gpu_%.o,$(wildcard test/gpu/*.c))
 
-$(BUILD)/test/gpu_%.o: test/gpu/%.c test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
+gpu_heads  := test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile
+$(BUILD)/test/gpu_%.o: test/gpu/%.c $(gpu_heads) | $(BUILD)/test
 	$(compile) -c -o $@ $<
 
 $(BUILD)/test/gpu_inside.o: $(library)
 
-$(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile
+$(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) $(gpu_heads)
 	$(compile) -o $@ $< $(gpu_parts) $(LDFLAGS) $(LDLIBS)
 
 # The modules of the tool that a test calls.
@@ -185,29 +199,31 @@ $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafg
 	$(compile) -o $@ $< $(filter %.o,$^) $(LDFLAGS) $(LDLIBS)
 
 # Random sequences of API calls; `make fuzz` builds the same program with sanitizers.
-$(BUILD)/test/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
+$(BUILD)/test/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/vmafgpu.o $(gpu_heads) | $(BUILD)/test
 	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
-# A program linked to the library with libvmaf's functions, which can have each of its allocations fail.
+# A program linked to the library with libvmaf's functions. It can make each allocation of the library fail.
 $(BUILD)/test/include/libvmaf/libvmaf.h: examples/libvmaf/libvmaf.h
 	@mkdir -p $(@D)
 	cp $< $@
 	echo '#include "libvmaf.h"' > $(@D)/libvmaf_cuda.h
 
-$(BUILD)/test/libvmaf_client: test/libvmaf_client.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+client_parts := $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a
+$(BUILD)/test/libvmaf_client: test/libvmaf_client.c $(client_parts) | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -DCLIENT_WRAPPED -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $< \
 	    $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
-# Programs that use it wrongly: one with cases that are written down, one with calls by chance.
-$(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+# Programs that misuse this library: one with a list of cases, one with random calls.
+$(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(client_parts) | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -o $@ $< $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
-$(BUILD)/test/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+$(BUILD)/test/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(client_parts) | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -o $@ $< test/fuzz/driver.c $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
 # The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
-simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
-             $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
+simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden \
+             $(CPPFLAGS) $(if $(SANFLAGS),$(sim_sanitize),-O2)
+sim_sanitize = -O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function)
 sim_heads := $(wildcard test/simulated/*.h) vmafgpu_kernels.cu vmafgpu.h Makefile
 
 $(BUILD)/test/simulated_plain%.o: test/simulated/kernels.cpp $(sim_heads) | $(BUILD)/test
@@ -237,9 +253,10 @@ $(BUILD)/test/libsimulated_hip64_old.so: $(addprefix $(BUILD)/test/simulated_,am
 $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
-# What a test's script may call.
+# Programs that the scripts of the tests call.
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
-              $(if $(WINDOWS),,libvmaf $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api) $(BUILD)/fuzz/levels) \
+              $(if $(WINDOWS),,libvmaf $(BUILD)/fuzz/levels \
+                  $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
@@ -250,7 +267,8 @@ test-quick:
 	@echo 'make test-quick: half a minute on two processors, most of it for the compiler'
 	@$(MAKE) --no-print-directory -j2 BUILD=$(BUILD)/quick CFLAGS='$(CFLAGS) -O1' TESTS='$(quick)' test-programs \
 	    $(BUILD)/quick/vmafgpu$(EXE) $(BUILD)/quick/test/make_clip$(EXE)
-	@CC='$(CC)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(quick) test_output.sh' test/run.sh $(BUILD)/quick
+	@CC='$(CC)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(quick) test_output.sh' \
+	    test/run.sh $(BUILD)/quick
 
 test: test-programs
 	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(TESTS)' DEPTH='$(DEPTH)' \
@@ -291,19 +309,21 @@ $(BUILD)/fuzz/fuzz_y4m: $(BUILD)/fuzz/video.o
 $(BUILD)/fuzz/video.o: examples/tool/video.c $(tool_heads) vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ -c $<
 
-# This one looks inside.
+# This program calls private functions.
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
 # The library with libvmaf's functions, which has an implementation of its own.
-$(BUILD)/fuzz/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c examples/tool/report.h $(library) Makefile | $(BUILD)/fuzz
+$(BUILD)/fuzz/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h $(wildcard examples/tool/report.[ch]) \
+        $(library) Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -c -o $@ $<
 
-$(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/fuzz/libvmaf.o
+$(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h \
+        $(BUILD)/fuzz/libvmaf.o
 	$(fuzz_compile) -I$(BUILD)/test/include -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/libvmaf.o $(LDFLAGS) $(LDLIBS)
 
 # This one has a main() of its own and needs the simulated GPUs, which are not compiled with sanitizers here.
-$(BUILD)/fuzz/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/fuzz/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) Makefile
+$(BUILD)/fuzz/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/fuzz/vmafgpu.o $(gpu_heads)
 	$(subst =fuzzer$(comma),=fuzzer-no-link$(comma),$(fuzz_compile)) -o $@ $< $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers) api) $(BUILD)/fuzz/levels $(simulated)
@@ -315,22 +335,26 @@ VMAF17 ?=
 CASES  ?=
 SEED   ?=
 comparing := test/fuzz/cases.c test/fuzz/pictures.c
-$(BUILD)/fuzz/levels: test/fuzz/levels.c $(comparing) $(wildcard test/fuzz/*.h) test/simulated/simulated.h $(BUILD)/vmafgpu.o $(test_heads) | $(BUILD)/fuzz
+comparing_heads := $(wildcard test/fuzz/*.h) $(test_heads)
+$(BUILD)/fuzz/levels: test/fuzz/levels.c $(comparing) $(comparing_heads) test/simulated/simulated.h $(BUILD)/vmafgpu.o \
+        | $(BUILD)/fuzz
 	$(compile) -o $@ $< $(comparing) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
-$(BUILD)/fuzz/peer: test/fuzz/peer.c $(comparing) $(wildcard test/fuzz/*.h) $(BUILD)/vmafgpu.o $(test_heads) | $(BUILD)/fuzz
+$(BUILD)/fuzz/peer: test/fuzz/peer.c $(comparing) $(comparing_heads) $(BUILD)/vmafgpu.o | $(BUILD)/fuzz
 	$(compile) -o $@ $< $(comparing) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 fuzz-peer: $(BUILD)/fuzz/peer $(BUILD)/vmafgpu
-	@[ -x '$(VMAF17)' ] || { echo 'make fuzz-peer VMAF17=path/to/vmaf17 [VMAF=path/to/vmaf] [CASES=300] [SEED=fresh] [ONLY=N]'; \
+	@[ -x '$(VMAF17)' ] || { \
+	    echo 'make fuzz-peer VMAF17=path/to/vmaf17 [VMAF=path/to/vmaf] [CASES=300] [SEED=fresh] [ONLY=N]'; \
 	    echo "VMAF17 is libvmaf 3.2.0's tool, built with -Denable_float=true and with %.17g for each %.6f and %.16f in"; \
-	    echo 'libvmaf/src/output.c. VMAF, the same without that change, has default reports compared as well.'; exit 1; }
+	    echo 'libvmaf/src/output.c. With VMAF, the same without that change, default reports are also compared.'; exit 1; }
 	@$(BUILD)/fuzz/peer --vmaf17 '$(VMAF17)' --ours $(BUILD)/vmafgpu --folder $(BUILD)/fuzz/peer_files \
-	    $(if $(VMAF),--vmaf '$(VMAF)') $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+	    $(if $(VMAF),--vmaf '$(VMAF)') $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(ONLY),--only $(ONLY))
 
 # ---- the rest ----
 
-# bench_gpu lies beside the kernels, where they are looked for, and looks inside.
+# bench_gpu is in the folder of the kernels, since it searches them there. It calls private functions.
 benchmarks := $(BUILD)/bench_gpu $(BUILD)/test/bench_cpu
 $(BUILD)/bench_gpu: test/bench_gpu.c test/bench.h test/clip.h $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
@@ -364,8 +388,8 @@ install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE)
 uninstall:
 	@$(MAKE) --no-print-directory -f examples/package/Makefile uninstall BUILD=$(BUILD)
 
-# What a user downloads. Its names are in order, its dates all one and its owner nobody, so that the same sources and
-# compilers give the same bytes.
+# The archive that users download. Its files are sorted, with one date and no owner, so the same sources and compilers
+# give the same bytes.
 NO_KERNELS    ?=
 release       := vmafgpu-$(VERSION)
 release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h \

@@ -1,6 +1,6 @@
-/* What vulkan_frames.c draws with. The words in vulkan_frames.h are made of it:
+/* The shader with which vulkan_frames.c draws. vulkan_frames.h contains the compiled words, with "static" added:
  *
- *     glslangValidator -V --target-env vulkan1.2 --vn vulkan_frames_shader -o vulkan_frames.h vulkan_frames.comp (and "static" in front)
+ *     glslangValidator -V --target-env vulkan1.2 --vn vulkan_frames_shader -o vulkan_frames.h vulkan_frames.comp
  */
 #version 450
 layout(local_size_x = 16, local_size_y = 16) in;
@@ -26,7 +26,8 @@ void main() {
         return;
     const uint x = at.x / side * side + 3 * frame, y = at.y / side * side;
     const uint squares = (((x / 24) ^ (y / 18)) & 1) * 40, grain = hash(x * 8191 + y) % 17;
-    uvec3 rgb = uvec3(40 + x * 3 % 140 + squares + grain, 30 + y * 2 % 150 + squares + x * 5 % 23, 20 + (x + y) % 160 + squares + grain);
+    uvec3 rgb = uvec3(40 + x * 3 % 140 + squares + grain, 30 + y * 2 % 150 + squares + x * 5 % 23,
+                      20 + (x + y) % 160 + squares + grain);
     uint busy = at.x;
     for (uint i = 0; i < work; i++)
         busy = hash(busy + i);

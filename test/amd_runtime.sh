@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tool with AMD's own runtime where there is no card: by default the CPU scores and nobody hears of it; --backend hip
-# says why it cannot.
+# The tool with AMD's own runtime on a machine without a card: by default the CPU scores silently; --backend hip fails
+# and its message explains why.
 #
 #     test/amd_runtime.sh BUILD
 build=${1:-build}

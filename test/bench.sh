@@ -5,9 +5,9 @@
 #
 #     test/bench.sh BUILD [VMAF]            SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", RUNS=5, THREADS="1 4"
 #
-# Then each feature that no default model has, and the float model, on one processor (CORE, 1) at 1080p: the processor's time
-# per frame, whose least counts, less that of a run with nothing but luma's PSNR, which is reading the files. PSNR itself is shown
-# with that. ONLY=pattern leaves features out.
+# Then each feature that no default model has, and the float model, on one processor (CORE, 1) at 1080p: the minimum
+# processor time per frame, minus that of a run that computes PSNR of luma only, which is the time for reading the
+# files. The time of PSNR includes the reading. ONLY=pattern selects features.
 build=$1
 vmaf=$2
 work=$build/bench
@@ -41,8 +41,8 @@ middle() {
         END { if (n) print (time[int((n + 1) / 2)] + time[int(n / 2) + 1]) / 2, most / 1024 }'
 }
 
-printf '%-10s %4s %7s %-8s %10s %10s %10s %6s %8s %8s\n' size bits threads code 'ms/frame' 'frames/s' libvmaf/s times 'MiB' \
-    'libvmaf'
+printf '%-10s %4s %7s %-8s %10s %10s %10s %6s %8s %8s\n' size bits threads code 'ms/frame' 'frames/s' libvmaf/s times \
+    'MiB' 'libvmaf'
 for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
     frames=$(frames_of "$size")
     for depth in ${DEPTHS:-8 10}; do
@@ -68,7 +68,8 @@ for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
                 done
                 echo "$(middle ours) $(middle peer)" | awk -v size="$size" -v depth="$depth" -v count="$count" \
                     -v code="${level%:*}" -v frames="$frames" '
-                    { printf "%-10s %4d %7d %-8s %10.2f %10.1f", size, depth, count, code, 1000 * $1 / frames, frames / $1
+                    { printf "%-10s %4d %7d %-8s ", size, depth, count, code
+                      printf "%10.2f %10.1f", 1000 * $1 / frames, frames / $1
                       if (NF > 2) printf " %10.1f %6.2f %8.1f %8.1f\n", frames / $3, $3 / $1, $2, $4
                       else printf " %10s %6s %8.1f\n", "", "", $2 }'
             done
@@ -84,8 +85,8 @@ once() {
     count=$2
     shift 2
     # shellcheck disable=SC2086
-    "$build/test/measure" $pinned "$program" -r "$clip.ref" -d "$clip.dist" --frame_cnt "$count" --json -o "$work/scores.json" --quiet \
-        --gpumask "$([ "$program" = "$vmaf" ] || echo 1)0" "$@" | cut -d ' ' -f 3
+    "$build/test/measure" $pinned "$program" -r "$clip.ref" -d "$clip.dist" --frame_cnt "$count" \
+        --json -o "$work/scores.json" --quiet --gpumask "$([ "$program" = "$vmaf" ] || echo 1)0" "$@" | cut -d ' ' -f 3
 }
 
 # FRAMES, how many times faster than libvmaf it is meant to be, ARGUMENTS
@@ -107,7 +108,8 @@ features='
 '
 clip=$work/features
 "$build/test/make_clip" texture+mix 1920x1080 8 420 48 1 "$clip.ref" "$clip.dist" || exit 1
-printf '\n%-38s %10s %10s %10s %10s %6s %6s\n' '1080p, 8 bits, a processor' 'ms/frame' 'frames/s' 'libvmaf ms' libvmaf/s times goal
+printf '\n%-38s %10s %10s %10s %10s %6s %6s\n' '1080p, 8 bits, a processor' 'ms/frame' 'frames/s' 'libvmaf ms' \
+    libvmaf/s times goal
 echo "$features" | while read -r count goal arguments; do
     case $arguments in *"$ONLY"*) ;; *) continue ;; esac
     [ -n "$arguments" ] || continue
@@ -118,7 +120,8 @@ echo "$features" | while read -r count goal arguments; do
             name=$([ "$program" = "$vmaf" ] && echo peer || echo ours)
             case $arguments in --feature*) more=-n ;; *) more= ;; esac
             # shellcheck disable=SC2086
-            echo "$name $(once "$program" "$count" $more $arguments) $(once "$program" "$count" -n --feature psnr=enable_chroma=false)" >> "$work/times"
+            echo "$name $(once "$program" "$count" $more $arguments) $(once "$program" "$count" \
+                -n --feature psnr=enable_chroma=false)" >> "$work/times"
         done
         i=$((i + 1))
     done

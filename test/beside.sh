@@ -6,9 +6,9 @@
 #     VMAF=path/to/vmaf test/beside.sh BUILD        libvmaf 3.2.0's tool with its float features, else 'skipped'
 #     ONLY=line of a case ...                       that one alone, as it was printed
 #
-# One report has to be the other's, or both programs have to refuse. Apart are: a crash of libvmaf's, which says nothing
-# of ours; the order of columns with more than one thread, which with libvmaf is a matter of who comes first; and what libvmaf
-# refuses by itself, but with threads leaves out of its report.
+# Both reports must be equal, or both programs must refuse. Exceptions: a crash of libvmaf is no failure of this tool;
+# with several threads the order of columns in libvmaf depends on which thread is first; and features that libvmaf
+# refuses with one thread, but leaves out of its report with several.
 build=${1:-build}
 vmaf=${VMAF:-}
 work=$build/beside
@@ -27,8 +27,8 @@ fi
 rm -rf "$work"
 mkdir -p "$work" || exit 1
 
-# Clips: NAME CONTENT+DISTORTION SIZE DEPTH CHROMA FRAMES, all raw, chroma of odd sizes rounded down as libvmaf reads it.
-# An odd height with 4:2:0 is not among them, since libvmaf's ciede reads past its planes there; odd has no ciede.
+# Clips: NAME CONTENT+DISTORTION SIZE DEPTH CHROMA FRAMES, all raw, chroma of odd sizes rounded down as libvmaf reads
+# it. An odd height with 4:2:0 is not among them, since libvmaf's ciede reads past its planes there; odd has no ciede.
 clips='
 plain    texture+mix     224x180  8 420 3
 ten      texture+blur    232x184 10 420 3
@@ -61,7 +61,8 @@ for clip in ../shared/clips/*_ref.y4m; do
     : > "$work/$name.args"
 done
 
-# What is refused though libvmaf has figures, those of integers that have wrapped or of memory that is not its own.
+# Messages of cases that the tool refuses although libvmaf prints values: those of wrapped integers, or of memory
+# outside its buffers.
 declined='does not fit fixed-point numbers|leaves no sample that|has no figures for'
 
 mask() {
@@ -69,14 +70,15 @@ mask() {
         -e 's/<fyi fps="[^"]*"/<fyi fps=""/' -e 's/^  "fps": [^,]*,/  "fps": ,/' "$1"
 }
 
-# unordered ARGUMENTS...: whether libvmaf's columns come in an order that is nobody's: with several threads, or where
-# float_motion writes its motion3 with the second frame while one thread still works on the first; and with a single frame,
-# whose motion3 comes behind the integer motion's if that was asked for first.
+# unordered ARGUMENTS...: whether libvmaf's columns have no fixed order: with several threads, or if float_motion writes
+# its motion3 with the second frame while one thread still works on the first; and with a single frame, whose motion3
+# comes after that of the integer motion if that feature was requested first.
 unordered() {
     case " $* " in
     *' --threads '[!01]*) return 0 ;;
     *' --threads 1'*) ;;
-    *) [ "$(grep -c '[ "]frameNum\|^{*[0-9]' "$work/theirs")" -eq 1 ] && grep -q 'integer_motion3' "$work/theirs" || return 1 ;;
+    *) [ "$(grep -c '[ "]frameNum\|^{*[0-9]' "$work/theirs")" -eq 1 ] && grep -q 'integer_motion3' "$work/theirs" ||
+        return 1 ;;
     esac
     grep -q '[" ,|]motion3' "$work/theirs"
 }
@@ -120,7 +122,7 @@ compare() {
     esac
     if [ $ours -gt 1 ] || { [ $theirs -eq 0 ] && [ $ours -ne 0 ]; } || { [ $theirs -ne 0 ] && [ $ours -eq 0 ]; }; then
         failed=$((failed + 1))
-        echo "$line: status $ours, libvmaf's $theirs: $(tail -1 "$work/ours.log") | $(tail -1 "$work/theirs.log")"
+        echo "$line: status $ours, libvmaf $theirs: $(tail -1 "$work/ours.log") | $(tail -1 "$work/theirs.log")"
         return
     fi
     if [ $theirs -ne 0 ]; then
@@ -133,7 +135,8 @@ compare() {
     done
     if ! cmp -s "$work/theirs.masked" "$work/ours.masked" && unordered "$@"; then
         for side in ours theirs; do
-            tr -s ' ,|' '[\n*]' < "$work/$side.masked" | LC_ALL=C sort > "$work/sorted" && mv "$work/sorted" "$work/$side.masked"
+            tr -s ' ,|' '[\n*]' < "$work/$side.masked" | LC_ALL=C sort > "$work/sorted" &&
+                mv "$work/sorted" "$work/$side.masked"
         done
     fi
     if cmp -s "$work/theirs.masked" "$work/ours.masked"; then
@@ -265,11 +268,11 @@ float_motion motion_max_val 0 10000 3 -1 10001
 float_motion debug true false
 END
 
-# The list of cases. What libvmaf computes outside its buffers is left out: ciede with 4:2:0 of an odd height, speed_temporal
-# with a prescale above 1, float_motion with chroma and the second scale but for 4:4:4.
+# The list of cases. What libvmaf computes outside its buffers is left out: ciede with 4:2:0 of an odd height,
+# speed_temporal with a prescale above 1, float_motion with chroma and the second scale but for 4:4:4.
 all='--feature psnr --feature float_psnr --feature float_ssim --feature float_ms_ssim --feature psnr_hvs
---feature speed_temporal --feature float_adm --feature float_vif --feature float_motion --feature float_ansnr --feature float_moment
---feature vif --feature adm --feature motion --feature cambi --feature speed_chroma'
+--feature speed_temporal --feature float_adm --feature float_vif --feature float_motion --feature float_ansnr
+--feature float_moment --feature vif --feature adm --feature motion --feature cambi --feature speed_chroma'
 all=$(echo "$all" | tr '\n' ' ')
 low=$(echo "$all" | sed 's/--feature psnr_hvs//')                # psnr_hvs has no 16 bits
 full="$all --feature ciede"
@@ -290,8 +293,10 @@ debug=$(echo "$debug" | tr '\n' ' ')
         echo "same $format --aom_ctc v6.0"
         echo "full $format --nflx_ctc v1.0"
         echo "long $format --nflx_ctc v1.0 --subsample 4"
-        echo "plain $format -m version=vmaf_float_v0.6.1 -m version=vmaf_v0.6.1:name=int -m version=vmaf_float_b_v0.6.3:name=boot -m version=vmaf_b_v0.6.3:name=iboot $full"
-        echo "plain $format -m version=vmaf_v1.0.16_3d0h:name=one -m version=vmaf_float_4k_v0.6.1:name=fk -m version=vmaf_float_v0.6.1neg:name=neg $full --threads 1"
+        echo "plain $format -m version=vmaf_float_v0.6.1 -m version=vmaf_v0.6.1:name=int" \
+            "-m version=vmaf_float_b_v0.6.3:name=boot -m version=vmaf_b_v0.6.3:name=iboot $full"
+        echo "plain $format -m version=vmaf_v1.0.16_3d0h:name=one -m version=vmaf_float_4k_v0.6.1:name=fk" \
+            "-m version=vmaf_float_v0.6.1neg:name=neg $full --threads 1"
     done
     for clip in src01_8b src01_10b src01_12b c422_10b c444_12b c444_8b seek_8b sparks_10b; do
         echo "$clip xml $full --frame_cnt 3"
@@ -305,12 +310,14 @@ debug=$(echo "$debug" | tr '\n' ' ')
         [ $clip = large ] || clip=two
         echo "$clip csv -m path=$model:enable_transform $all --subsample 2"
     done
-    for model in vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 vmaf_float_v0.6.1 vmaf_float_v0.6.1neg \
+    for model in vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 vmaf_float_v0.6.1 \
+        vmaf_float_v0.6.1neg \
         vmaf_float_4k_v0.6.1 vmaf_float_b_v0.6.3 vmaf_v1.0.16_3d0h vmaf_v1.0.16_hfr_5d0h vmaf_none; do
         case $model in *_v1.*) clip=large ;; *) clip=plain ;; esac
         echo "$clip xml -m version=$model"
         for more in float_vif.vif_enhn_gain_limit=1 vif.vif_enhn_gain_limit=1:float_vif.vif_enhn_gain_limit=1 \
-            float_adm.adm_p_norm=2:adm.adm_min_val=0.5 float_motion.motion_force_zero=true:motion.motion_force_zero=true \
+            float_adm.adm_p_norm=2:adm.adm_min_val=0.5 \
+            float_motion.motion_force_zero=true:motion.motion_force_zero=true \
             cambi.enc_width=200:cambi.enc_height=160:cambi.enc_bitdepth=8 psnr.enable_mse=true motion.no_such=1 \
             motion.motion_blend_factor=7 nothing.at_all=3 vif.debug=true; do
             echo "$clip json -m version=$model:$more"
@@ -324,18 +331,24 @@ debug=$(echo "$debug" | tr '\n' ' ')
     echo 'plain json -n'
     echo 'plain csv -n'
     echo 'plain sub -n'
-    for arguments in '--frame_cnt 1' '--frame_cnt 2' '--frame_cnt 99' '--subsample 1' '--subsample 2' '--subsample 3' '--subsample 20' \
-        '--frame_skip_ref 1' '--frame_skip_dist 2' '--frame_skip_ref 3 --frame_skip_dist 3 --frame_cnt 2' '--threads 1' '--threads 2' \
-        '--threads 3 --subsample 2' '--threads 1 --subsample 4' '--frame_skip_ref 99'; do
+    for arguments in '--frame_cnt 1' '--frame_cnt 2' '--frame_cnt 99' '--subsample 1' '--subsample 2' '--subsample 3' \
+        '--subsample 20' \
+        '--frame_skip_ref 1' '--frame_skip_dist 2' '--frame_skip_ref 3 --frame_skip_dist 3 --frame_cnt 2' \
+        '--threads 1' '--threads 2' '--threads 3 --subsample 2' '--threads 1 --subsample 4' '--frame_skip_ref 99'; do
         echo "long json $full $arguments"
         echo "long csv -n $debug $arguments"
-        echo "long xml -m version=vmaf_float_v0.6.1 --feature psnr=enable_apsnr=true --feature speed_temporal $arguments"
+        echo "long xml -m version=vmaf_float_v0.6.1 --feature psnr=enable_apsnr=true --feature speed_temporal" \
+            "$arguments"
     done
     # two of one extractor: the first wins where no column tells them apart
-    for two in 'psnr=enable_mse=true psnr=enable_apsnr=true' 'psnr psnr=enable_mse=true' 'float_ssim=enable_db=true float_ssim' 'float_ssim=scale=1 float_ssim=enable_lcs=true' \
-        'float_adm float_adm=adm_p_norm=2' 'float_adm=debug=true float_adm' 'float_vif float_vif=vif_prescale=0.5' 'cambi cambi=full_ref=true' 'cambi cambi=window_size=33' 'motion float_motion' \
-        'float_motion motion' 'float_motion=motion_filter_size=3 float_motion' 'adm float_adm' 'ciede ciede' 'speed_temporal speed_temporal=speed_use_ref_diff=true' \
-        'vif vif=debug=true' 'vif=debug=true vif=vif_skip_scale0=true' 'motion=debug=true motion=motion_force_zero=true' 'float_moment float_moment' 'adm=adm_skip_aim=true adm'; do
+    for two in 'psnr=enable_mse=true psnr=enable_apsnr=true' 'psnr psnr=enable_mse=true' \
+        'float_ssim=enable_db=true float_ssim' 'float_ssim=scale=1 float_ssim=enable_lcs=true' \
+        'float_adm float_adm=adm_p_norm=2' 'float_adm=debug=true float_adm' 'float_vif float_vif=vif_prescale=0.5' \
+        'cambi cambi=full_ref=true' 'cambi cambi=window_size=33' 'motion float_motion' \
+        'float_motion motion' 'float_motion=motion_filter_size=3 float_motion' 'adm float_adm' 'ciede ciede' \
+        'speed_temporal speed_temporal=speed_use_ref_diff=true' \
+        'vif vif=debug=true' 'vif=debug=true vif=vif_skip_scale0=true' \
+        'motion=debug=true motion=motion_force_zero=true' 'float_moment float_moment' 'adm=adm_skip_aim=true adm'; do
         echo "ten json --feature ${two% *} --feature ${two#* }"
         echo "ten xml -m version=vmaf_float_v0.6.1 --feature ${two% *} --feature ${two#* } --threads 1"
     done
@@ -351,9 +364,13 @@ debug=$(echo "$debug" | tr '\n' ' ')
         if ($1 != last) { print "plain json -n --feature", $1 "=no_such_option=1"; last = $1 }
     }' "$work/options"
     for bad in 'psnr=enable_mse' 'psnr=:' 'psnr=enable_mse=' 'float_adm=adm_p_norm=x' \
-        'float_adm=adm_p_norm=2.50000001' 'float_adm=adm_p_norm=1e1' 'float_adm=adm_p_norm=+2' 'float_adm=adm_csf_mode=1.0' 'float_adm=adm_csf_mode=01' 'float_adm=adm_p_norm=2:adm_p_norm=2.5' \
-        'cambi=eotf=hlg:cambi_eotf=pq' 'cambi=eotf=pq:cambi_eotf=hlg' 'cambi=cambi_topk=0.3:topk=0.9' 'float_vif=vif_kernelscale=1.0004' 'float_vif=vif_kernelscale=1.01' 'vif=VIF_SKIP_SCALE0=true' 'float_ssim=scale=1:scale=2' \
-        'adm=adm_norm_view_dist=0.75' 'adm=adm_norm_view_dist=1:adm_ref_display_height=3240' 'adm=adm_ref_display_height=1'; do
+        'float_adm=adm_p_norm=2.50000001' 'float_adm=adm_p_norm=1e1' 'float_adm=adm_p_norm=+2' \
+        'float_adm=adm_csf_mode=1.0' 'float_adm=adm_csf_mode=01' 'float_adm=adm_p_norm=2:adm_p_norm=2.5' \
+        'cambi=eotf=hlg:cambi_eotf=pq' 'cambi=eotf=pq:cambi_eotf=hlg' 'cambi=cambi_topk=0.3:topk=0.9' \
+        'float_vif=vif_kernelscale=1.0004' 'float_vif=vif_kernelscale=1.01' 'vif=VIF_SKIP_SCALE0=true' \
+        'float_ssim=scale=1:scale=2' \
+        'adm=adm_norm_view_dist=0.75' 'adm=adm_norm_view_dist=1:adm_ref_display_height=3240' \
+        'adm=adm_ref_display_height=1'; do
         echo "plain json -n --feature $bad"
     done
 } > "$work/cases"

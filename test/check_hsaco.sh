@@ -5,12 +5,13 @@
 #
 # By their metadata, for each kernel:
 # - 32 or 64 lanes, as meant; code object version 5; the threads of the engine's launch.
-# - No private memory, no stack, no spills, no hidden arguments, no static shared memory; with the launch's at most 64 KB.
+# - No private memory, no stack, no spills, no hidden arguments, no static shared memory; with the launch's at most 64
+#   KB.
 # - Registers that let a block onto a compute unit.
-# By their machine code: global memory by global_* and s_load_* only, no flat, scratch and buffer accesses, no calls; no matrix
-# product where only some lanes are active (clang 19 moves gfx12's to where their results are wanted).
-# By what the compiler showed: no comparison that LLVM up to 20 turns around wrongly.
-# The container and the C header hold these code objects, in at most 4 MB. And each of these checks finds what is made wrong on purpose.
+# By their machine code: global memory by global_* and s_load_* only, no flat, scratch and buffer accesses, no calls; no
+# matrix product where only some lanes are active (clang 19 moves gfx12's to where their results are wanted). By what
+# the compiler showed: no comparison that LLVM up to 20 turns around wrongly. The container and the C header hold these
+# code objects, in at most 4 MB. And each of these checks finds what is made wrong on purpose.
 build=${1:-build}
 work=${2:-$build/codegen}
 blobs=${3:-$build/blobs}
@@ -57,8 +58,9 @@ resources() { # NOTES
         END { finish() }' "$1" | sort
 }
 
-# Vector registers of a lane of a SIMD, handed out to a wave by how many, SIMDs of a compute unit. From gfx90a on the two
-# kinds of vector registers share them, and are counted as one. Some targets from gfx1100 on have half as many again.
+# Vector registers of a lane of a SIMD, handed out to a wave by how many, SIMDs of a compute unit. From gfx90a on the
+# two kinds of vector registers share them, and are counted as one. Some targets from gfx1100 on have half as many
+# again.
 vector_registers() { # TARGET
     case $1 in
     gfx900 | gfx906 | gfx908) echo 256 4 4 ;;
@@ -189,7 +191,8 @@ must_find() { # PATTERN: a line that a check has left in $found
 check_wrong_object() { # OPTION...
     file=$work/wrong.hsaco
     # shellcheck disable=SC2086
-    clang_to_hsaco "$target" "$root/test/codegen/wrong.hip" "$file" "-I$root" $strip_symbols "$@" > "$work/wrong.log" 2>&1
+    clang_to_hsaco "$target" "$root/test/codegen/wrong.hip" "$file" "-I$root" $strip_symbols "$@" > "$work/wrong.log" \
+        2>&1
     read_object "$file" wrong
     {
         check_head "$file" "$target" "$work/wrong.notes"
@@ -233,7 +236,8 @@ check_wrong() {
     must_find 'version 4 of the ABI'
     check_head "$file" gfx1200 "$work/wrong.notes" > "$found"
     must_find 'made for amdgcn-amd-amdhsa--gfx1201, should be gfx1200'
-    printf '%s <right>:\n\ts_and_b32 exec_lo, exec_lo, vcc_lo\n\tv_wmma_i32_16x16x16_iu8 v[1:8]\n' 0 > "$work/wrong.code"
+    printf '%s <right>:\n\ts_and_b32 exec_lo, exec_lo, vcc_lo\n\tv_wmma_i32_16x16x16_iu8 v[1:8]\n' \
+        0 > "$work/wrong.code"
     check_machine_code "$work/wrong.code" "$work/wrong.resources" > "$found"
     must_find 'right: a matrix product of some lanes'
     : > "$work/wrong.code"

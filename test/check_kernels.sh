@@ -1,6 +1,7 @@
 #!/bin/sh
 # `make check-codegen` as one of the tests: builds the images where there are compilers for them, in a folder of the
-# tests' own, since the tool uses what lies beside it. `make blobs` compiles less afterwards: they share scratch files.
+# tests' own, since the tool uses the kernels in its folder. `make blobs` compiles less afterwards: they share scratch
+# files.
 #
 #     test/check_kernels.sh BUILD     DEPTH=all: for every target, else for two of each vendor's
 build=$1/test/kernels

@@ -1,18 +1,18 @@
 #!/bin/sh
-# What the compilers made of the kernels for NVIDIA GPUs: reads the images of `make blobs` and, where ptxas and a
-# disassembler are, the machine code that comes of them.
+# Checks the compiled kernels for NVIDIA GPUs: reads the images of `make blobs` and, if ptxas and a disassembler are
+# installed, the machine code that ptxas makes of them.
 #
 #     test/check_ptx.sh [BUILD [FOLDER FOR SCRATCH FILES [SCRATCH FILES OF make blobs]]]
 #                                           DEPTH=all: the image for 7.5 on newer ones, too, which get the other one
 #
 # - PTX no newer than 8.0, for sm_75 and sm_80.
-# - Global memory is read by ld.global.nc (or cp.async) only; nothing lies in local memory, nothing is reached by an
-#   address whose kind the compiler could not tell. In the kernels of float features no product is fused with a sum (machine
+# - Global memory is read by ld.global.nc (or cp.async) only; nothing is in local memory, and no address is generic (of
+#   a kind that the compiler did not know). In the kernels of float features no product is fused with a sum (machine
 #   code does that within divisions).
-# - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel asks for. What `make
-#   blobs` has assembled of the same image is not assembled again.
-# - PTX as drivers compile it: no spills either. This looks at GPUs of 8.0, 10.3 and 12.0, and at the kernels that are other ones
-#   in machine code. DEPTH=all: each GPU of 8.0 and later that ptxas knows, and every kernel.
+# - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel requests. Images
+#   that `make blobs` has assembled are not assembled again.
+# - PTX as drivers compile it: no spills either. This is checked for GPUs of 8.0, 10.3 and 12.0, and for the kernels
+#   that fit() changes for machine code. DEPTH=all: each GPU of 8.0 and later that ptxas supports, and every kernel.
 # - In machine code: LDG...CONSTANT and no other LDG, no local memory.
 # - The container and the C header hold these and the machine code that was made, in at most 6 MB.
 build=${1:-build}
@@ -26,7 +26,8 @@ mkdir -p "$work" || exit 1
 . "$(dirname "$0")/codegen/compilers.sh"
 
 # These kernels read what they write themselves, too: by a volatile read, which is no read-only one.
-may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede vmafgpu_ssim_rounded vmafgpu_ssim_finalise'
+may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede'
+may_read_volatile="$may_read_volatile vmafgpu_ssim_rounded vmafgpu_ssim_finalise"
 
 # ---- PTX ----
 
@@ -150,12 +151,13 @@ resources() { # LOG ARCHITECTURE
         END { finish() }' "$1"
 }
 
-# Registers are handed out to warps by 256: 8 for each thread. Blocks that do not fit for want of threads are not asked
-# for.
+# Registers are allocated to warps in units of 256: 8 for each thread. Blocks that do not fit because the multiprocessor
+# has too few threads are not required.
 check_resources() { # BOUNDS RESOURCES
     awk '
         BEGIN {
-            n = split("75 1024 80 2048 86 1536 87 1536 88 1536 89 1536 90 2048 100 2048 103 2048 110 1536 120 1536 121 1536", list, " ")
+            n = split("75 1024 80 2048 86 1536 87 1536 88 1536 89 1536 90 2048 100 2048 103 2048 110 1536 120 1536 " \
+                "121 1536", list, " ")
             for (i = 1; i < n; i += 2)
                 most[list[i]] = list[i + 1]
         }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that are linked to libvmaf, run with libvmaf and with ours, which differ in LD_LIBRARY_PATH only: what they write
-# must be the same, byte for byte, but for the time it took.
+# Programs that are linked to libvmaf, run with libvmaf and with the library of this project. Only LD_LIBRARY_PATH
+# differs. Their output must be equal, byte for byte, except for times.
 #
 #     test/clients.sh BUILD              or make test-clients
 #
@@ -17,9 +17,11 @@ build=$(cd "${1:-build}" && pwd) || exit 1
 . test/check.sh
 unset VMAFGPU_BACKEND VMAFGPU_THREADS
 clients=${CLIENTS:-/tmp/vmafgpu-clients}
-clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'there are no clips (CLIPS names their folder)'; finish; }
+clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'there are no clips (CLIPS names their folder)';
+    finish; }
 libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)}
-[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] || { skip 'there is no libvmaf 3.2 (LIBVMAF names its prefix)'; finish; }
+[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] ||
+    { skip 'there is no libvmaf 3.2 (LIBVMAF names its prefix)'; finish; }
 work_folder clients
 mkdir -p "$clients" || exit 1
 
@@ -28,7 +30,8 @@ mkdir -p "$clients" || exit 1
 fetch_ffmpeg() {
     local apt="$clients/apt" options
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main" > "$apt/sources.list"
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main" \
+        > "$apt/sources.list"
     options=(-o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists"
              -o "Dir::Cache=$apt/cache" -o Acquire::Retries=1 -o Acquire::http::Timeout=20)
     apt-get "${options[@]}" update && (cd "$clients" && apt-get "${options[@]}" --only-source source ffmpeg)
@@ -39,9 +42,10 @@ build_ffmpeg() {
     source=$(ls -d "$clients"/ffmpeg-*/ 2> /dev/null | head -n 1)
     [ -n "$source" ] || return 1
     mkdir -p "$pc"
-    printf 'Name: libvmaf\nDescription: libvmaf\nVersion: 3.2.0\nCflags: -I%s -I%s\nLibs: -L%s -lvmaf\n' "$libvmaf/include" \
-        "$libvmaf/include/libvmaf" "$libvmaf/lib" > "$pc/libvmaf.pc"
-    cd "$source" && PKG_CONFIG_PATH=$pc ./configure --disable-everything --disable-autodetect --disable-doc --disable-ffplay \
+    printf 'Name: libvmaf\nDescription: libvmaf\nVersion: 3.2.0\nCflags: -I%s -I%s\nLibs: -L%s -lvmaf\n' \
+        "$libvmaf/include" "$libvmaf/include/libvmaf" "$libvmaf/lib" > "$pc/libvmaf.pc"
+    cd "$source" && PKG_CONFIG_PATH=$pc ./configure \
+        --disable-everything --disable-autodetect --disable-doc --disable-ffplay \
         --disable-ffprobe --disable-network --disable-debug --enable-libvmaf --enable-filter=libvmaf,scale,format,null \
         --enable-demuxer=yuv4mpegpipe,rawvideo --enable-decoder=rawvideo,wrapped_avframe \
         --enable-encoder=wrapped_avframe,rawvideo --enable-muxer=null --enable-protocol=file,pipe &&
@@ -61,7 +65,7 @@ fi
 
 # ---- comparisons ----
 
-plain() { # what a report says but for the time it took
+plain() { # FILE: prints a report without its frames per second
     [ ! -f "$1" ] || sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/' "$1"
 }
 
@@ -95,12 +99,13 @@ filter() { # CLIP FORMAT OPTIONS
 tool() { # CLIP OPTIONS...
     local clip=$1
     shift
-    both "vmaf $clip $*" "$work/vmaf" -r "$clips/${clip}_ref.y4m" -d "$clips/${clip}_dis.y4m" --cpumask 255 -q -o REPORT "$@"
+    both "vmaf $clip $*" "$work/vmaf" -r "$clips/${clip}_ref.y4m" -d "$clips/${clip}_dis.y4m" --cpumask 255 \
+        -q -o REPORT "$@"
 }
 
 models="$(sed -n 's/^    {"\(vmaf_[a-z0-9_.]*\)", 1, .*/\1/p' models/model_embed.h)"
-features='psnr psnr_hvs ciede cambi float_ssim float_ms_ssim float_psnr float_moment float_adm float_vif float_motion float_ansnr
-          speed_chroma speed_temporal'
+features='psnr psnr_hvs ciede cambi float_ssim float_ms_ssim float_psnr float_moment float_adm float_vif float_motion
+          float_ansnr speed_chroma speed_temporal'
 
 if [ -n "$ffmpeg" ]; then
     grep -q libvmaf <(ldd "$ffmpeg") || { skip "$ffmpeg is not linked to a shared libvmaf"; finish; }
@@ -113,11 +118,14 @@ if [ -n "$ffmpeg" ]; then
         filter src01_8b json "model=version=$model"
     done
     filter sparks_10b json 'model=version=vmaf_v1.0.16_3d0h'
-    for options in 'model=version=vmaf_v0.6.1\\:enable_transform=true' 'model=version=vmaf_v1.0.16_3d0h\\:disable_clip=true' \
-        'model=version=vmaf_v0.6.1\\:name=a|version=vmaf_v0.6.1neg\\:name=b' "model=path=$PWD/../shared/models/vmaf_v0.6.1.json" \
+    for options in 'model=version=vmaf_v0.6.1\\:enable_transform=true' \
+        'model=version=vmaf_v1.0.16_3d0h\\:disable_clip=true' \
+        'model=version=vmaf_v0.6.1\\:name=a|version=vmaf_v0.6.1neg\\:name=b' \
+        "model=path=$PWD/../shared/models/vmaf_v0.6.1.json" \
         'model=version=vmaf_v0.6.1\\:motion.motion_force_zero=true' 'model=version=nothing' 'feature=name=nothing' \
-        'model=version=vmaf_v0.6.1\\:vif.vif_enhn_gain_limit=1.2\\:adm.adm_enhn_gain_limit=1' 'feature=name=vif\\:debug=true' \
-        'feature=name=psnr\\:enable_apsnr=true' 'feature=name=psnr\\:enable_mse=true' 'feature=name=psnr|name=float_ssim'; do
+        'model=version=vmaf_v0.6.1\\:vif.vif_enhn_gain_limit=1.2\\:adm.adm_enhn_gain_limit=1' \
+        'feature=name=vif\\:debug=true' 'feature=name=psnr\\:enable_apsnr=true' 'feature=name=psnr\\:enable_mse=true' \
+        'feature=name=psnr|name=float_ssim'; do
         filter src01_8b xml "$options"
     done
     for n in 1 2 3; do
@@ -142,8 +150,9 @@ source=${VMAF_SOURCE:+$VMAF_SOURCE/libvmaf}
 printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n#define HAVE_STRSEP 1\n' > "$work/config.h"
 if [ -z "$source" ]; then
     skip "there is no source tree of libvmaf (VMAF_SOURCE)"
-elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" -o "$work/vmaf" \
-    "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
+elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" \
+    -o "$work/vmaf" "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" \
+    -lvmaf -lm -lpthread > "$work/log" 2>&1; then
     skip "libvmaf's tool does not build: $(grep -m 1 -E 'error|undefined' "$work/log")"
 else
     for clip in src01_8b c422_10b odd_8b; do
@@ -165,8 +174,9 @@ fi
 
 if [ -n "$source" ] && [ -d "$source/test" ]; then
     for test in test_context test_pic_preallocation; do
-        if "${CC:-cc}" -std=gnu11 -w -I"$source/include" -I"$source/test" -I"$source/src" -I"$source/build" -I"$source/build/include" \
-            -o "$work/$test" "$source/test/$test.c" "$source/test/test.c" -L"$build" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
+        if "${CC:-cc}" -std=gnu11 -w -I"$source/include" -I"$source/test" -I"$source/src" -I"$source/build" \
+            -I"$source/build/include" -o "$work/$test" "$source/test/$test.c" "$source/test/test.c" -L"$build" \
+            -lvmaf -lm -lpthread > "$work/log" 2>&1; then
             check "libvmaf's $test" env LD_LIBRARY_PATH="$build" timeout 300 "$work/$test" > "$work/$test.log" 2>&1
         else
             skip "libvmaf's $test does not build here: $(grep -m 1 -E 'error|undefined' "$work/log")"
@@ -177,8 +187,10 @@ fi
 # ---- GStreamer's element ----
 
 if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>&1; then
-    both 'GStreamer' gst-launch-1.0 -q vmaf name=v results-filename=REPORT results-format=json frame-message=true ! fakesink \
-        filesrc location="$clips/src01_8b_ref.y4m" ! y4mdec ! v.ref_sink filesrc location="$clips/src01_8b_dis.y4m" ! y4mdec ! v.dist_sink
+    both 'GStreamer' gst-launch-1.0 -q vmaf name=v results-filename=REPORT results-format=json frame-message=true \
+        ! fakesink \
+        filesrc location="$clips/src01_8b_ref.y4m" ! y4mdec ! v.ref_sink filesrc location="$clips/src01_8b_dis.y4m" \
+        ! y4mdec ! v.dist_sink
 else
     skip "there is no GStreamer with the element vmaf"
 fi

@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_gpu on AMD's real code objects, run by the CPU: each group for each of three architectures, then the tool's self-test.
-# Needs ../shared/amdemu and what its README.md names: a checkout of tinygrad in TINYGRAD_DIR, clang 19 and lld. What it leaves in
-# BUILD/test/emulated makes the next run several times as fast.
+# test_gpu on AMD's real code objects, run by the CPU: each group for each of three architectures, then the tool's
+# self-test. Needs ../shared/amdemu and what its README.md names: a checkout of tinygrad in TINYGRAD_DIR, clang 19 and
+# lld. What it leaves in BUILD/test/emulated makes the next run several times as fast.
 #
 #     test/emulated.sh BUILD [GROUP...]       EMULATED="gfx1100" chooses architectures
 build=${1:-build}
@@ -20,7 +20,8 @@ skip() {
 
 [ -f "$emulator/build.sh" ] || skip 'there is no ../shared/amdemu'
 [ -d "$TINYGRAD_DIR/tinygrad" ] || skip 'TINYGRAD_DIR names no checkout (../shared/amdemu/README.md)'
-command -v clang-19 > /dev/null && command -v ld.lld-19 > /dev/null || skip 'no clang 19 (apt-get install clang-19 lld-19 llvm-19)'
+command -v clang-19 > /dev/null && command -v ld.lld-19 > /dev/null ||
+    skip 'no clang 19 (apt-get install clang-19 lld-19 llvm-19)'
 [ -x "$build/test/test_gpu" ] && [ -x "$build/vmafgpu" ] || skip "there is no $build/test/test_gpu (make test-emulated)"
 mkdir -p "$work" || exit 1
 work=$(cd "$work" && pwd)
@@ -33,16 +34,19 @@ if ! GFX="$architectures" "$here/make_hsaco.sh" "$work" "$work/blobs" > "$work/l
     exit 1
 fi
 
-# The emulator's WMMA of bytes has them all signed, and takes a constant that it starts from for a register. A copy has that put
-# right, of links but for the one file.
+# The emulator's WMMA of bytes treats all bytes as signed, and reads a constant initial value as a register. This script
+# corrects both in a copy of the emulator, in which all other files are links.
 wmma() { # FROM TO
     sed -e 's/^\( *\)def gval(src, lane, vgpr, ridx):$/\1def gval(src, lane, vgpr, ridx, signed=True):/' \
         -e 's/^\( *\)return (pkd << _c(24, .*$/\1if not signed: return pkd.bitcast(dtypes.int32)\n&/' \
         -e 's/^\( *\)def read_mat(src):$/\1def read_mat(src, signed):/' \
         -e 's/gval(src, \*ab_map(row, k))/gval(src, *ab_map(row, k), signed)/' \
-        -e "s/read_mat(src0_r), read_mat(src1_r)/read_mat(src0_r, _iattr(inst, 'neg') \& 1), read_mat(src1_r, _iattr(inst, 'neg') \& 2)/" \
-        -e 's/^\( *\)src2_r = ctx.inst_field(type(inst).src2)$/&\n\1constant = src2_r < _c(256)\n\1start = ctx.rsgpr_dyn(src2_r, constant)/' \
-        -e 's/\[ctx.rvgpr_dyn(src2_r + _c(vgpr), UOp.const(lane, dtypes.int)).bitcast(out_dt)/[constant.where(start, ctx.rvgpr_dyn(src2_r + _c(vgpr), UOp.const(lane, dtypes.int))).bitcast(out_dt)/' \
+        -e "s/read_mat(src0_r), read_mat(src1_r)/read_mat(src0_r, _iattr(inst, 'neg') \& 1), @SECOND@/" \
+        -e "s/@SECOND@/read_mat(src1_r, _iattr(inst, 'neg') \& 2)/" \
+        -e 's/^\( *\)src2_r = ctx.inst_field(type(inst).src2)$/&\n\1constant = src2_r < _c(256)\n\1@START@/' \
+        -e 's/@START@/start = ctx.rsgpr_dyn(src2_r, constant)/' \
+        -e 's/\[\(ctx.rvgpr_dyn(src2_r + _c(vgpr), UOp.const(lane, dtypes.int))\)\(.bitcast(out_dt)\)/[@FIRST@\1)\2/' \
+        -e 's/@FIRST@/constant.where(start, /' \
         "$1" > "$2" && [ "$(diff "$1" "$2" | grep -c '^>')" -eq 8 ]
 }
 part=test/mockgpu/amd/emu.py
@@ -62,7 +66,8 @@ for AMDEMU_ARCH in $architectures; do
     line=
     for group in $groups; do
         log=$work/$AMDEMU_ARCH.$group
-        # A push that does not wait asks again and again whether there is room: it gets its answer from a GPU that is done.
+        # A push that does not wait asks again and again whether there is room: it gets its answer from a GPU that is
+        # done.
         AMDEMU_ASYNC=1
         [ "$group" = live ] && AMDEMU_ASYNC=0
         VMAFGPU_TEST_KERNELS="$work/vmafgpu_kernels.$AMDEMU_ARCH.hsaco" "$build/test/test_gpu" "$group" > "$log" 2>&1

@@ -6,7 +6,8 @@ if ! command -v "$program" > /dev/null; then
     echo "skipped: $program is not installed"
     exit 0
 fi
-find vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip examples test -name '*.[ch]' -o -name '*.cpp' -o -name 'vmafgpu_kernels.*' |
+find vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip examples test \
+    -name '*.[ch]' -o -name '*.cpp' -o -name 'vmafgpu_kernels.*' |
     if [ "$1" = -i ]; then
         xargs "$program" -i
     else

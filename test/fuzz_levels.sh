@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs fuzz/levels with a fixed seed: random cases on each level of vector code, on threads and on simulated GPUs must give
-# the same bits. With sanitizers or a RUNNER there are fewer cases and no GPUs.
+# Runs fuzz/levels with a fixed seed: random cases on each level of vector code, on threads and on simulated GPUs must
+# give the same bits. With sanitizers or a RUNNER there are fewer cases and no GPUs.
 #
 #     test/fuzz_levels.sh BUILD          DEPTH=all: ten times as many
 build=$1
@@ -24,7 +24,8 @@ if [ -n "$pairs" ]; then
         test/simulated/images.sh "$build/fuzz" || exit 1
         "$levels" --seed $seed --cases $pairs --no-cpu \
             --gpu "cuda,$build/test/libsimulated_cuda32.so,$build/fuzz/simulated_80.ptx,150000" \
-            --gpu "hip,$build/test/libsimulated_hip64.so,$build/fuzz/simulated.hsaco,150000" > "$build/fuzz/levels_gpu.log" ||
+            --gpu "hip,$build/test/libsimulated_hip64.so,$build/fuzz/simulated.hsaco,150000" \
+            > "$build/fuzz/levels_gpu.log" ||
             status=1
         cat "$build/fuzz/levels_gpu.log"
     else

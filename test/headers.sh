@@ -104,7 +104,8 @@ int call(const void *buffer) {
     config.allocator = allocator;
     frame = vmafgpu_frame_of(&config, buffer, 0);
     frames[1] = frame;
-    return vmafgpu_open(&v, &config) == VMAFGPU_OK && vmafgpu_score_pair(v, &frame, &frames[1], 0, &score) == VMAFGPU_OK;
+    return vmafgpu_open(&v, &config) == VMAFGPU_OK &&
+           vmafgpu_score_pair(v, &frame, &frames[1], 0, &score) == VMAFGPU_OK;
 }
 EOF
 # what a user's file may look like around the header
@@ -194,7 +195,7 @@ for cc in gcc clang "$CC"; do
     compilers="$compilers $cc"
 done
 
-# What a compiler says while it reads is said with -fsyntax-only; what it finds while it optimises, once for each compiler.
+# Warnings of the parser are tested with -fsyntax-only; warnings of the optimiser once for each compiler.
 standards='c99 gnu11'
 cxx_standards='c++11'
 [ "$DEPTH" != all ] || standards='c99 c11 gnu11 c17' cxx_standards='c++11 c++17'
@@ -233,8 +234,8 @@ for cxx in g++ clang++; do
     have $cxx && compile_all $cxx cc c++ $cxx_standards
 done
 
-# Warnings of C++ that a text for C and C++ cannot avoid: none from the implementation, which hides none behind itself; the
-# declarations, and what a caller writes with them, give no cause.
+# Warnings of C++ that a text for C and C++ cannot avoid: none from the implementation, which hides none behind itself;
+# the declarations, and what a caller writes with them, give no cause.
 cat "$work/only.c" - > "$work/casts.cc" << EOF
 int user_cast(float x);
 int user_cast(float x) { return (int)x; }
@@ -246,7 +247,9 @@ for cxx in g++ clang++ clang++-19; do
     case $cxx in g++) casts="$casts -Wuseless-cast" ;; esac
     later "${cxx}_casts" "$cxx -std=c++11 -fsyntax-only $casts $work/no_casts.cc"
     later "${cxx}_casts_declared" "$cxx -std=c++11 -x c++ -fsyntax-only $casts $work/declarations.cc $work/caller.c"
-    later "${cxx}_casts_behind" "! $cxx -std=c++11 -fsyntax-only $casts $work/casts.cc 2> $work/casts.$cxx.log && grep -q 'old-style' $work/casts.$cxx.log"
+    log=$work/casts.$cxx.log
+    later "${cxx}_casts_behind" \
+        "! $cxx -std=c++11 -fsyntax-only $casts $work/casts.cc 2> $log && grep -q 'old-style' $log"
 done
 
 # FMA on the command line: clang 19 refuses to inline a function with it into one without it.
@@ -257,7 +260,7 @@ for cc in clang clang-19; do
         few=
         case "$DEPTH $cc$machine" in
         all*) ;;
-        *clang-19-march=x86-64-v3) few='-DVMAFGPU_NO_GPU -DVMAFGPU_NO_MODELS -DVMAFGPU_NO_VIF -DVMAFGPU_NO_ADM -DVMAFGPU_NO_CAMBI -DVMAFGPU_NO_JSON' ;;
+        *clang-19-march=x86-64-v3) for name in GPU MODELS VIF ADM CAMBI JSON; do few="$few -DVMAFGPU_NO_$name"; done ;;
         *) continue ;;
         esac
         later "$cc$machine" "$cc -std=c99 -O1 $machine $strict $few -c -o /dev/null $work/only.c"
@@ -295,7 +298,8 @@ for feature in ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS R
     small="$small -DVMAFGPU_NO_$feature"
 done
 later models_all "$CC -std=c99 -O0 $strict $small -o $work/models_all $work/models.c -lm -lpthread && $work/models_all"
-later models_none "$CC -std=c99 -O0 $strict $small $without_all -o $work/models_none $work/models.c -lm -lpthread && $work/models_none"
+program=$work/models_none
+later models_none "$CC -std=c99 -O0 $strict $small $without_all -o $program $work/models.c -lm -lpthread && $program"
 for without in $without_all; do
     name=models_without_${without#-DVMAFGPU_NO_}
     later "$name" "$CC -std=c99 -O0 $strict $small $without -o $work/$name $work/models.c -lm -lpthread && $work/$name"
@@ -311,8 +315,9 @@ for cc in $fusing; do
         suffix=c
         std=gnu11
         case $cc in *++) suffix=cc std=gnu++11 ;; esac
-        later "obj_fma_$cc" "$cc -std=$std -O2 -march=haswell -ffp-contract=fast $strict -c -o $work/fma_$cc.o $work/after.$suffix"
-        later "obj_fma_before_$cc" "$cc -x ${std%11} -std=$std -O2 -march=haswell -ffp-contract=fast -c -o $work/before_$cc.o $work/before.c"
+        fused='-O2 -march=haswell -ffp-contract=fast'
+        later "obj_fma_$cc" "$cc -std=$std $fused $strict -c -o $work/fma_$cc.o $work/after.$suffix"
+        later "obj_fma_before_$cc" "$cc -x ${std%11} -std=$std $fused -c -o $work/before_$cc.o $work/before.c"
     fi
 done
 sed -i.bak 's/-x gnu++ /-x c++ /; s/-x gnu /-x c /' "$work"/run/obj_fma_before_*.sh 2> /dev/null
@@ -371,8 +376,8 @@ if have tcc; then
     note 'tcc with threads is refused' $?
     check 'tcc with threads: the reason' grep -q 'define VMAFGPU_NO_THREADS' "$work/tcc.log"
     # shellcheck disable=SC2086
-    tcc -DVMAFGPU_NO_THREADS -DVMAFGPU_TEST_THREADS=1 -DVMAFGPU_TEST_NO_MODEL=0 -o "$work/tcc" "$work/main.c" "$work/only.c" \
-        "$work/declarations.c" -lm -ldl 2> "$work/tcc.log"
+    tcc -DVMAFGPU_NO_THREADS -DVMAFGPU_TEST_THREADS=1 -DVMAFGPU_TEST_NO_MODEL=0 -o "$work/tcc" "$work/main.c" \
+        "$work/only.c" "$work/declarations.c" -lm -ldl 2> "$work/tcc.log"
     note 'tcc without threads' $? "$work/tcc.log"
     check 'running what tcc made' "$work/tcc"
 fi
@@ -387,8 +392,8 @@ cat > "$work/msvc/all.h" << EOF
 #ifdef __cplusplus
 extern "C" {
 #endif
-double cbrt(double), exp(double), exp2(double), log10(double), log2(double), pow(double, double), sqrt(double), floor(double), atan2(double, double), cos(double),
-    ceil(double), fabs(double), sin(double), ldexp(double, int);
+double cbrt(double), exp(double), exp2(double), log10(double), log2(double), pow(double, double), sqrt(double),
+    floor(double), atan2(double, double), cos(double), ceil(double), fabs(double), sin(double), ldexp(double, int);
 float  powf(float, float), sqrtf(float), fabsf(float);
 #define NAN ((float)(1e308 * 1e308 * 0))
 #define INFINITY ((float)(1e308 * 1e308))
@@ -406,7 +411,8 @@ void   free(void *);
 double strtod(const char *, char **);
 float  strtof(const char *, char **);
 long   strtol(const char *, char **, int);
-void  *memchr(const void *, int, size_t), *memcpy(void *, const void *, size_t), *memset(void *, int, size_t), *memmove(void *, const void *, size_t);
+void  *memchr(const void *, int, size_t), *memcpy(void *, const void *, size_t), *memset(void *, int, size_t),
+    *memmove(void *, const void *, size_t);
 int    memcmp(const void *, const void *, size_t), strcmp(const char *, const char *),
     strncmp(const char *, const char *, size_t);
 char  *strchr(const char *, int), *strstr(const char *, const char *);
@@ -437,7 +443,7 @@ for cc in clang-19 clang; do
     break
 done
 
-# Where floats are not computed as floats the sentence fits the machine. __FLT_EVAL_METHOD__ is what <float.h> goes by.
+# If floats are not computed as floats, the error message fits the machine. <float.h> reads __FLT_EVAL_METHOD__.
 for cc in gcc clang; do
     have $cc || continue
     for machine in x86:-D__i386__:mfpmath other:-U__x86_64__:-std=gnu99; do
@@ -451,11 +457,16 @@ done
 
 # ---- macros ----
 
-# Only VMAFGPU_ names, and vmafgpu__ ones for the operations of vector code, come on top of what the standard headers define.
+# Only VMAFGPU_ names, and vmafgpu__ ones for the operations of vector code, come on top of what the standard headers
+# define.
 for mode in declarations only; do
     for cc in gcc clang; do
         have $cc || continue
-        printf '#include <dlfcn.h>\n#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <pthread.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <fenv.h>\n#ifdef __x86_64__\n#include <cpuid.h>\n#include <immintrin.h>\n#elif defined __aarch64__\n#include <arm_neon.h>\n#endif\n' |
+        {
+            printf '#include <%s.h>\n' dlfcn float limits math pthread stdarg stddef stdint stdio stdlib string fenv
+            printf '#ifdef __x86_64__\n#include <cpuid.h>\n#include <immintrin.h>\n'
+            printf '#elif defined __aarch64__\n#include <arm_neon.h>\n#endif\n'
+        } |
             $cc -dM -E -x c - | awk '{ print $2 }' | sed 's/(.*//' | sort -u > "$work/system_macros"
         $cc -dM -E "$work/$mode.c" | awk '{ print $2 }' | sed 's/(.*//' | sort -u > "$work/our_macros"
         comm -13 "$work/system_macros" "$work/our_macros" | grep -Ev '^(VMAFGPU_|vmafgpu__)' > "$work/strays"
@@ -471,11 +482,13 @@ if have nm; then
         check "$object: exported outside vmafgpu_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
         nm -g --defined-only "$work/$object.o" | awk '{ print $NF }' | grep '^vmafgpu__' > "$work/strays"
         check "$object: private but exported: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
-        # but for one sentence per thread
-        nm "$work/$object.o" | awk '$(NF - 1) ~ /^[dDbBcCgGsS]$/ && $NF != "vmafgpu__of_thread" { print $NF }' > "$work/strays"
+        # except for one message per thread
+        nm "$work/$object.o" | awk '$(NF - 1) ~ /^[dDbBcCgGsS]$/ && $NF != "vmafgpu__of_thread" { print $NF }' \
+            > "$work/strays"
         check "$object: writable data: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
         nm -u "$work/$object.o" | awk '{ print $NF }' | sed 's/@.*//' |
-            grep -E '^(printf|puts|putchar|fprintf|fputs|fwrite|stdout|stderr|stdin|exit|abort|_exit|getenv|setlocale|rand|srand|time|signal|fenv|strtok|__errno_location)$' > "$work/strays"
+            grep -E -e '^(printf|puts|putchar|fprintf|fputs|fwrite|stdout|stderr|stdin|exit|abort|_exit)$' \
+                -e '^(getenv|setlocale|rand|srand|time|signal|fenv|strtok|__errno_location)$' > "$work/strays"
         check "$object: calls it should not make: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
     done
     if have readelf; then
@@ -503,8 +516,8 @@ fi
 
 # ---- contraction: off inside the header, the user's own setting outside of it ----
 
-# Vector code asks for some itself, by name, of packed floats, and of packed doubles where the product is exact; others show
-# what a compiler did.
+# Vector code asks for some itself, by name, of packed floats, and of packed doubles where the product is exact; others
+# show what a compiler did.
 fused='vfn?m(add|sub)[0-9]'
 for object in "$work"/fma_*.o; do
     [ -f "$object" ] || continue

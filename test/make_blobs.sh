@@ -3,7 +3,7 @@
 #
 #     test/make_blobs.sh [BUILD [FOLDER FOR SCRATCH FILES]]
 #
-# Where the compiler for one of them is missing, that is said, and the other is built all the same.
+# If the compiler for one vendor is missing, a message is printed and the kernels of the other vendor are built.
 build=${1:-build}
 work=${2:-$build/blobs}
 here=$(dirname "$0")

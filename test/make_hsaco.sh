@@ -5,8 +5,8 @@
 #     test/make_hsaco.sh [BUILD [FOLDER FOR SCRATCH FILES]]
 #
 # With a clang of version 19 or later and its lld; no ROCm is needed. CLANG= names it, GFX="gfx1100 gfx1201" chooses
-# targets. A machine without is told what to install; that is no failure. The same sources and compiler give the same
-# bytes; what has not changed since the last time is not compiled again.
+# targets. If there is none, the script prints what to install and succeeds. The same sources and compiler give the same
+# bytes. Unchanged targets are not compiled again.
 build=${1:-build}
 work=${2:-$build/blobs}
 root=$(dirname "$0")/..
@@ -16,8 +16,8 @@ mkdir -p "$work" || exit 1
 
 # ---- code objects ----
 
-# Compiles one, unless the text that the compiler sees is that of the last time. TARGET.status says what became of it:
-# unknown (this compiler has no such target), failed, built, kept.
+# Compiles a target, unless the preprocessed text is unchanged. TARGET.status contains the result: unknown (this
+# compiler has no such target), failed, built, kept.
 object() { # TARGET
     rm -f "$work/$1.status"
     if ! knows_amd_target "$1"; then

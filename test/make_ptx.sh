@@ -1,14 +1,14 @@
 #!/bin/sh
-# Builds the kernels for NVIDIA GPUs, compressed: BUILD/vmafgpu_kernels.nvidia, and as C BUILD/vmafgpu_nvidia.h. There is
-# machine code in them where there is ptxas, and PTX for compute capability 8.0 and up; that for 7.5 where there is no machine
-# code for it. PTX also comes as BUILD/vmafgpu_kernels.ptx (7.5) and .sm80.ptx, for tests.
+# Builds the kernels for NVIDIA GPUs, compressed: BUILD/vmafgpu_kernels.nvidia, and as C BUILD/vmafgpu_nvidia.h. They
+# contain machine code if ptxas is installed, PTX for compute capability 8.0 and later, and PTX for 7.5 if there is no
+# machine code for it. For tests, PTX is also written to BUILD/vmafgpu_kernels.ptx (7.5) and .sm80.ptx.
 #
 #     test/make_ptx.sh [BUILD [FOLDER FOR SCRATCH FILES]]
 #
-# PTX is made by nvcc where there is one, else by a clang of version 19 or later (no CUDA is needed for that); FORCE=nvcc
-# or FORCE=clang decides, NVCC= and CLANG= name them, PTXAS= the other. A machine with neither is told what to install; that
-# is no failure. SM="75 90" chooses what machine code is made for. What has not changed since the last time is not
-# compiled again.
+# PTX is made by nvcc if it is installed, else by a clang of version 19 or later, which needs no CUDA. FORCE=nvcc or
+# FORCE=clang chooses the compiler; NVCC=, CLANG= and PTXAS= name the programs. If there is neither compiler, the script
+# prints what to install and succeeds. SM="75 90" chooses the targets of machine code. Unchanged files are not compiled
+# again.
 build=${1:-build}
 work=${2:-$build/blobs}
 root=$(dirname "$0")/..
@@ -43,7 +43,7 @@ ptx_of() { # CAPABILITY
     if [ "$1" -lt 80 ]; then echo "$work/vmafgpu_kernels.ptx"; else echo "$work/vmafgpu_kernels.sm80.ptx"; fi
 }
 
-# Machine code; NN.status says what became of it: unknown (this ptxas has no such target), failed, built, kept.
+# Makes machine code; NN.status contains the result: unknown (this ptxas has no such target), failed, built, kept.
 assemble() { # CAPABILITY
     from=$(ptx_of "$1")
     cubin=$work/sm_$1.cubin

@@ -41,7 +41,7 @@ step() {
     rm -f "$log"
 }
 
-# have WHAT PROGRAM...: whether all of them are there; says so if not
+# have WHAT PROGRAM...: whether all programs are installed; if not, prints that WHAT is skipped
 have() {
     local what=$1 program
     shift
@@ -83,11 +83,15 @@ fi
 # the rest of what make does
 step 'help' make help
 step 'install' make install DESTDIR=build/installed PREFIX=/usr
-step 'installed header' sh -c "printf '#define VMAFGPU_IMPLEMENTATION\n#include <vmafgpu/vmafgpu.h>\nint main(void) { return !vmafgpu_builtin_model(\"vmaf_v0.6.1\"); }\n' > build/installed.c &&
-    cc -Ibuild/installed/usr/include build/installed.c -lm -lpthread -o build/installed/program && build/installed/program"
+step 'installed header' sh -c "echo '#define VMAFGPU_IMPLEMENTATION' > build/installed.c &&
+    echo '#include <vmafgpu/vmafgpu.h>' >> build/installed.c &&
+    echo 'int main(void) { return !vmafgpu_builtin_model(\"vmaf_v0.6.1\"); }' >> build/installed.c &&
+    cc -Ibuild/installed/usr/include build/installed.c -lm -lpthread -o build/installed/program &&
+    build/installed/program"
 step 'dist' make dist GFX="${GFX:-gfx90a gfx1100}" SM="${SM:-90}"
-step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked && tar -xzf build/vmafgpu-*.tar.gz -C build/unpacked &&
-    cd build/unpacked/vmafgpu-* && cc -O1 examples/tool/*.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
+step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked &&
+    tar -xzf build/vmafgpu-*.tar.gz -C build/unpacked && cd build/unpacked/vmafgpu-* &&
+    cc -O1 examples/tool/*.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
 step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "vmafgpu_(kernels|nvidia|amd)" | grep -qx 4'
 
 # other compilers and flags give the same bits
@@ -104,7 +108,8 @@ vectors='test_levels test_figures test_v1 test_private test_frames'
 
 # sanitizers and valgrind
 check 'address and undefined' SANITIZE=address,undefined CC=gcc CFLAGS=-O1
-[ -z "$all" ] || check 'address and undefined, clang' SANITIZE=address,undefined BUILD=build/clang-address CC=clang RUNNER=env
+[ -z "$all" ] || check 'address and undefined, clang' SANITIZE=address,undefined BUILD=build/clang-address CC=clang \
+    RUNNER=env
 check 'thread' SANITIZE=thread CFLAGS=-O1
 # Its fused negated products (3.19) are not the processor's, so the vector code would have other bits.
 have valgrind valgrind &&
@@ -114,21 +119,24 @@ have valgrind valgrind &&
 
 # NEON, on a simulated processor
 have NEON aarch64-linux-gnu-gcc qemu-aarch64 &&
-    check 'NEON under qemu' BUILD=build/neon CC=aarch64-linux-gnu-gcc LDFLAGS=-static RUNNER=qemu-aarch64 TESTS="$vectors"
+    check 'NEON under qemu' BUILD=build/neon CC=aarch64-linux-gnu-gcc LDFLAGS=-static RUNNER=qemu-aarch64 \
+    TESTS="$vectors"
 # Pointers of 32 bits: sizes must not wrap, and nothing may narrow them silently.
 narrow() {
     mkdir -p build/i686
     printf '#define VMAFGPU_IMPLEMENTATION\n#include "vmafgpu.h"\n' > build/i686/conversions.c
-    i686-linux-gnu-gcc -std=c99 -msse2 -mfpmath=sse -Wall -Wextra -Wconversion -Werror -I. -c -o /dev/null build/i686/conversions.c || return 1
-    make -j"$jobs" test BUILD=build/i686 CC=i686-linux-gnu-gcc CFLAGS='-O1 -msse2 -mfpmath=sse' LDFLAGS=-static RUNNER=env \
-        TESTS='test_config test_model test_private test_frames test_memory'
+    i686-linux-gnu-gcc -std=c99 -msse2 -mfpmath=sse -Wall -Wextra -Wconversion -Werror -I. -c -o /dev/null \
+        build/i686/conversions.c || return 1
+    make -j"$jobs" test BUILD=build/i686 CC=i686-linux-gnu-gcc CFLAGS='-O1 -msse2 -mfpmath=sse' \
+        LDFLAGS=-static RUNNER=env TESTS='test_config test_model test_private test_frames test_memory'
 }
-# Big-endian, on a simulated processor. GCC promises floats their own precision in its gnu modes only. (QEMU before 8.1 has MDEBR
-# wrong, which clang makes of adm: so clang is not tested.)
+# Big-endian, on a simulated processor. GCC promises floats their own precision in its gnu modes only. (QEMU before 8.1
+# has MDEBR wrong, which clang makes of adm: so clang is not tested.)
 if [ -n "$all" ]; then
     have '32 bits' i686-linux-gnu-gcc && step '32 bits' narrow
     have 's390x' s390x-linux-gnu-gcc qemu-s390x &&
-        check 's390x under qemu' BUILD=build/s390x CC=s390x-linux-gnu-gcc CFLAGS='-O2 -std=gnu99' LDFLAGS=-static RUNNER=qemu-s390x \
+        check 's390x under qemu' BUILD=build/s390x CC=s390x-linux-gnu-gcc CFLAGS='-O2 -std=gnu99' \
+        LDFLAGS=-static RUNNER=qemu-s390x \
             TESTS='test_figures test_golden test_v1 test_frames test_config test_model'
 fi
 # Windows: the header by itself, and the tests under wine, which sets itself up once before they all start

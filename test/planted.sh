@@ -150,12 +150,14 @@ while read -r name file finder script; do
     else
         find "$finder" "$name" > "$work/$name.log" 2>&1 < /dev/null
         status=$?
-        where=$(grep -m 1 '^test/.*: \[' "$work/$name.log" | sed -e 's/^[^[]*\[\([^]]\{1,\}\)\].*/\1/' -e 's/^[^[]*\[\] //' |
+        where=$(grep -m 1 '^test/.*: \[' "$work/$name.log" | sed -e 's/^[^[]*\[\([^]]\{1,\}\)\].*/\1/' \
+            -e 's/^[^[]*\[\] //' |
             cut -c 1-70)
         if [ $status -eq 200 ]; then
             result="the compiler: $(grep -m 1 -o 'error: .*' "$work/$name.log")"
             failed=$((failed + 1))
-            grep -q 'static_assert\|static assertion' "$work/$name.log" && failed=$((failed - 1)) && passed=$((passed + 1))
+            grep -q 'static_assert\|static assertion' "$work/$name.log" && failed=$((failed - 1)) &&
+                passed=$((passed + 1))
         elif [ $status -ne 0 ]; then
             passed=$((passed + 1))
             result="$finder: ${where:-a crash}"

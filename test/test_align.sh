@@ -28,7 +28,7 @@ cut_clip() {
     done
 }
 
-# score OUTPUT ARGUMENTS...: csv, and what is said in err
+# score OUTPUT ARGUMENTS...: writes a report as CSV, and the messages to err
 score() {
     out=$1
     shift
@@ -55,30 +55,33 @@ cut_clip dist.y4m dist_mixed.y4m 0 10 11 19
 # ---- without --align: a word where something is shifted, none where nothing is ----
 
 score whole.csv -r "$r" -d "$d"
-check 'nothing is said of what fits' [ ! -s "$work/err" ]
+check 'no message if the videos match' [ ! -s "$work/err" ]
 score shifted.csv -r "$r" -d "$work/late.y4m"
 check 'shifted: the exit status is 0' [ $? -eq 0 ]
-check 'shifted: warned of' said '^vmafgpu: warning: the first frames of .*late.y4m.* far better if 3 of the latter are left out: --align'
+check 'shifted: warned of' said \
+    '^vmafgpu: warning: the first frames of .*late.y4m.* far better if 3 of the latter are left out: --align'
 check 'shifted: once' [ "$(grep -c 'far better' "$work/err")" -eq 1 ]
 score other.csv -r "$work/late.y4m" -d "$r"
 check 'shifted the other way' said 'if 3 of the former are left out'
 score right.csv -r "$r" -d "$work/late.y4m" --frame_skip_ref 3
-check 'with the right skip nothing is said of it' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
+check 'no message with the right skip' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
 score from.csv -r "$r" -d "$d" --from 3
 check '--from' same from.csv right.csv
 # shellcheck disable=SC2002
 cat "$work/late.y4m" | score piped.csv -r "$r" -d -
 check 'a pipe: scores' same piped.csv shifted.csv
-check 'a pipe is not looked at' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
+check 'pipes are not checked' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
 
 # ---- with it ----
 
 score aligned.csv -r "$r" -d "$work/late.y4m" --align 5
 check '--align: scores' same aligned.csv right.csv
-check '--align: says what it found' said "^vmafgpu: alignment: .*late.y4m\": its frame n is the reference's n+3; 27 frames correspond, 0 dropped, 0 repeated"
-check '--align: no doubt' [ "$(grep -c warning "$work/err")" -eq 0 ]
+check '--align: says what it found' said \
+    "^vmafgpu: alignment: .*late.y4m\": its frame n is the reference's n+3; 27 frames correspond, 0 dropped, 0 repeated"
+check '--align: no warning' [ "$(grep -c warning "$work/err")" -eq 0 ]
 score aligned.csv -r "$r" -d "$d" --align 5
-check '--align of what fits' said '^vmafgpu: alignment: .*dist.y4m": it is in step with the reference; 30 frames correspond, 0 dropped, 0 repeated\.$'
+check '--align of videos that match' said \
+    '^vmafgpu: alignment: .*dist.y4m": it is in step with the .*; 30 frames correspond, 0 dropped, 0 repeated\.$'
 score aligned.csv -r "$work/ref_late.y4m" -d "$d" --align 5
 check '--align the other way: scores' same aligned.csv right.csv
 score mixed_right.csv -r "$work/ref_mixed.y4m" -d "$work/dist_mixed.y4m"
@@ -121,9 +124,10 @@ check 'other lengths: said' said 'warning: the frame counts differ: .* has 30, .
 check 'other lengths: once' [ "$(grep -c . "$work/err")" -eq 1 ]
 # shellcheck disable=SC2002
 cat "$d" | $tool -r "$r" -d "$work/short.y4m" -d - --quiet > "$work/out" 2> "$work/err"
-check 'other lengths beside a pipe: said' said 'warning: the frame counts differ: .* has 30, .* has 20; pairs are scored, up to'
+check 'other lengths beside a pipe: said' said \
+    'warning: the frame counts differ: .* has 30, .* has 20; pairs are scored, up to'
 score short.csv -r "$r" -d "$work/short.y4m" --to 20 --strict
-check 'other lengths that are not looked at' [ $? -eq 0 ]
+check 'other lengths behind --to' [ $? -eq 0 ]
 rm -f "$work/short.csv"
 score short.csv -r "$r" -d "$work/short.y4m" --strict
 check 'other lengths, --strict: status' [ $? -eq 1 ]
@@ -202,11 +206,12 @@ cat "$work/small.dist" | score piped.csv -r "$r" -d - --scale bicubic --to 4 --t
 check '--scale of a pipe' same piped.csv bicubic.csv
 score cropped.csv -r "$r" -d "$work/small.dist" --scale bicubic --to 4 --crop 64:64:20:20
 check '--scale and --crop' [ "$(wc -l < "$work/cropped.csv")" -eq 5 ]
-for wrong in '--from 5 --to 5' '--from x' '--crop 3' '--scale nearest' '--align 0' '--from 2s -w 64 -h 48 -p 400 -b 8'; do
+for wrong in '--from 5 --to 5' '--from x' '--crop 3' '--scale nearest' '--align 0' \
+    '--from 2s -w 64 -h 48 -p 400 -b 8'; do
     # shellcheck disable=SC2086
     score wrong.csv -r "$work/ref.y4m" -d "$work/dist.y4m" $wrong
     check "$wrong: status" [ $? -eq 1 ]
-    check "$wrong: one sentence" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
+    check "$wrong: one message" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
 done
 
 finish

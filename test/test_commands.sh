@@ -18,7 +18,11 @@ limit=
 # ---- the commands, one a line; what ends in \ or & goes on in the next line ----
 
 join() {
-    awk '{ line = line $0 } /\\$/ { sub(/\\$/, "", line); next } /&$/ { line = line " "; next } { print line; line = "" }'
+    awk '
+        { line = line $0 }
+        /\\$/ { sub(/\\$/, "", line); next }
+        /&$/ { line = line " "; next }
+        { print line; line = "" }'
 }
 
 # Indented by four, outside of fenced blocks; without comments.
@@ -26,8 +30,7 @@ readme_commands() { # FILE
     awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/' "$1" | sed -e 's/^    //' -e 's/  *# .*//' | join
 }
 
-# Indented by five behind the star; without what is said of them, two spaces or more behind, and without what may be left
-# out.
+# Indented by five behind the star. Remarks (after two spaces or more) and optional arguments are removed.
 example_commands() {
     for file in examples/*.c examples/tool/main.c; do
         sed -n '1,/\*\//p' "$file" | awk '/^ \*     [^ ]/ || more { print } { more = /\\$/ }' |
@@ -62,7 +65,8 @@ if command -v ffmpeg > /dev/null 2>&1; then
     }
     ffmpeg=yes
     # shellcheck disable=SC2230
-    if ldd "$(which ffmpeg)" 2> /dev/null | grep -q libvmaf.so.3 && ffmpeg -hide_banner -filters 2> /dev/null | grep -q ' libvmaf '; then
+    if ldd "$(which ffmpeg)" 2> /dev/null | grep -q libvmaf.so.3 && ffmpeg -hide_banner -filters 2> /dev/null |
+        grep -q ' libvmaf '; then
         filter=yes
     fi
     encode distorted.y4m mpeg4 encoded.mp4
@@ -142,11 +146,13 @@ run_shown() { # COMMAND
     check "$1: status" [ $status -eq 0 ]
     [ $status -eq 0 ] || cat "$work/err"
     case $1 in
-    *'| stream '*) check "$1: scores" [ "$(sed -n 's/^mean \([0-9.]*\),.*/\1/p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ printf "%.3f", $3 }')" ] ;;
+    *'| stream '*) check "$1: scores" [ "$(sed -n 's/^mean \([0-9.]*\),.*/\1/p' "$work/out")" \
+        = "$(score reference.y4m distorted.y4m | awk '{ printf "%.3f", $3 }')" ] ;;
     *libvmaf=*) check "$1: report" grep -q '<frame frameNum="9"' "$work/scores.xml" ;;
     *'-lavfi libvmaf '*) check "$1: log" grep -q 'vmafgpu .* computes on cpu' "$work/err" ;;
     mkfifo*) check "$1: scores" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ] ;;
-    minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ print $3 }')" ] ;;
+    minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m |
+        awk '{ print $3 }')" ] ;;
     *--segment*) check "$1: parts" [ -s "$work/part3.json" ] ;;
     *embed_model*) check "$1: header" grep -q 'static const' "$work/my_model.h" ;;
     *scores.json*) check "$1: report" grep -q '"frameNum": 9' "$work/scores.json" ;;
@@ -177,23 +183,25 @@ commands README.md 16
 commands examples/README.md 2
 commands examples/tool/README.md 13
 commands examples/libvmaf/README.md 4
-check 'commands of the examples' [ "$(grep -c -e '^minimal' -e '^stream' -e '| stream ' -e '^encoder_loop' -e '^device_frames' "$work/shown")" -eq 5 ]
+check 'commands of the examples' [ "$(grep -c -e '^minimal' -e '^stream' -e '| stream ' -e '^encoder_loop' \
+    -e '^device_frames' "$work/shown")" -eq 5 ]
 while read -r command <&3; do
     run_shown "$command"
 done 3< "$work/shown"
 
 # What an example does not take it refuses, in a line that begins with its name, and scores nothing.
-for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop --help' 'encoder_loop 90 91' 'encoder_rdo --help' \
-    'tune_vmaf 960' 'device_frames --help' 'engine_overlay vulkan'; do
+for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop --help' 'encoder_loop 90 91' \
+    'encoder_rdo --help' 'tune_vmaf 960' 'device_frames --help' 'engine_overlay vulkan'; do
     run_command "$command"
     check "$command: status" [ $? -eq 1 ]
-    check "$command: sentence" [ "$(sed -n "s/^${command%% *}: \(.\).*/\1/p" "$work/err" | wc -l)" -eq 1 ]
+    check "$command: message" [ "$(sed -n "s/^${command%% *}: \(.\).*/\1/p" "$work/err" | wc -l)" -eq 1 ]
     check "$command: no scores" [ ! -s "$work/out" ]
 done
 
-# what is said of make in running text
+# targets of make in running text
 # shellcheck disable=SC2086
-grep -oh '[`]make \(-j2 \)*[a-z][a-z-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' | sort -u > "$work/targets"
+grep -oh '[`]make \(-j2 \)*[a-z][a-z-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' |
+    sort -u > "$work/targets"
 while read -r target <&3; do
     check "make $target" run_make "$target"
 done 3< "$work/targets"
@@ -206,14 +214,19 @@ check "what the demo does not print: $(head -n 1 "$work/strays")" [ ! -s "$work/
 # the sizes in Questions
 check 'README.md: what the clips of the demo score' [ "$(for model in vmaf_v0.6.1 vmaf_v1.0.16_3d0h; do
     vmafgpu "$build/demo_ref.y4m" "$build/demo_dist.y4m" -m $model --quiet | awk '{ printf "%.1f ", $3 }'
-    done)" = "$(tr '\n' ' ' < README.md | sed 's/.*The clips of `make demo` score \([0-9.]*\) with vmaf_v0.6.1 and \([0-9.]*\) with.*/\1 \2 /')" ]
-check 'README.md: an identical pair without motion' [ "$(vmafgpu "$build/demo_ref.y4m" "$build/demo_ref.y4m" --frame_cnt 1 --quiet |
-    awk '{ printf "%.2f", $3 }')" = "$(tr '\n' ' ' < README.md | sed 's/.*Without motion, equal frames score \([0-9.]*\),.*/\1/')" ]
-check 'make demo builds what it says' [ "$(make -n BUILD="$work/nothing" demo | grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' | sed 's|examples/tool/.*|examples/tool/|' | sort -u | tr -d '\n')" = ' examples/tool/ test/implementation.c test/make_clip.c' ]
+    done)" = "$(tr '\n' ' ' < README.md | sed \
+        's/.*The clips of `make demo` score \([0-9.]*\) with vmaf_v0.6.1 and \([0-9.]*\) with.*/\1 \2 /')" ]
+check 'README.md: an identical pair without motion' \
+    [ "$(vmafgpu "$build/demo_ref.y4m" "$build/demo_ref.y4m" --frame_cnt 1 --quiet |
+    awk '{ printf "%.2f", $3 }')" = "$(tr '\n' ' ' < README.md |
+    sed 's/.*Without motion, equal frames score \([0-9.]*\),.*/\1/')" ]
+check 'make demo builds what it says' [ "$(make -n BUILD="$work/nothing" demo |
+    grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' | sed 's|examples/tool/.*|examples/tool/|' | sort -u |
+    tr -d '\n')" = ' examples/tool/ test/implementation.c test/make_clip.c' ]
 
 # ---- how long it takes, and which tests have started ----
 
-says() { # TARGET WORDS: without what the make around this one was told
+says() { # TARGET WORDS: without the variables of the make that runs this test
     (unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS SANITIZE RUNNER DEPTH
     make -n BUILD="$work/nothing" "$1" 2>&1) | grep -q "^\(echo '\)*$2"
 }
@@ -228,13 +241,16 @@ printf '%s\n' '1 tests' 'one                 starts' 'one' '2 passed, 0 failed, 
 sed -e '1s/,.*//' -e 's/^\(one\)  *[0-9].*/\1/' "$work/out" | cmp -s "$work/expected" -
 check 'a line for each test as it starts' [ $? -eq 0 ]
 
-# One ffmpeg that feeds two pipes, in either order: it opens both before it writes to one, and waits wherever nobody reads.
+# One ffmpeg that feeds two pipes, in either order: it opens both before it writes to one, and waits if a pipe is not
+# read.
 if [ -n "$ffmpeg" ]; then
     for outputs in '-map 0:v r -map 1:v d' '-map 1:v d -map 0:v r'; do
         shown=$(echo "$outputs" | sed 's/ \([rd]\)\( \|$\)/ -f yuv4mpegpipe -strict -1 -y \1\2/g')
         for threads in 1 3; do
-            run_command "rm -f r d; mkfifo r d; ffmpeg -v error -nostdin -i a.mkv -i b.mkv $shown & $limit vmafgpu -r r -d d --quiet --threads $threads"
-            check "one ffmpeg, $outputs, $threads threads" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ]
+            run_command "rm -f r d; mkfifo r d; ffmpeg -v error -nostdin -i a.mkv -i b.mkv $shown & \
+$limit vmafgpu -r r -d d --quiet --threads $threads"
+            check "one ffmpeg, $outputs, $threads threads" \
+                [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ]
         done
     done
 else

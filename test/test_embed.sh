@@ -29,7 +29,8 @@ compiles() { # FILE COMPILER...
 }
 
 # A program that uses every model made below, behind much of the C library.
-for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string time; do
+for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string time
+do
     echo "#include <$header.h>"
 done > "$work/users.c"
 echo '#include "vmafgpu.h"' >> "$work/users.c"
@@ -68,10 +69,10 @@ embeds_file model.json model
 embeds_file no_ending no_ending_model
 for name in 4k 4k_v2 . .. '' '?' '%s%n' _ __ _x _X __x x__y x_ 'x"y' 'x??!y' "x'y" 'x\y' 'x*y' 'a
 b' 模型 モデル_2 é \
-    int double restrict inline _Bool _Complex typeof class new this export and xor nullptr true static_cast thread_local \
-    static_assert and_eq co_await char8_t wchar_t typeof_unqual asm linux unix \
-    main exp log10 j0 errno stdin NULL EOF INT_MAX EXIT_FAILURE UINT64_MAX LC_ALL size_t int8_t FILE I assert max_align_t \
-    time_t jmp_buf va_list va_start \
+    int double restrict inline _Bool _Complex typeof class new this export and xor nullptr true static_cast \
+    thread_local static_assert and_eq co_await char8_t wchar_t typeof_unqual asm linux unix \
+    main exp log10 j0 errno stdin NULL EOF INT_MAX EXIT_FAILURE UINT64_MAX LC_ALL size_t int8_t FILE I assert \
+    max_align_t time_t jmp_buf va_list va_start \
     vmafgpu vmafgpu_svm vmafgpu_model vmafgpu_open VMAFGPU_VERSION_NUMBER vmafgpu__embed_; do
     embeds_file "$name.json"
 done

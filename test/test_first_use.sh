@@ -53,7 +53,8 @@ container() {
     printf "$3" > "$work/$1"
     head -c 600 /dev/zero >> "$work/$1"
     refused "^vmafgpu: \".*/$1\" $2$decoded\\.\$" -r "$r" -d "$work/$1"
-    check "$1: command" grep -q "^    ffmpeg -v error -i .*/$1 -f yuv4mpegpipe -strict -1 .*- | .*vmafgpu --quiet -r .*clip.ref -d -\$" "$work/err"
+    check "$1: command" grep -q "^    ffmpeg -v error -i .*/$1 -f yuv4mpegpipe -strict -1 .*- \
+| .*vmafgpu --quiet -r .*clip.ref -d -\$" "$work/err"
 }
 container 1 'is an MP4 or QuickTime file' '\0\0\0\034ftypisom'
 container 2 'is a Matroska or WebM file' '\032\105\337\243\001'
@@ -83,9 +84,11 @@ head -c 2048 /dev/zero | tr '\000' G > "$work/grey"
 run -r "$work/grey" -d "$work/grey" -w 16 -h 16 -p 400 -b 8
 check 'raw video that begins as a stream might' [ $status -eq 0 ]
 refused "1\" is an MP4 or QuickTime file$decoded\\.\$" -r "$work/raw.ref" -d "$work/1" -w 66 -h 50 -p 422 -b 10
-check 'raw video: command' grep -q '^    ffmpeg -v error -i .*/1 -f rawvideo -pix_fmt yuv422p10le - | .* -d - -w 66 -h 50 -p 422 -b 10$' "$work/err"
+check 'raw video: command' grep -q \
+    '^    ffmpeg -v error -i .*/1 -f rawvideo -pix_fmt yuv422p10le - | .* -d - -w 66 -h 50 -p 422 -b 10$' "$work/err"
 refused "1\" is an MP4 or QuickTime file$decoded, and score its output" -r "$r" -d "$work/1" --align 3
-check 'what a pipe will not do for: command' grep -q '^    ffmpeg -v error -i .*/1 -f yuv4mpegpipe -strict -1 .*/1.y4m$' "$work/err"
+check 'what a pipe will not do for: command' \
+    grep -q '^    ffmpeg -v error -i .*/1 -f yuv4mpegpipe -strict -1 .*/1.y4m$' "$work/err"
 
 # The command works, whatever the name: with something for ffmpeg that looks into the file that -i names.
 mkdir -p "$work/bin"
@@ -120,7 +123,8 @@ if [ -z "$RUNNER" ]; then
         check 'two such files: scores' same obeyed.csv clip.csv
     fi
 fi
-if command -v ffmpeg > /dev/null && [ -z "$RUNNER" ] && ffmpeg -v error -nostdin -i "$d" -c:v ffv1 -y "$work/real.mkv" 2> "$work/log"; then
+if command -v ffmpeg > /dev/null && [ -z "$RUNNER" ] && ffmpeg -v error -nostdin -i "$d" -c:v ffv1 -y "$work/real.mkv" \
+    2> "$work/log"; then
     refused "Matroska.*$decoded\\.\$" -r "$r" -d "$work/real.mkv" --csv
     check 'with ffmpeg: the command works' sh -c "$(sed -n 's/^    //p' "$work/err")" > "$work/real.csv" 2> "$work/log"
     check 'with ffmpeg: scores' same real.csv clip.csv
@@ -141,7 +145,8 @@ for format in xml json csv sub; do
 done
 run -r "$r" -d "$d"
 check 'no format: the pooled score' grep -q '^vmaf mean ' "$work/out"
-refused '^vmafgpu: --json without -o writes one report to standard output, not 2; name a file for each with -o' -r "$r" -d "$d" -d "$r" --json
+refused '^vmafgpu: --json without -o writes one report to standard output, not 2; name a file for each with -o' \
+    -r "$r" -d "$d" -d "$r" --json
 run -r "$r" -d "$d" --segment 1/1 -o "$work/part"
 run --join "$work/part" --csv
 check '--join --csv without -o' same out clip.csv
@@ -174,7 +179,8 @@ for name in gray gray10le yuv444p12le p010le p210le; do
     run -r "$work/zeros" -d "$work/zeros" -w 66 -h 50 -p $name
     check "-p $name" [ $status -eq 0 ]
 done
-refused 'pixel format yuv420p has 8 bits, not 10; leave --bitdepth out' -r "$work/raw.ref" -d "$work/raw.dist" -w 66 -h 50 -p yuv420p -b 10
+refused 'pixel format yuv420p has 8 bits, not 10; leave --bitdepth out' -r "$work/raw.ref" -d "$work/raw.dist" -w 66 \
+    -h 50 -p yuv420p -b 10
 for name in yuv420p10be yuv421p yuv420p7 yuv420p17 p010be p020le yuv420 gray8x rgb24; do
     refused "needs 420, .* yuv420p10le, not \"$name\"" -r "$work/raw.ref" -d "$work/raw.dist" -w 66 -h 50 -p $name
 done
@@ -210,7 +216,8 @@ odd() {
     shift 2
     run -r "$work/$pair.ref" -d "$work/$pair.dist" "$@"
     check "$pair as $*: status" [ $status -eq 0 ]
-    check "$pair as $*: words" grep -q "^vmafgpu: warning: \".*/$pair.ref\" $words\|^vmafgpu: warning: the .*samples of \".*/$pair.ref\" $words" "$work/err"
+    check "$pair as $*: words" grep -q -e "^vmafgpu: warning: \".*/$pair.ref\" $words" \
+        -e "^vmafgpu: warning: the .*samples of \".*/$pair.ref\" $words" "$work/err"
     check "$pair as $*: once" [ "$(grep -c "does not look like\|samples of" "$work/err")" -eq 1 ]
     run -r "$work/$pair.ref" -d "$work/$pair.dist" "$@" --strict
     check "$pair as $*: --strict" [ $status -eq 1 ]
@@ -221,11 +228,12 @@ sound() {
     pair=$1
     shift
     run -r "$work/$pair.ref" -d "$work/$pair.dist" -n --feature motion --strict "$@"
-    check "$pair as $*: nothing is said: $(head -n 1 "$work/err")" [ $status -eq 0 -a ! -s "$work/err" ]
+    check "$pair as $*: no message: $(head -n 1 "$work/err")" [ $status -eq 0 -a ! -s "$work/err" ]
 }
 for content in texture+blur texture+mix grey+grain; do
     make_pair size --raw $content 352x288 8 420 2 4
-    odd size "$odd_size 288x352: rows of 352 samples fit far better than rows of 288; check --width and --height; 352x288 has as many" -w 288 -h 352 -p yuv420p
+    as_many='check --width and --height; 352x288 has as many'
+    odd size "$odd_size 288x352: rows of 352 samples fit far better than rows of 288; $as_many" -w 288 -h 352 -p yuv420p
     odd size "$odd_size 704x144: rows of 352 samples .* than rows of 704" -w 704 -h 144 -p yuv420p
     odd size "$odd_size 176x144: rows of 352 samples .* than rows of 176" -w 176 -h 144 -p yuv420p
     odd size "$odd_size 528x192: rows of 352 samples .* than rows of 528" -w 528 -h 192 -p yuv420p
@@ -247,7 +255,8 @@ done
 if $tool -r "$r" -d "$d" -n --feature psnr --frame_cnt 1 2>&1 | grep -q 'build has no\|there is no feature'; then
     echo 'skipped: chroma, for this build has no psnr'
 else
-    odd nv12 'alternate between two planes, as in nv12; check --pixel_format (420)' -w 352 -h 288 -p 420 -b 8 --feature psnr
+    odd nv12 'alternate between two planes, as in nv12; check --pixel_format (420)' -w 352 -h 288 -p 420 -b 8 \
+        --feature psnr
     sound nv12 -w 352 -h 288 -p nv12 --feature psnr
 fi
 sound nv12 -w 352 -h 288 -p 420 -b 8
@@ -261,7 +270,8 @@ for content in noise flat black white lines blocks ramp bands dusk grey texture;
 done
 # what repeats itself: chequerboards and stripes, of which many widths would do
 for pattern in 'int(x / 8) + int(y / 8)' 'x' 'y' 'int((x + y) / 4)' 'int(x / 16)' 'int(y / 4)'; do
-    awk -v width=96 "BEGIN { for (y = 0; y < 64; y++) for (x = 0; x < width; x++) printf \"%s\", ($pattern) % 2 ? \"~\" : \"!\" }" > "$work/pattern.ref"
+    awk "BEGIN { for (y = 0; y < 64; y++) for (x = 0; x < 96; x++) printf \"%s\", ($pattern) % 2 ? \"~\" : \"!\" }" \
+        > "$work/pattern.ref"
     cp "$work/pattern.ref" "$work/pattern.dist"
     sound pattern -w 96 -h 64 -p 400 -b 8
 done
@@ -275,7 +285,8 @@ if [ -d ../shared/clips ]; then
         format=yuv420p
         case $name in *420p16.yuv) format=yuv420p16le ;; esac
         sound real -w "${size%x*}" -h "${size#*x}" -p $format
-        odd real "$odd_size ${size#*x}x${size%x*}: rows of ${size%x*} samples" -w "${size#*x}" -h "${size%x*}" -p $format --frame_cnt 1
+        odd real "$odd_size ${size#*x}x${size%x*}: rows of ${size%x*} samples" -w "${size#*x}" -h "${size%x*}" \
+            -p $format --frame_cnt 1
     done
 fi
 

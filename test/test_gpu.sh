@@ -32,7 +32,8 @@ if [ "$DEPTH" = all ]; then
     computes=
     hip64=
 elif [ -n "$SANITIZE" ]; then
-    matrix='v1_cambi v1_speed clips reuse caller_stream single break_off full two_contexts lend kinds_of_memory failures live'
+    matrix='v1_cambi v1_speed clips reuse caller_stream single break_off full two_contexts lend kinds_of_memory'
+    matrix="$matrix failures live"
     hosts='threads change_over opening devices edits maps looks_back measured doubts pieces self_test'
     hip64="$computes caller_context segments rhythm images no_device memory"
 fi

@@ -15,24 +15,27 @@ esac
 $foreign "$build/test/make_clip" texture+mix 160x96 8 420 60 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
 $foreign "$build/test/make_clip" texture+blur 160x96 8 420 60 4 "$work/other" "$work/two.y4m" || exit 1
 
-# ---- what is written ----
+# ---- the file ----
 
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/one.html" --json -o "$work/one.json" --precision max \
     --pool mean,harmonic_mean,min,p1,p5,p10,median,max > "$work/out" 2> "$work/err"
 check '--html' [ $? -eq 0 ]
-check '--html: nothing is said' [ ! -s "$work/err" ]
-check 'nothing from elsewhere' [ "$(grep -cE '(src|href) *= *.?(http|//)|@import|url\(' "$work/one.html")" -eq 0 ]
+check '--html: no message' [ ! -s "$work/err" ]
+check 'no external resources' [ "$(grep -cE '(src|href) *= *.?(http|//)|@import|url\(' "$work/one.html")" -eq 0 ]
 check 'the command' grep -q '"command":"vmafgpu -r .*ref.y4m -d .*one.y4m --quiet --html' "$work/one.html"
 check 'hashes' [ "$(grep -oE '"hash":"[0-9a-f]{16}"' "$work/one.html" | sort -u | wc -l)" -eq 2 ]
 if command -v xxhsum > /dev/null; then
-    check 'hashes are those of xxhsum' grep -q "\"hash\":\"$(xxhsum -H1 "$work/ref.y4m" | cut -d ' ' -f 1)\"" "$work/one.html"
+    check 'hashes are those of xxhsum' grep -q "\"hash\":\"$(xxhsum -H1 "$work/ref.y4m" | cut -d ' ' -f 1)\"" \
+        "$work/one.html"
 fi
-$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --html "$work/several.html" --scale bicubic 2> "$work/err"
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --html "$work/several.html" --scale bicubic \
+    2> "$work/err"
 check 'several in one' [ "$(grep -c '"above"' "$work/several.html")" -eq 2 ]
 # shellcheck disable=SC2002
 cat "$work/one.y4m" | $tool -r "$work/ref.y4m" -d - --quiet --html "$work/piped.html"
 check 'of a pipe' grep -q '"pictures":\[\]' "$work/piped.html"
-$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet -n --feature psnr --html "$work/features.html" --subsample 3 --crop 64:64:16:16
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet -n --feature psnr --html "$work/features.html" --subsample 3 \
+    --crop 64:64:16:16
 check 'without a model' grep -q '"scores":\[\]' "$work/features.html"
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/one.y4m" 2> "$work/err"
 check 'no video is overwritten' grep -q 'would overwrite the video' "$work/err"
@@ -47,10 +50,12 @@ check '--plot: lines' [ "$(wc -l < "$work/plot")" -eq 16 ]
 check '--plot: the last frame' grep -Eq '^ +0 +59$' "$work/plot"
 check '--plot of one: no name' [ "$(grep -c y4m "$work/plot")" -eq 0 ]
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --plot --html "$work/plot.html" > "$work/plots"
-check '--plot of several: names' [ "$(grep -A 1 '\.y4m:$' "$work/plots" | grep -c '\(one\|two\).y4m:$\|^vmaf: mean')" -eq 4 ]
+check '--plot of several: names' [ "$(grep -A 1 '\.y4m:$' "$work/plots" | grep -c '\(one\|two\).y4m:$\|^vmaf: mean')" \
+    -eq 4 ]
 mkdir -p "$work/other_folder"
 cp "$work/two.y4m" "$work/other_folder/one.y4m"
-$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/other_folder/one.y4m" --quiet --html "$work/equal.html" --frame_cnt 2
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/other_folder/one.y4m" --quiet --html "$work/equal.html" \
+    --frame_cnt 2
 check 'equal names: with their folders' [ "$(grep -c '"name":".*/one\.y4m","rows"' "$work/equal.html")" -eq 2 ]
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot --no_prediction > "$work/plot" 2> "$work/error"
 check '--plot: nothing to show' grep -q 'plot: there is nothing to show' "$work/error"
@@ -72,12 +77,12 @@ HOME=$full/home
 export HOME
 mkdir -p "$HOME"
 
-# look NAME ARGUMENTS...: has the browser open it
+# look NAME ARGUMENTS...: opens a page in the browser
 look() {
     page=$1
     shift
-    timeout 100 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars --enable-logging=stderr --user-data-dir="$full/profile" \
-        --virtual-time-budget=4000 "$@" "file://$full/$page.html" 2> "$work/$page.log"
+    timeout 100 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars --enable-logging=stderr \
+        --user-data-dir="$full/profile" --virtual-time-budget=4000 "$@" "file://$full/$page.html" 2> "$work/$page.log"
 }
 
 # probe NAME: the page with a script behind it that clicks, and writes what it finds to the end
@@ -90,21 +95,26 @@ const lines = [], say = text => lines.push(text);
 say('ready ' + document.body.dataset.ready);
 say('view ' + document.body.dataset.view);
 for (const b of document.querySelectorAll('#figures b')) say('figure ' + b.title + ' ' + b.textContent);
-for (const row of document.querySelectorAll('#columns tbody tr')) say('column ' + [...row.cells].map(c => c.title || c.textContent).join(' '));
-for (const panel of document.querySelectorAll('#legend, #histogramlegend')) say('panel ' + panel.id + ' ' + [...panel.children].map(s => s.textContent).join(' '));
-say('pictures ' + [...document.querySelectorAll('.pictures img')].length + ' whole ' + [...document.querySelectorAll('.pictures img')].filter(i => i.complete && i.naturalWidth > 0).length);
-const box = document.getElementById('curve').getBoundingClientRect(), at = { clientX: box.left + box.width / 2, clientY: box.top + 50, bubbles: true };
-for (const type of ['pointermove', 'pointerdown', 'pointerup', 'click']) document.getElementById('curve').dispatchEvent(new MouseEvent(type, at));
+const texts = list => [...list].map(e => e.title || e.textContent).join(' ');
+for (const row of document.querySelectorAll('#columns tbody tr')) say('column ' + texts(row.cells));
+for (const panel of document.querySelectorAll('#legend, #histogramlegend'))
+  say('panel ' + panel.id + ' ' + [...panel.children].map(s => s.textContent).join(' '));
+const pictures = [...document.querySelectorAll('.pictures img')];
+say('pictures ' + pictures.length + ' whole ' + pictures.filter(i => i.complete && i.naturalWidth > 0).length);
+const canvas = document.getElementById('curve'), box = canvas.getBoundingClientRect();
+const at = { clientX: box.left + box.width / 2, clientY: box.top + 50, bubbles: true };
+for (const type of ['pointermove', 'pointerdown', 'pointerup', 'click']) canvas.dispatchEvent(new MouseEvent(type, at));
 say('zoomed ' + document.body.dataset.view);
 say('tip ' + document.getElementById('tip').textContent);
 document.getElementById('all').click();
 say('all ' + document.body.dataset.view);
 if (!document.getElementById('comparison').hidden) {
-  const order = () => [...document.querySelectorAll('#compared tbody td:first-child')].map(c => c.textContent).join(' ');
+  const first = () => [...document.querySelectorAll('#compared tbody td:first-child')];
+  const order = () => first().map(c => c.textContent).join(' ');
   document.querySelectorAll('#compared th')[1].click(); say('sorted ' + order());
   document.querySelectorAll('#compared th')[1].click(); say('again ' + order());
 }
-const curve = document.getElementById('curve').getContext('2d').getImageData(0, 0, document.getElementById('curve').width, document.getElementById('curve').height).data;
+const curve = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
 let inked = 0; for (let i = 3; i < curve.length; i += 4) inked += curve[i] > 0; say('inked ' + (inked > 500));
 document.getElementById('byshot').click(); document.getElementById('bysecond').click();
 say('wide ' + (document.documentElement.scrollWidth <= innerWidth));
@@ -114,7 +124,8 @@ document.getElementById('probe').textContent = 'BEGIN\n' + lines.join('\n') + '\
 PROBE
     look "$1_probe" --dump-dom --window-size="${2:-1200,900}" | sed -n '/BEGIN/,/^END/p' > "$work/$1.probe"
     check "$1: the page draws" grep -q '^ready yes' "$work/$1.probe"
-    check "$1: the browser has nothing to say: $(grep -m 1 CONSOLE "$work/$1_probe.log")" [ "$(grep -c CONSOLE "$work/$1_probe.log")" -eq 0 ]
+    check "$1: the browser has nothing to say: $(grep -m 1 CONSOLE "$work/$1_probe.log")" \
+        [ "$(grep -c CONSOLE "$work/$1_probe.log")" -eq 0 ]
     check "$1: something is drawn" grep -q '^inked true' "$work/$1.probe"
     check "$1: no wider than the window" grep -q '^wide true' "$work/$1.probe"
 }
@@ -154,7 +165,8 @@ probe million
 check 'a million frames: all' grep -q '^view 0-1000000$' "$work/million.probe"
 
 look several --screenshot="$full/../../report.png" --window-size=1240,2400 > /dev/null
-look one --screenshot="$full/../../report_dark.png" --window-size=1240,2400 --blink-settings=preferredColorScheme=0 > /dev/null
+look one --screenshot="$full/../../report_dark.png" --window-size=1240,2400 --blink-settings=preferredColorScheme=0 \
+    > /dev/null
 look one --screenshot="$full/../../report_phone.png" --window-size=500,1900 > /dev/null
 check 'pictures for the eye' [ -s "$build/report.png" ]
 rm -rf "$full/profile" "$HOME"

@@ -79,7 +79,8 @@ prefix=$work/prefix
 quiet 'make install with kernels' "$MAKE" install BUILD="$work/build" CC="$CC" PREFIX="$prefix"
 list "$prefix" > "$work/list"
 # shellcheck disable=SC2046,SC2086
-installed $(printf 'lib/vmafgpu/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) | same 'what is installed with kernels' "$work/list"
+installed $(printf 'lib/vmafgpu/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) |
+    same 'what is installed with kernels' "$work/list"
 
 # The tool finds kernels there, those of a simulated GPU.
 if [ -f "$build/test/libsimulated_cuda32.so" ]; then
@@ -88,8 +89,8 @@ if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     cp "$prefix/bin/vmafgpu" "$work/tool/bin"
     printf '%0384d' 0 > "$work/grey.yuv"
     score() {
-        LD_LIBRARY_PATH=$work/driver "$work/tool/bin/vmafgpu" --backend cuda -r "$work/grey.yuv" -d "$work/grey.yuv" -w 16 -h 16 \
-            -p 420 -b 8 > "$work/log" 2>&1
+        LD_LIBRARY_PATH=$work/driver "$work/tool/bin/vmafgpu" --backend cuda -r "$work/grey.yuv" -d "$work/grey.yuv" \
+            -w 16 -h 16 -p 420 -b 8 > "$work/log" 2>&1
     }
     if score; then
         check 'without kernels there is no GPU' false
@@ -127,8 +128,8 @@ if command -v pkg-config > /dev/null; then
     check 'pkg-config knows the kernels' [ -f "$(pkg-config --variable=kernels vmafgpu)/vmafgpu_kernels.amd" ]
     for included in '<vmafgpu/vmafgpu.h>' '"vmafgpu.h"'; do
         # shellcheck disable=SC2046
-        quiet "pkg-config: $included" "$CC" -O0 -DVMAFGPU_NO_SIMD "-DINCLUDED=$included" -o "$work/program" "$work/program.c" \
-            $(pkg-config --cflags --libs vmafgpu)
+        quiet "pkg-config: $included" "$CC" -O0 -DVMAFGPU_NO_SIMD "-DINCLUDED=$included" -o "$work/program" \
+            "$work/program.c" $(pkg-config --cflags --libs vmafgpu)
         quiet "pkg-config: $included" "$work/program"
     done
 else
@@ -176,7 +177,8 @@ options() { # words of options on standard input, one a line
 "$build/vmafgpu" --help > "$work/help"
 sed -n '/^Usage/,/^Built-in/p' "$work/help" | options > "$work/options"
 # those of the commands in examples are not the tool's
-sed -e 's/\\-/-/g; s/\\fR//g' examples/tool/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' | options > "$work/documented"
+sed -e 's/\\-/-/g; s/\\fR//g' examples/tool/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' |
+    options > "$work/documented"
 check 'the help names options' [ "$(wc -l < "$work/options")" -gt 30 ]
 same 'options of the manual page' "$work/documented" < "$work/options"
 # shellcheck disable=SC2013
@@ -224,7 +226,8 @@ check 'make help in the release' grep -q '^make install ' "$work/log"
 quiet 'make install in the release' "$MAKE" install DESTDIR="$work/from release" PREFIX=/usr
 list "$work/from release/usr" > "$work/list"
 # shellcheck disable=SC2046,SC2086
-installed $(printf 'lib/vmafgpu/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) | same 'what a release installs' "$work/list"
+installed $(printf 'lib/vmafgpu/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) |
+    same 'what a release installs' "$work/list"
 quiet 'make uninstall in the release' "$MAKE" uninstall DESTDIR="$work/from release" PREFIX=/usr
 check 'nothing of a release is left' [ -z "$(find "$work/from release" ! -type d -o -name 'vmafgpu*')" ]
 if "$MAKE" test > "$work/log" 2>&1; then
@@ -236,7 +239,8 @@ cd "$root" || exit 1
 if FORCE=neither CLANG=/nonexistent NVCC=/nonexistent "$MAKE" dist BUILD="$work/none" > "$work/log" 2>&1; then
     check 'a release without kernels' false
 fi
-check 'a release without kernels is refused' grep -q 'vmafgpu_kernels.nvidia could not be built.*NO_KERNELS=1' "$work/log"
+check 'a release without kernels is refused' grep -q 'vmafgpu_kernels.nvidia could not be built.*NO_KERNELS=1' \
+    "$work/log"
 check 'and none is left' [ ! -f "$work/none/$release.tar.gz" ]
 
 finish

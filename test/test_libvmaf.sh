@@ -86,7 +86,7 @@ fi
 
 # ---- what is installed, and the shared library ----
 
-# As `make blobs` leaves it; where no kernels were built, empty files stand for them.
+# The kernels of `make blobs`, or empty files if there are none.
 kernels='vmafgpu_kernels.amd vmafgpu_kernels.nvidia'
 mkdir -p "$work/built"
 cp -pP "$build"/libvmaf.* "$work/built"
@@ -97,24 +97,28 @@ done
 check 'make install-libvmaf' [ $? -eq 0 ]
 (cd "$work/prefix" && find . ! -type d | LC_ALL=C sort) > "$work/installed"
 # shellcheck disable=SC2086
-printf './%s\n' include/libvmaf/feature.h include/libvmaf/libvmaf.h include/libvmaf/libvmaf_cuda.h include/libvmaf/model.h \
-    include/libvmaf/picture.h include/libvmaf/version.h lib/libvmaf.a lib/libvmaf.so lib/libvmaf.so.3 lib/pkgconfig/libvmaf.pc \
-    $(printf 'lib/vmafgpu/%s ' $kernels) > "$work/expected"
+printf './%s\n' include/libvmaf/feature.h include/libvmaf/libvmaf.h include/libvmaf/libvmaf_cuda.h \
+    include/libvmaf/model.h \
+    include/libvmaf/picture.h include/libvmaf/version.h lib/libvmaf.a lib/libvmaf.so lib/libvmaf.so.3 \
+    lib/pkgconfig/libvmaf.pc $(printf 'lib/vmafgpu/%s ' $kernels) > "$work/expected"
 same 'what is installed' "$work/expected" "$work/installed"
 printf '#include <libvmaf/version.h>\n%s %s %s\n' \
     VMAF_API_VERSION_MAJOR VMAF_API_VERSION_MINOR VMAF_API_VERSION_PATCH > "$work/version.c"
-check 'the version of the interface' [ "$("$CC" -E -P -I"$work/prefix/include" "$work/version.c" | tail -n 1)" = '3 2 0' ]
+check 'the version of the interface' [ "$("$CC" -E -P -I"$work/prefix/include" "$work/version.c" | tail -n 1)" \
+    = '3 2 0' ]
 
 cp -R "$work/prefix" "$work/gone"
 "$MAKE" uninstall-libvmaf BUILD="$work/built" CC="$CC" DESTDIR="$work" PREFIX=/gone > "$work/log" 2>&1
 check 'make uninstall-libvmaf' [ $? -eq 0 ]
 check 'nothing is left' [ -z "$(find "$work/gone" ! -type d -o -name 'libvmaf*' -o -name 'vmafgpu*')" ]
 
-# The shared library is linked with CFLAGS, as -flto and the like need. Where it does not lie in PREFIX/lib it is told where
-# kernels are.
-"$MAKE" -n -W "$work/built/libvmaf.o" "$work/built/libvmaf.so.3" BUILD="$work/built" CC="$CC" CFLAGS='-O1 -fno-such' > "$work/log" 2>&1
+# The shared library is linked with CFLAGS, since options such as -flto require that. If it is not in PREFIX/lib, the
+# folder of the kernels is compiled in.
+"$MAKE" -n -W "$work/built/libvmaf.o" "$work/built/libvmaf.so.3" BUILD="$work/built" CC="$CC" \
+    CFLAGS='-O1 -fno-such' > "$work/log" 2>&1
 check 'CFLAGS link the shared library' grep -q -- '-shared -O1 -fno-such ' "$work/log"
-"$MAKE" -n -W examples/libvmaf/libvmaf.c "$work/built/libvmaf.o" BUILD="$work/built" CC="$CC" PREFIX=/a LIBDIR=/a/lib64 > "$work/log" 2>&1
+"$MAKE" -n -W examples/libvmaf/libvmaf.c "$work/built/libvmaf.o" BUILD="$work/built" CC="$CC" PREFIX=/a \
+    LIBDIR=/a/lib64 > "$work/log" 2>&1
 check 'where kernels are' grep -q 'VMAFGPU_KERNEL_FOLDER=.*"/a/lib/vmafgpu"' "$work/log"
 
 sed -n 's/^VMAF_API .*[ *]\(vmaf_[a-z_0-9]*\)(.*/\1/p' examples/libvmaf/libvmaf.h | LC_ALL=C sort > "$work/declared"
@@ -126,7 +130,8 @@ if command -v nm > /dev/null; then
     same 'what the static library exports' "$work/declared" "$work/exported"
 fi
 ! command -v readelf > /dev/null ||
-    check 'the name that programs look for' readelf -d "$work/prefix/lib/libvmaf.so.3" | grep -q 'SONAME.*\[libvmaf\.so\.3\]'
+    check 'the name that programs look for' readelf -d "$work/prefix/lib/libvmaf.so.3" |
+    grep -q 'SONAME.*\[libvmaf\.so\.3\]'
 
 compile() { # PROGRAM INCLUDE LIB FLAGS
     # shellcheck disable=SC2086
@@ -155,8 +160,10 @@ with "$work/prefix/lib" calls.threads "$work/client" calls "$work/dynamic"
 unset VMAFGPU_THREADS VMAFGPU_BACKEND
 same 'with threads of the environment' "$work/calls" "$work/calls.threads"
 if command -v g++ > /dev/null; then
-    printf '#include <libvmaf/libvmaf.h>\n#include <libvmaf/libvmaf_cuda.h>\nint main() { return !vmaf_version(); }\n' > "$work/a.cpp"
-    run c++ g++ -Wall -Wextra -Werror -I"$work/prefix/include" -o "$work/a" "$work/a.cpp" "$work/prefix/lib/libvmaf.a" -lpthread -ldl
+    printf '#include <libvmaf/libvmaf.h>\n#include <libvmaf/libvmaf_cuda.h>\nint main() { return !vmaf_version(); }\n' \
+        > "$work/a.cpp"
+    run c++ g++ -Wall -Wextra -Werror -I"$work/prefix/include" -o "$work/a" "$work/a.cpp" "$work/prefix/lib/libvmaf.a" \
+        -lpthread -ldl
 fi
 
 # ---- the same program with libvmaf ----
@@ -176,7 +183,7 @@ else
     skip "there is no libvmaf 3.2 with headers (LIBVMAF names its prefix)"
 fi
 
-# ---- frames in CUDA's memory; the kernels lie beside the library, then where they are installed ----
+# ---- frames in CUDA's memory; the kernels are in the folder of the library, then where they are installed ----
 
 if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     cp "$work/prefix/lib/libvmaf.so.3" "$work/lib/"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# examples/tool/mpi/cluster_mpi.c under mpirun with 1, 2, 4 and 7 ranks: the reports must equal those of a single process. If a
-# rank fails, it is named and another rank does its segments. If a rank is killed, a message lists what is missing.
-# Skipped if there is no MPI.
+# examples/tool/mpi/cluster_mpi.c under mpirun with 1, 2, 4 and 7 ranks: the reports must equal those of a single
+# process. If a rank fails, it is named and another rank does its segments. If a rank is killed, a message lists what is
+# missing. Skipped if there is no MPI.
 #
 #     test/test_mpi.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -21,7 +21,8 @@ check 'no warnings' [ "$(grep -c warning "$work/log")" -eq 0 ]
 
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 TMPDIR=$work/tmp
 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM TMPDIR OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_btl_base_warn_component_unused
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM TMPDIR OMPI_MCA_rmaps_base_oversubscribe \
+    OMPI_MCA_btl_base_warn_component_unused
 "$build/test/make_clip" texture+mix 96x80 8 420 40 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
 "$build/test/make_clip" texture+blur 96x80 8 420 40 4 "$work/ref.y4m" "$work/two.y4m" || exit 1
 cd "$work" || exit 1
@@ -87,13 +88,15 @@ timeout 120 mpirun -n 3 ./lame.sh "$work/jobs.txt" --segments 6 > out 2> err
 check 'a lame rank: status' [ $? -eq 0 ]
 mask one.json two.xml both1.csv both2.csv > got
 check 'a lame rank: reports' cmp -s expected got
-check 'a lame rank: named' grep -Eq '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; another one will do it\.$' err
-# Nobody can: the job ends with what is missing, the others are done.
+check 'a lame rank: named' grep -Eq \
+    '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; another one will do it\.$' err
+# If no rank can score a segment, the message names the missing segments, and the other jobs are done.
 printf '%s\n' '-r ref.y4m -d one.y4m --json -o one.json --precision max' '-r ref.y4m -d none.y4m -o none.xml' > bad.txt
 rm -f one.json
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt --segments 2 > out 2> err
 check 'a job that cannot be done: status' [ $? -ne 0 ]
-check 'a job that cannot be done: said' grep -q '^vmafgpu: job 2 has no report: a segment failed; 0 of its 2 segments are done' err
+check 'a job that cannot be done: said' grep \
+    -q '^vmafgpu: job 2 has no report: a segment failed; 0 of its 2 segments are done' err
 check 'a job that cannot be done: the other one is' [ -s one.json ]
 printf '%s\n' '-r ref.y4m' > bad.txt
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt > out 2> err
@@ -116,9 +119,11 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
 done
 kill -9 "$(cat pid1)" 2> /dev/null
 wait $!
-if mpirun --version 2>&1 | grep -q 'Open MPI'; then # others end the ranks that are left without a signal that they could answer
+# Other MPIs end the remaining ranks without a signal that they could answer.
+if mpirun --version 2>&1 | grep -q 'Open MPI'; then
     check 'a killed rank: it is named' grep -q 'rank 1' err
-    [ -s long.xml ] || check 'a killed rank: what is missing' grep -q 'ended before all was done; there is no report of the jobs 1 (' err
+    [ -s long.xml ] || check 'a killed rank: what is missing' \
+        grep -q 'ended before all was done; there is no report of the jobs 1 (' err
 fi
 
 finish

@@ -3,7 +3,7 @@
 # are masked. Reports with float_adm are from an AMD processor.
 #
 #     test/test_output.sh BUILD                  compares BUILD/vmafgpu's output
-#     test/test_output.sh BUILD make VMAF        makes the golden files anew with a vmaf tool
+#     test/test_output.sh BUILD make VMAF        makes the golden files again, with a vmaf tool
 build=${1:-build}
 mode=${2:-test}
 vmaf=$3

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The C in README.md, in the README.md of examples/ and in the comments of the headers compiles as C99 and as C++11 without a warning. This script
-# extracts it from the text: the blocks between ```c and ```, and each paragraph of a comment of which all lines are
-# indented. Names of functions, files and tests in the documentation must exist, too.
+# The C in README.md, in the README.md of examples/ and in the comments of the headers compiles as C99 and as C++11
+# without a warning. This script extracts it from the text: the blocks between ```c and ```, and each paragraph of a
+# comment of which all lines are indented. Names of functions, files and tests in the documentation must exist, too.
 #
 #     test/test_snippets.sh BUILD
 build=${1:-build}
@@ -13,8 +13,8 @@ work_folder snippets
 
 # A model of the reader's own, embedded as README.md says.
 cat > "$work/my_model.json" << 'MODEL'
-{"model_dict": {"model_type": "LIBSVMNUSVR", "norm_type": "linear_rescale", "feature_names": ["VMAF_integer_feature_adm2_score"],
- "slopes": [0.012, 2.8], "intercepts": [-0.309, -1.79],
+{"model_dict": {"model_type": "LIBSVMNUSVR", "norm_type": "linear_rescale",
+ "feature_names": ["VMAF_integer_feature_adm2_score"], "slopes": [0.012, 2.8], "intercepts": [-0.309, -1.79],
  "model": "svm_type nu_svr\nkernel_type rbf\ngamma 0.04\nnr_class 2\ntotal_sv 1\nrho -1.3\nSV\n4 1:0.6 \n"}}
 MODEL
 check 'a private model' "$build/embed_model" --private -o "$work/my_model.h" "$work/my_model.json"
@@ -64,7 +64,8 @@ indented() {
         END            { end() }' "$1"
 }
 
-# Statements go into a function, the directives among them before it; what defines functions itself is a file as it stands.
+# Statements go into a function, the directives among them before it; what defines functions itself is a file as it
+# stands.
 program() { # TEXT
     echo '#include "yours.h"'
     if grep -q '^[a-z].*) {$' "$1" && ! grep -Eq '^(if|for|while) ' "$1"; then
@@ -89,7 +90,7 @@ done
 
 # ---- names ----
 
-# A function that the text speaks of is one that there is.
+# Functions that the texts mention exist.
 {
     # shellcheck disable=SC2086
     cat $documents CHANGELOG.md SECURITY.md
@@ -119,11 +120,12 @@ while read -r name; do
 done < "$work/sections"
 check 'CONTRIBUTING.md names sections' [ "$(wc -l < "$work/sections")" -ge 5 ]
 check 'the manual names what a pair flows through' [ "$(wc -l < "$work/inner")" -gt 15 ]
-sed -n '/^ \* SECTIONS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' | grep -oE '>>[a-z_]+( [a-z_]+)?' > "$work/listed"
+sed -n '/^ \* SECTIONS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' |
+    grep -oE '>>[a-z_]+( [a-z_]+)?' > "$work/listed"
 sed -nE 's/^ \* (>>[a-z_]+( [a-z_]+)?)  .*/\1/p' "$work/code" > "$work/banners"
 check 'the sections listed are the ones there are' cmp "$work/listed" "$work/banners"
 
-# Whoever comes from libvmaf finds each function of its headers.
+# The manual lists each function in the headers of libvmaf.
 for name in init model_load model_load_from_path model_collection_load model_collection_load_from_path \
     model_feature_overload model_collection_feature_overload model_destroy model_collection_destroy \
     use_features_from_model use_features_from_model_collection use_feature feature_dictionary_set \

@@ -22,7 +22,7 @@ same() {
     cmp -s "$work/$1.masked" "$work/$2.masked"
 }
 
-# refused WORDS ARGUMENTS...: exit status 1 and one sentence with these words
+# refused WORDS ARGUMENTS...: exit status 1 and one message with these words
 refused() {
     words=$1
     shift
@@ -39,7 +39,8 @@ refused() {
 segments() {
     n=$1
     shift
-    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json" --precision max --pool p5,mean "$@" > "$work/whole.out" 2> "$work/err"
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json" --precision max --pool p5,mean \
+        "$@" > "$work/whole.out" 2> "$work/err"
     i=$n
     parts=
     while [ "$i" -gt 0 ]; do
@@ -57,7 +58,8 @@ segments() {
 
 # has FEATURE: this build has one of that name
 has() {
-    ! $tool -r "$r" -d "$work/one.y4m" -n --feature "$1" --frame_cnt 1 2>&1 | grep -q 'build has no\|there is no feature'
+    ! $tool -r "$r" -d "$work/one.y4m" -n --feature "$1" --frame_cnt 1 2>&1 |
+        grep -q 'build has no\|there is no feature'
 }
 for n in 1 2 3 7 30; do
     segments $n
@@ -87,7 +89,8 @@ if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; the
     segments 4 --backend cuda --kernels "$work/kernels" --subsample 2 --align 3
     segments 3 --kernels "$work/kernels" --threads 2
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json"
-    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/kept.json" --state "$work/gpu" --backend cuda --kernels "$work/kernels"
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/kept.json" --state "$work/gpu" --backend cuda \
+        --kernels "$work/kernels"
     head -c $(($(wc -c < "$work/gpu") / 2)) "$work/gpu" > "$work/cut"
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" --kernels "$work/kernels"
     check 'a state of a GPU' same cut.json whole.json
@@ -120,9 +123,11 @@ refused 'cannot be opened' --join "$work/none.json"
 refused 'needs I/N' -r "$r" -d "$work/one.y4m" --segment 4/3 -o "$work/out.json"
 refused 'needs one -o' -r "$r" -d "$work/one.y4m" --segment 1/3
 refused 'need files' -r "$r" -d - --segment 1/3 -o "$work/out.json" < "$work/one.y4m"
-! has psnr || refused 'need the whole clip' -r "$r" -d "$work/one.y4m" --feature psnr=enable_apsnr=true --state "$work/apsnr"
+! has psnr || refused 'need the whole clip' -r "$r" -d "$work/one.y4m" --feature psnr=enable_apsnr=true \
+    --state "$work/apsnr"
 
-# A part that claims more segments than can be there: what is missing is named at once. Lines end in the CRC-32 that gzip has, too.
+# A part that claims more segments than can be there: what is missing is named at once. Lines end in the CRC-32 that
+# gzip has, too.
 claims() { # SEGMENTS FROM TO
     head -n 1 "$2" | sed -e 's/,"[0-9a-f]*"\]$//' -e "s/\"segments\":[0-9]*/\"segments\":$1/" | tr -d '\n' > "$3.text"
     crc=$(gzip -c < "$3.text" | tail -c 8 | od -An -tx1 -N4 | awk '{ print $4 $3 $2 $1 }')
@@ -137,7 +142,8 @@ if command -v gzip > /dev/null; then
         (
             failed=0
             ulimit -t 600 # seconds of the processor: it once took hours, now less than one
-            refused "of $claim segments $((claim - 2)) are missing: 2, 4, 5," --join "$work/claim3.json" "$work/claim1.json"
+            refused "of $claim segments $((claim - 2)) are missing: 2, 4, 5," --join "$work/claim3.json" \
+                "$work/claim1.json"
             [ "$failed" -eq 0 ]
         )
         check "$claim segments" [ $? -eq 0 ]
@@ -152,7 +158,8 @@ check '--state' same kept.json whole.json
 $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/again.json" --state "$work/state"
 check '--state again' cmp -s "$work/kept.json" "$work/again.json"
 size=$(wc -c < "$work/state")
-for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do # what a kill leaves, cut anywhere
+for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do
+    # what a kill leaves, cut anywhere
     head -c "$keep" "$work/state" > "$work/cut"
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" 2> "$work/err"
     check "a state of $keep bytes: $(cat "$work/err")" same cut.json whole.json
@@ -185,7 +192,8 @@ while [ $killed -lt $kills ] && [ $runs -lt $((20 * kills)) ]; do
     status=137
     tries=0
     while [ $status -ne 0 ] && [ $runs -lt $((20 * kills)) ]; do
-        $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/killed.json" --precision max --state "$work/state" 2> "$work/err" &
+        $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/killed.json" --precision max --state "$work/state" \
+            2> "$work/err" &
         process=$!
         seed=$(((seed * 1103515245 + 12345) % 2147483648))
         wait_ms=$((seed / 65536 % 120 + 10 * tries)) # longer each time, where everything is slow

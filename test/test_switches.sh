@@ -1,10 +1,13 @@
 #!/bin/sh
-# The switches that leave features out, alone and together: such builds compile without a warning, compute the other
-# features as ever, on the CPU and on the simulated GPU, and refuse what is not there by name. Then optimised builds with
-# compilers' flags that must not change a score, and the blocks of the header that change compilers' settings.
+# The switches that leave features out, alone and together: such builds compile without a warning, compute the same
+# values of the other features, on the CPU and on the simulated GPU, and reject the missing features with a message that
+# names them. Then optimised builds with compilers' flags that must not change a score, and the blocks of the header
+# that change compilers' settings.
 #
-#     test/test_switches.sh BUILD     DEPTH=all: without vector code, compiled instead of read, too; every switch by itself,
-#                                     optimised for this processor; every flag that is part of -funsafe-math-optimizations
+#     test/test_switches.sh BUILD
+#
+# DEPTH=all: builds without vector code are also compiled, not only parsed; every switch alone, optimised for this
+# processor; every flag that is part of -funsafe-math-optimizations.
 build=${1:-build}
 CC=${CC:-cc}
 work=$build/test/switches
@@ -106,11 +109,13 @@ build_one() { # NAME SWITCH...
         VMAFGPU_TEST_DRIVER=$driver VMAFGPU_TEST_KERNELS=$work/simulated.ptx "$work/$name" gpu > "$work/$name.gpu"
 }
 
-sets='ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS CAMBI+SPEED+RGB ADM+VIF+MOTION+CAMBI PSNR+SSIM+FLOAT+PSNR_HVS+CIEDE
+sets='ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS CAMBI+SPEED+RGB ADM+VIF+MOTION+CAMBI
+      PSNR+SSIM+FLOAT+PSNR_HVS+CIEDE
       ADM+VIF+MOTION+CAMBI+SPEED+PSNR+SSIM+FLOAT+PSNR_HVS+CIEDE+RGB'
 build_one whole
 # nothing is left out of it
-[ "$(grep -c 'this build' "$work/whole.cpu")" -eq 0 ] && [ "$(grep -c '^nothing: .*only adm, vif, motion, cambi, ' "$work/whole.cpu")" -eq 2 ]
+[ "$(grep -c 'this build' "$work/whole.cpu")" -eq 0 ] &&
+    [ "$(grep -c '^nothing: .*only adm, vif, motion, cambi, ' "$work/whole.cpu")" -eq 2 ]
 check 'the whole build has everything' $?
 for set in $sets; do
     # shellcheck disable=SC2046
@@ -121,8 +126,8 @@ for set in $sets; do
     done
 done
 printf '#define VMAFGPU_IMPLEMENTATION\n#include "%s/vmafgpu.h"\n' "$(pwd)" > "$work/only.c"
-# Without the vector code, without the GPU, and in other compilers no warning either. GCC says more when it compiles than
-# when it only reads, and has compiled all sets above.
+# Without the vector code, without the GPU, and in other compilers no warning either. GCC says more when it compiles
+# than when it only reads, and has compiled all sets above.
 for set in $sets; do
     flags=$(echo "+$set" | sed 's/+/ -DVMAFGPU_NO_/g')
     for command in 'clang -fsyntax-only' 'clang -fsyntax-only -DVMAFGPU_NO_SIMD -DVMAFGPU_NO_GPU' \
@@ -177,7 +182,8 @@ if [ "$DEPTH" = all ] && command -v clang > /dev/null 2>&1 && command -v qemu-aa
     flags=$(printf ' -DVMAFGPU_NO_%s' $few VIF SPEED JSON)
     for flag in -funsafe-math-optimizations -freciprocal-math -fassociative-math; do
         # shellcheck disable=SC2086
-        clang --target=aarch64-linux-gnu -static -O1 $flag $flags -o "$work/aarch64" test/switches.c -lm -lpthread -ldl > /dev/null 2>&1
+        clang --target=aarch64-linux-gnu -static -O1 $flag $flags -o "$work/aarch64" test/switches.c \
+            -lm -lpthread -ldl > /dev/null 2>&1
         check "AArch64, $flag compiles" $?
         line=$(qemu-aarch64 "$work/aarch64" cpu | grep -m 1 '^float_vif:')
         case $line in

@@ -14,7 +14,9 @@ $tool --help > "$work/help"
 
 $tool -r "$work/ref.y4m" -d "$work/dist.y4m" --progress json > "$work/out" 2> "$work/err"
 check 'json: something comes' [ -s "$work/err" ]
-check 'json: nothing else' [ "$(grep -cvE '^\{"frames":[0-9]+,"total":20,"seconds":[0-9.]+,"fps":[0-9.]+,"left":([0-9.]+|null),"done":(true|false)\}$' "$work/err")" -eq 0 ]
+check 'json: nothing else' [ "$(grep -cvE \
+    '^\{"frames":[0-9]+,"total":20,"seconds":[0-9.]+,"fps":[0-9.]+,"left":([0-9.]+|null),"done":(true|false)\}$' \
+    "$work/err")" -eq 0 ]
 check 'json: the end' [ "$(tail -n 1 "$work/err" | grep -c '"frames":20,.*"left":0.0,"done":true')" -eq 1 ]
 check 'json: one end' [ "$(grep -c '"done":true' "$work/err")" -eq 1 ]
 # shellcheck disable=SC2002
@@ -54,8 +56,8 @@ TERMINAL
 }
 if command -v python3 > /dev/null && python3 -c 'import pty' 2> /dev/null; then
     # shellcheck disable=SC2086
-    terminal $tool -r "$work/ref.y4m" -d "$work/dist.y4m" -d "$work/ref.y4m" -m version=vmaf_v0.6.1 -m version=vmaf_v0.6.1neg:name=neg \
-        --pool mean,p5 --quiet > "$work/table"
+    terminal $tool -r "$work/ref.y4m" -d "$work/dist.y4m" -d "$work/ref.y4m" -m version=vmaf_v0.6.1 \
+        -m version=vmaf_v0.6.1neg:name=neg --pool mean,p5 --quiet > "$work/table"
     check 'a table' [ "$(wc -l < "$work/table")" -eq 5 ]
     check 'a table: heads' grep -Eq '^video +model +mean +p5$' "$work/table"
     check 'a table: rows' [ "$(grep -Ec '^(dist|ref)\.y4m +(vmaf|neg) +[0-9.]+ +[0-9.]+$' "$work/table")" -eq 4 ]
@@ -74,7 +76,8 @@ check 'no table in a file' [ "$(grep -Ec '^vmaf (mean|p5) [0-9.]+$' "$work/out")
 $tool --version > "$work/out" 2> "$work/err"
 check '--version' [ $? -eq 0 ]
 check '--version: the CPU' grep -Eq '^cpu: (avx512|avx2|neon|scalar)$' "$work/out"
-check '--version: the others, with a reason where there is none' [ "$(grep -Ec '^(cuda|hip): (none: )?[^ ].+$' "$work/out")" -eq 2 ]
+check '--version: the others, with a reason where there is none' \
+    [ "$(grep -Ec '^(cuda|hip): (none: )?[^ ].+$' "$work/out")" -eq 2 ]
 
 # ---- completions ----
 
@@ -112,7 +115,8 @@ done
 
 sed -n '/^  \(-.,\|   \) --/p' "$work/help" | sed -E 's/^ +(-., )?//; s/ {2,}.*//' | LC_ALL=C sort > "$work/options"
 sed -e 's/\\-/-/g' -e 's/\\f.//g' examples/tool/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' | grep '^\.B' |
-    grep -oE -- '--[a-z_-]+( ?" ?,? ?"?)? ?[A-Za-z/:]*' | sed -E 's/[",]+/ /g; s/ +/ /g; s/ $//' | LC_ALL=C sort > "$work/page"
+    grep -oE -- '--[a-z_-]+( ?" ?,? ?"?)? ?[A-Za-z/:]*' | sed -E 's/[",]+/ /g; s/ +/ /g; s/ $//' |
+    LC_ALL=C sort > "$work/page"
 while read -r option; do
     check "the manual page: $option" grep -qxe "$option" "$work/page"
 done < "$work/options"

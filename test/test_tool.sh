@@ -28,7 +28,8 @@ same() {
     cmp -s "$work/$1" "$work/$2"
 }
 
-# refused WORDS ARGUMENTS...: exits with 1 (a sanitizer or valgrind would make it another), and the error stream has one line of ours, with these words
+# refused WORDS ARGUMENTS...: exits with 1 (a sanitizer or valgrind would exit with another status), and the error
+# stream has one line of the tool, with these words
 refused() {
     words=$1
     shift
@@ -110,7 +111,7 @@ check 'threads' same threads.csv 420.csv
 score 420 mask.csv --cpumask 255 --gpumask 1
 check 'masks' same mask.csv 420.csv
 
-# --precision max: the very figures, as far as they are printed
+# --precision max: the exact figures, as far as they are printed
 make_pair exact '' texture+mix 96x64 10 422 2 522
 score exact exact.csv --precision max
 awk -F '[ ,]' '$1 == "case" { on = $2 == "depth10_422" } on && $1 == 1' test/golden/figures.txt > "$work/figures"
@@ -133,11 +134,13 @@ for pool in p1 p5 p10 median min max; do
 done
 check '--pool order' awk '{ v[$2] = $3 + 0 } END { exit !(v["min"] <= v["p1"] && v["p1"] <= v["p5"] &&
     v["p5"] <= v["p10"] && v["p10"] <= v["median"] && v["median"] <= v["max"]) }' "$work/pooled"
-check '--version' [ "$($tool --version 2>&1 | head -n 1 | tr -d ' a-z')" = "$(sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)" ]
+check '--version' [ "$($tool --version 2>&1 | head -n 1 | tr -d ' a-z')" \
+    = "$(sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)" ]
 $tool --help > "$work/help" 2>&1
 check '--help' [ $? -eq 0 ]
 for option in reference distorted width height pixel_format bitdepth model output xml json csv sub threads feature \
-    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend gpu kernels precision pool strict float_reciprocal aom_ctc nflx_ctc; do
+    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend gpu kernels \
+    precision pool strict float_reciprocal aom_ctc nflx_ctc; do
     check "help on $option" grep -q -e "--$option" "$work/help"
 done
 if [ -f ../shared/models/vmaf_v0.6.1neg.json ]; then
@@ -148,21 +151,24 @@ fi
 score 420 small.csv -m path=test/fuzz/seeds/model/small.json
 check 'model of our own' grep -q '^2,' "$work/small.csv"
 
-# ---- what is said of the whole clip ----
+# ---- aggregates: values of the whole clip ----
 
 # lacks FEATURE: this build has none of that name
 lacks() {
-    $tool -r "$work/420.ref" -d "$work/420.dist" -n --feature "$1" --frame_cnt 1 2>&1 | grep -q 'build has no\|there is no feature'
+    $tool -r "$work/420.ref" -d "$work/420.dist" -n --feature "$1" --frame_cnt 1 2>&1 |
+        grep -q 'build has no\|there is no feature'
 }
 if lacks psnr; then
     echo 'skipped: aggregates, for this build has no psnr'
 else
     for format in xml json csv sub; do
-        $tool -r "$work/420.ref" -d "$work/420.dist" --quiet -n --feature psnr=enable_apsnr=true --$format -o "$work/apsnr.$format"
-        $tool -r "$work/420.ref" -d "$work/420.dist" --quiet -n --feature psnr=enable_apsnr=true:enable_chroma=false --$format \
-            -o "$work/apsnr_y.$format"
+        $tool -r "$work/420.ref" -d "$work/420.dist" --quiet -n --feature psnr=enable_apsnr=true --$format \
+            -o "$work/apsnr.$format"
+        $tool -r "$work/420.ref" -d "$work/420.dist" --quiet -n --feature psnr=enable_apsnr=true:enable_chroma=false \
+            --$format -o "$work/apsnr_y.$format"
     done
-    check 'aggregates: XML' grep -Eq '^  <aggregate_metrics apsnr_y="[0-9]+\.[0-9]{6}" apsnr_cb="[0-9.]+" apsnr_cr="[0-9.]+" />$' "$work/apsnr.xml"
+    planes='apsnr_y="[0-9]+\.[0-9]{6}" apsnr_cb="[0-9.]+" apsnr_cr="[0-9.]+"'
+    check 'aggregates: XML' grep -Eq "^  <aggregate_metrics $planes />\$" "$work/apsnr.xml"
     check 'aggregates: XML, planes left out' grep -q ' apsnr_cb="-inf" apsnr_cr="-inf" />$' "$work/apsnr_y.xml"
     sed -n '/"aggregate_metrics"/,$p' "$work/apsnr_y.json" | sed 's/"apsnr_y": [0-9]*\.[0-9]\{6\},/Y,/' > "$work/out"
     printf '  "aggregate_metrics": {\n    Y,\n    "apsnr_cb": null,\n    "apsnr_cr": null\n  }\n}\n' > "$work/expected"
@@ -171,8 +177,8 @@ else
     if [ -f ../shared/golden_extra/seek_8b__extra_features.json ]; then
         for kind in features:enable_apsnr=true db:reduced_hbd_peak=true:min_sse=0.5:enable_apsnr=true \
             opts:enable_chroma=false:enable_apsnr=true; do
-            $tool -r ../shared/clips/odd_8b_ref.y4m -d ../shared/clips/odd_8b_dis.y4m --quiet -n --json -o "$work/out" --precision max \
-                --feature "psnr=${kind#*:}"
+            $tool -r ../shared/clips/odd_8b_ref.y4m -d ../shared/clips/odd_8b_dis.y4m --quiet -n --json -o "$work/out" \
+                --precision max --feature "psnr=${kind#*:}"
             for side in "$work/out" "../shared/golden_extra/odd_8b__extra_${kind%%:*}.json"; do
                 sed -n '/"aggregate_metrics"/,$p' "$side" > "$work/${side##*/}.aggregates"
             done
@@ -189,16 +195,20 @@ else
     for whose in amd intel division; do
         score 420 "$whose.csv" -n --feature float_adm --precision max --float_reciprocal $whose
     done
-    check '--float_reciprocal: three answers' [ "$(for whose in amd intel division; do cksum < "$work/$whose.csv"; done | sort -u | wc -l)" -eq 3 ]
-    check '--float_reciprocal: of every frame' [ "$(cat "$work/amd.csv" "$work/intel.csv" "$work/division.csv" | grep -c '^[012],')" -eq 9 ]
+    check '--float_reciprocal: three answers' \
+        [ "$(for whose in amd intel division; do cksum < "$work/$whose.csv"; done | sort -u | wc -l)" -eq 3 ]
+    check '--float_reciprocal: of every frame' [ "$(cat "$work/amd.csv" "$work/intel.csv" "$work/division.csv" |
+        grep -c '^[012],')" -eq 9 ]
 fi
 
 # ---- what is not there is ignored, as in libvmaf, and said; --strict refuses it ----
 
 score 420 ignored.csv -m version=vmaf_v0.6.1:float_banana.x=1:cambi.y=2:vif.z=3
 check 'ignored model options: scores' same ignored.csv 420.csv
-check 'ignored model options: features that are not there' grep -q "^vmafgpu: warning: model option 'float_banana.x=1' is ignored: there is no" "$work/log"
-check 'ignored model options: features that are not used' grep -q "'cambi.y=2' is ignored: the model 'vmaf_v0.6.1' does not use cambi" "$work/log"
+check 'ignored model options: features that are not there' \
+    grep -q "^vmafgpu: warning: model option 'float_banana.x=1' is ignored: there is no" "$work/log"
+check 'ignored model options: features that are not used' \
+    grep -q "'cambi.y=2' is ignored: the model 'vmaf_v0.6.1' does not use cambi" "$work/log"
 check 'ignored model options: options' grep -q "feature 'vif' has no option 'z': it is ignored" "$work/log"
 score 420 vif.csv -n --feature vif=debug=true
 score 420 ignored.csv -n --feature vif=z=3:debug=true --feature vif=debug=false
@@ -271,17 +281,23 @@ for map in 0_289x225 1_145x113 2_73x57 3_37x29 4_19x15; do
     size=${map#*_}
     file=cambi_heatmap_scale_${map}_16b.gray
     for folder in of/cambi holes model; do
-        check "heat maps: size of $folder $map" [ "$(wc -c < "$work/maps/$folder/$file")" -eq $((${size%x*} * ${size#*x} * 2 * 3)) ]
+        check "heat maps: size of $folder $map" [ "$(wc -c < "$work/maps/$folder/$file")" \
+            -eq $((${size%x*} * ${size#*x} * 2 * 3)) ]
     done
     bytes=$((${size%x*} * ${size#*x} * 2))
-    check "heat maps: frame 2 of $map" [ "$(tail -c $bytes "$work/maps/of/cambi/$file" | cksum)" = "$(tail -c $bytes "$work/maps/holes/$file" | cksum)" ]
-    check "heat maps: hole in $map" [ "$(head -c $((2 * bytes)) "$work/maps/holes/$file" | tail -c $bytes | tr -d '\000' | wc -c)" -eq 0 ]
-    check "heat maps: something in $map" [ "$(head -c $bytes "$work/maps/of/cambi/$file" | tr -d '\000' | wc -c)" -gt 0 ]
+    check "heat maps: frame 2 of $map" [ "$(tail -c $bytes "$work/maps/of/cambi/$file" | cksum)" \
+        = "$(tail -c $bytes "$work/maps/holes/$file" | cksum)" ]
+    check "heat maps: hole in $map" [ "$(head -c $((2 * bytes)) "$work/maps/holes/$file" | tail -c $bytes |
+        tr -d '\000' | wc -c)" -eq 0 ]
+    check "heat maps: something in $map" [ "$(head -c $bytes "$work/maps/of/cambi/$file" | tr -d '\000' | wc -c)" \
+        -gt 0 ]
 done
-refused 'heatmaps_path of cambi is for one distorted video' -r "$work/maps.ref" -d "$work/maps.dist" -d "$work/maps.ref" \
-    --feature "cambi=heatmaps_path=$work/maps/here"
-refused "'heatmaps_path' of feature 'cambi' must not be empty" -r "$work/maps.ref" -d "$work/maps.dist" --feature cambi=heatmaps_path=
-refused 'heat map ".*cannot be written' -r "$work/maps.ref" -d "$work/maps.dist" --feature "cambi=heatmaps_path=$work/maps.ref"
+refused 'heatmaps_path of cambi is for one distorted video' -r "$work/maps.ref" -d "$work/maps.dist" \
+    -d "$work/maps.ref" --feature "cambi=heatmaps_path=$work/maps/here"
+refused "'heatmaps_path' of feature 'cambi' must not be empty" -r "$work/maps.ref" -d "$work/maps.dist" \
+    --feature cambi=heatmaps_path=
+refused 'heat map ".*cannot be written' -r "$work/maps.ref" -d "$work/maps.dist" \
+    --feature "cambi=heatmaps_path=$work/maps.ref"
 if [ -f ../shared/models/vmaf_v1.0.16_3d0h.json ]; then
     make_pair v1_large '' bands+blur 320x320 8 444 2 62
     for view in 3d0h 5d0h 1d5h_2160 3d0h_2160 hfr_3d0h hfr_5d0h hfr_1d5h_2160 hfr_3d0h_2160; do
@@ -306,7 +322,8 @@ for format in json xml; do
     check "$format says what ran" [ "$(grep -c 'backend"*[:=] *"cpu"' "$work/named")" -eq 1 ]
     check 'the error stream, too' grep -q '^vmafgpu: backend cpu$' "$work/err"
     sed 's/fps[":= ]*[0-9.]*//' "$work/default" > "$work/default.$format"
-    sed -e 's/fps[":= ]*[0-9.]*//' -e '/^  "backend": "cpu",$/d' -e 's/ backend="cpu"//' "$work/named" > "$work/named.$format"
+    sed -e 's/fps[":= ]*[0-9.]*//' -e '/^  "backend": "cpu",$/d' -e 's/ backend="cpu"//' \
+        "$work/named" > "$work/named.$format"
     check "$format is the same otherwise" same named.$format default.$format
 done
 if command -v python3 > /dev/null 2>&1; then
@@ -367,7 +384,7 @@ score 420 kernels.csv --kernels "$work/no.ptx"
 check 'no kernels' grep -q '^vmafgpu: warning: .*the CPU' "$work/log"
 check 'no kernels: scores' same kernels.csv 420.csv
 
-# Where a GPU scores several threads read ahead, and the scores are the CPU's all the same.
+# If a GPU scores, several threads read ahead; the scores equal those of the CPU.
 # both NAME ARGUMENTS...: with the arguments, of clips ahead.ref and ahead.dist unless these name others
 both() {
     about=$1
@@ -375,14 +392,16 @@ both() {
     rm -f "$work/cpu.csv" "$work/gpu.csv"
     $tool --csv -o "$work/cpu.csv" --backend cpu --quiet "$@" 2> "$work/cpu.err"
     cpu=$?
-    $limit $tool --csv -o "$work/gpu.csv" --backend "$backend" --kernels "$work/kernels.$backend" --quiet "$@" 2> "$work/err"
+    $limit $tool --csv -o "$work/gpu.csv" --backend "$backend" --kernels "$work/kernels.$backend" --quiet "$@" \
+        2> "$work/err"
     check "reading ahead, $about: status" [ $? -eq $cpu ]
     [ -f "$work/cpu.csv" ] || echo none > "$work/cpu.csv"
     [ -f "$work/gpu.csv" ] || echo none > "$work/gpu.csv"
     check "reading ahead, $about: scores" same gpu.csv cpu.csv
     check "reading ahead, $about: messages" cmp -s "$work/err" "$work/cpu.err"
 }
-# A file that changes once it is open: the reference's pipe is not written to before. What was found is read or missed.
+# A file that changes after it was opened: the test writes to the pipe of the reference only after the change. Frames
+# that existed at open are then read, or missing.
 changing_files() { # BACKEND
     [ -p "$work/fifo" ] || return
     for change in vanishes grows 'is cut'; do
@@ -410,9 +429,9 @@ changing_files() { # BACKEND
         wait
         if [ "$change" = 'is cut' ]; then
             check 'a file that is cut: status' [ "$(cat "$work/status")" -eq 1 ]
-            check 'a file that is cut: one sentence' [ "$(wc -l < "$work/err")" -eq 1 ]
-            check 'a file that is cut: it says so' grep -q 'live.dist" became shorter while it was read: it ends inside frame 10' \
-                "$work/err"
+            check 'a file that is cut: one message' [ "$(wc -l < "$work/err")" -eq 1 ]
+            check 'a file that is cut: its message' grep \
+                -q 'live.dist" became shorter while it was read: it ends inside frame 10' "$work/err"
             check 'a file that is cut: the frames before' [ "$(wc -l < "$work/live.csv")" -eq 11 ]
         else
             check "a file that $change: status" [ "$(cat "$work/status")" -eq 0 ]
@@ -436,7 +455,8 @@ reads_ahead() { # BACKEND
     for threads in 1 2 3 256; do
         both "$threads threads" -r "$work/ahead.ref" -d "$work/ahead.dist" --threads $threads
     done
-    both 'some frames' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_cnt 7 --frame_skip_ref 3 --frame_skip_dist 2 --threads 3
+    both 'some frames' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_cnt 7 --frame_skip_ref 3 --frame_skip_dist 2 \
+        --threads 3
     both 'one is longer' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_skip_dist 35
     # lines before frames that differ, and the last frame cut: in luma, in chroma, in its line
     {
@@ -457,8 +477,8 @@ reads_ahead() { # BACKEND
         both "$bytes bytes, raw" -r "$work/cut.raw" -d "$work/cut.raw" --threads 2 -w 36 -h 34 -p 420 -b 8
     done
     both 'no raw video' -r "$work/ahead.ref" -d "$work/ahead.dist" -w 36 -h 34 -p 420 -b 8
-    # A sample that does not fit: what comes before is reported, but for the frame whose motion needs that one, and a state
-    # has no more.
+    # A sample that does not fit: earlier frames are reported, except for the frame whose motion needs the bad one. A
+    # state file contains the same frames.
     make_pair deep --raw texture+mix 36x34 10 420 40 9
     printf '\377' | dd of="$work/deep.dist" bs=1 seek=$((36 * 34 * 3 * 20 + 101)) conv=notrunc 2> /dev/null
     rm -f "$work/deep.state"
@@ -468,7 +488,8 @@ reads_ahead() { # BACKEND
         # shellcheck disable=SC2086
         score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend" $state
         check "reading ahead, a sample too large${state:+, and a state}: status" [ $? -eq 1 ]
-        check "reading ahead, a sample too large${state:+, and a state}: sentence" [ "$(grep -c 'does not fit 10 bits' "$work/log")" -eq 1 ]
+        check "reading ahead, a sample too large${state:+, and a state}: message" \
+            [ "$(grep -c 'does not fit 10 bits' "$work/log")" -eq 1 ]
         check "reading ahead, a sample too large${state:+, and a state}: scores" same gpu.csv some.csv
     done
     # the frame is named, not the end of the file behind it
@@ -476,18 +497,20 @@ reads_ahead() { # BACKEND
     mv "$work/deep.cut" "$work/deep.dist"
     score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend"
     check 'reading ahead, a sample too large in a cut file: status' [ $? -eq 1 ]
-    check 'reading ahead, a sample too large in a cut file: sentence' grep -q '^vmafgpu: .*does not fit 10 bits' "$work/log"
+    check 'reading ahead, a sample too large in a cut file: message' grep -q '^vmafgpu: .*does not fit 10 bits' \
+        "$work/log"
     check 'reading ahead, a sample too large in a cut file: scores' same gpu.csv some.csv
-    # chroma, where somebody looks at it; odd sizes
+    # chroma, if a feature uses it; odd sizes
     make_pair v1 '' bands+mix 217x177 10 420 5 1
     both 'chroma' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h
     make_pair v1raw '--raw --floor' bands+mix 217x177 8 422 5 1
     both 'chroma, raw' -r "$work/v1raw.ref" -d "$work/v1raw.dist" -m version=vmaf_v1.0.16_3d0h -w 217 -h 177 -p 422 -b 8
-    both 'chroma, which an option leaves out' -r "$work/ahead.ref" -d "$work/ahead.dist" --feature psnr=enable_chroma=false
+    both 'chroma, which an option leaves out' -r "$work/ahead.ref" -d "$work/ahead.dist" \
+        --feature psnr=enable_chroma=false
     # several videos, pipes beside files
     both 'one reference twice' -r "$work/ahead.ref" -d "$work/ahead.ref"
-    $tool -r "$work/ahead.ref" -d "$work/ahead.dist" -d "$work/ahead.ref" --csv -o "$work/first.csv" -o "$work/second.csv" \
-        --backend "$backend" --kernels "$work/kernels.$backend" --quiet
+    $tool -r "$work/ahead.ref" -d "$work/ahead.dist" -d "$work/ahead.ref" --csv -o "$work/first.csv" \
+        -o "$work/second.csv" --backend "$backend" --kernels "$work/kernels.$backend" --quiet
     check 'reading ahead: the second of two' same second.csv gpu.csv
     both 'for pipes' -r "$work/ahead.ref" -d "$work/ahead.dist"
     check 'reading ahead: the first of two' same first.csv gpu.csv
@@ -530,13 +553,13 @@ several() { # BACKEND
     $tool -r "$work/many.ref" -d "$work/many.dist" --csv -o "$work/cpu.csv" --backend cpu --quiet
     for count in 2 50; do
         head -n $((count + 1)) "$work/cpu.csv" > "$work/some.csv"
-        $limit $tool -r "$work/many.ref" -d "$work/many.dist" --csv -o "$work/auto.csv" --kernels "$work/kernels.$backend" --quiet \
-            --frame_cnt $count --threads 3 2> "$work/err"
+        $limit $tool -r "$work/many.ref" -d "$work/many.dist" --csv -o "$work/auto.csv" \
+            --kernels "$work/kernels.$backend" --quiet --frame_cnt $count --threads 3 2> "$work/err"
         check "auto, $count frames: status" [ $? -eq 0 ]
         # of the last frame motion is another one where the clip ends
         check "auto, $count frames: scores" [ "$(head -n $count "$work/auto.csv" | cut -d, -f1-8)" = \
             "$(head -n $count "$work/some.csv" | cut -d, -f1-8)" ]
-        check "auto, $count frames: nothing is said" [ ! -s "$work/err" ]
+        check "auto, $count frames: no message" [ ! -s "$work/err" ]
     done
     for pipe in ref dist; do
         rm -f "$work/slow.ref" "$work/slow.dist"
@@ -544,15 +567,16 @@ several() { # BACKEND
         cp "$work/many.dist" "$work/slow.dist"
         ln -sf /dev/stdin "$work/slow.$pipe"
         { head -c 40000 "$work/many.$pipe"; sleep 1; tail -c +40001 "$work/many.$pipe"; } |
-            $limit $tool -r "$work/slow.ref" -d "$work/slow.dist" --csv -o "$work/auto.csv" --kernels "$work/kernels.$backend" \
+            $limit $tool -r "$work/slow.ref" -d "$work/slow.dist" --csv -o "$work/auto.csv" \
+            --kernels "$work/kernels.$backend" \
                 --quiet 2> "$work/err"
         check "auto, a slow pipe: status" [ $? -eq 0 ]
         check "auto, a slow pipe for the $pipe" same auto.csv cpu.csv
     done
 }
 
-# The simulated GPUs as if they were the system's; they have the kernels in them and want only a file that looks like them:
-# a text, or the head of a code object for gfx1100.
+# The simulated GPUs as if they were the system's; they have the kernels in them and want only a file that looks like
+# them: a text, or the head of a code object for gfx1100.
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels.cuda"
 {
     printf '\177ELF\002\001\001\100\003\0\0\0\0\0\0\0\003\0\340\0\001\0\0\0'
@@ -573,13 +597,16 @@ simulate() { # BACKEND LIBRARY SONAME
     [ -n "$SANITIZE" ] || several "$1"
     if [ "$DEPTH" = all ]; then # minutes
         $tool --self-test --kernels "$work/kernels.$1" > "$work/out" 2> "$work/err"
-        check "every kernel's self-test, no backend named, by $1" grep -q 'self-test passed: .*: [0-9a-f]\{16\}$' "$work/out"
+        check "every kernel's self-test, no backend named, by $1" grep -q 'self-test passed: .*: [0-9a-f]\{16\}$' \
+            "$work/out"
     fi
     tool=$real
     "$build/device_frames" "$1" "$work/kernels.$1" "$simulated" > "$work/out" 2> "$work/err"
     check "device_frames on the simulated GPU, by $1" [ "$(grep -c '^frame [0-9]*: [0-9.]*$' "$work/out")" -eq 20 ]
-    check "engine_overlay on the simulated GPU, by $1" "$build/engine_overlay" "$1" "$work/kernels.$1" "$simulated" > "$work/out"
-    check "engine_overlay on the simulated GPU, by $1: leaves pairs out" grep -q '^60 frames drawn, [1-9][0-9]* scored, [1-9]' "$work/out"
+    check "engine_overlay on the simulated GPU, by $1" "$build/engine_overlay" "$1" "$work/kernels.$1" \
+        "$simulated" > "$work/out"
+    check "engine_overlay on the simulated GPU, by $1: leaves pairs out" \
+        grep -q '^60 frames drawn, [1-9][0-9]* scored, [1-9]' "$work/out"
 }
 simulate cuda libsimulated_cuda32.so libcuda.so.1
 simulate hip libsimulated_hip32.so libamdhip64.so.6
@@ -594,11 +621,11 @@ for cut in 1 100 4000; do
         check "truncated by $cut: status" false
     fi
     check "truncated by $cut: one line" [ "$(grep -c . "$work/log")" -eq 1 ]
-    check "truncated by $cut: sentence" grep -q 'truncated' "$work/log"
+    check "truncated by $cut: message" grep -q 'truncated' "$work/log"
     check "truncated by $cut: scores before" [ "$(grep -c . "$work/cut.csv")" -eq 3 ]
     head -n 2 "$work/cut.csv" > "$work/cut.head"
     head -n 2 "$work/420.csv" > "$work/420.head"
-    check "truncated by $cut: the very scores" same cut.head 420.head
+    check "truncated by $cut: the same scores" same cut.head 420.head
 done
 head -c $((size - 1)) "$work/420.dist" | $tool -r "$work/420.ref" -d - --quiet --csv -o "$work/pipe.csv" 2> "$work/err"
 check 'truncated pipe' same pipe.csv cut.csv
@@ -624,21 +651,26 @@ refused 'size' -r "$ref" -d "$work/zero"
 refused 'size' -r "$ref" -d "$work/huge"
 refused 'frame' -r "$ref" -d "$work/noframes"
 refused '64x50' -r "$ref" -d "$work/other.dist"
-refused 'has 8 bits, .* has 10; ffmpeg converts the distorted video with -pix_fmt yuv420p' -r "$ref" -d "$work/deep.dist"
-refused 'has 10 bits, .* has 8; ffmpeg converts the distorted video with -pix_fmt yuv420p10le' -r "$work/deep.dist" -d "$ref"
+refused 'has 8 bits, .* has 10; ffmpeg converts the distorted video with -pix_fmt yuv420p' -r "$ref" \
+    -d "$work/deep.dist"
+refused 'has 10 bits, .* has 8; ffmpeg converts the distorted video with -pix_fmt yuv420p10le' -r "$work/deep.dist" \
+    -d "$ref"
 refused 'is 4:4:4, .* is 4:2:0; ffmpeg converts the distorted video with -pix_fmt yuv444p' -r "$work/y444.ref" -d "$ref"
 refused 'is 4:0:0, .* is 4:2:0; ffmpeg converts the distorted video with -pix_fmt gray' -r "$work/y400.ref" -d "$ref"
 refused 'has 11 bits, .* has 8$\|has 11 bits, .* has 8\.$' -r "$work/y11.ref" -d "$ref"
-refused '.*--from is frame 3, but there are only 3 pairs of frames (0.12 seconds)' -r "$ref" -d "$work/420.dist" --from 3
+refused '.*--from is frame 3, but there are only 3 pairs of frames (0.12 seconds)' -r "$ref" -d "$work/420.dist" \
+    --from 3
 refused '.*--from is frame 100, but there are only 3 pairs' -r "$ref" -d "$work/420.dist" --from 4s
 # shellcheck disable=SC2002
 cat "$work/420.dist" | $tool -r "$ref" -d - --from 3 --quiet > "$work/out" 2> "$work/err"
-check '--from beyond the end of a pipe' grep -q 'no pair of frames to score: --from is frame 3, but .* has only 3; give' "$work/err"
+check '--from beyond the end of a pipe' grep \
+    -q 'no pair of frames to score: --from is frame 3, but .* has only 3; give' "$work/err"
 refused 'from 16 to 16384' -r "$work/small.ref" -d "$work/small.dist"
 for side in 15 16385; do
     refused '--width needs a whole number from 16 to 16384' -r "$ref" -d "$ref" -w $side -h 50 -p 420 -b 8
 done
-refused '400.* no chroma\|pixel format is 4:0:0' -r "$work/r400.ref" -d "$work/r400.dist" -w 66 -h 50 -p 400 -b 8 --feature speed_chroma
+refused '400.* no chroma\|pixel format is 4:0:0' -r "$work/r400.ref" -d "$work/r400.dist" -w 66 -h 50 -p 400 -b 8 \
+    --feature speed_chroma
 refused '--feature: there is no feature' -r "$ref" -d "$ref" --feature nothing
 refused 'name in --model' -r "$ref" -d "$ref" -m "name=$(printf '%0300d' 0)"
 refused 'y4m file, not raw' -r "$ref" -d "$work/420.dist" -w 66 -h 50 -p 420 -b 8
@@ -647,7 +679,8 @@ refused 'y4m file, not raw' -r "$ref" -d "$ref" -w 6600 -h 5000 -p 420 -b 8
 refused 'only once' -r "$ref" -d "$ref" -r "$ref"
 refused 'two models' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:path=test/fuzz/seeds/model/small.json
 refused 'two models' -r "$ref" -d "$ref" -m path=test/fuzz/seeds/model/small.json:version=vmaf_v0.6.1
-refused 'version=vmaf_v0.6.1 and version=vmaf_4k_v0.6.1' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:version=vmaf_4k_v0.6.1
+refused 'version=vmaf_v0.6.1 and version=vmaf_4k_v0.6.1' -r "$ref" -d "$ref" \
+    -m version=vmaf_v0.6.1:version=vmaf_4k_v0.6.1
 refused 'name=a and name=b' -r "$ref" -d "$ref" -m name=a:name=b
 refused 'distorted' -r "$ref"
 refused 'reference' -d "$ref"
@@ -657,8 +690,10 @@ refused 'nonsense' -r "$ref" -d "$ref" --nonsense
 refused 'vmaf_v9' -r "$ref" -d "$ref" -m version=vmaf_v9
 refused 'nothing.json' -r "$ref" -d "$ref" -m path=nothing.json
 refused 'garbage' -r "$ref" -d "$ref" -m "path=$work/garbage"
-refused 'psnr., has no option .x.\|psnr. has no option .x.\|build has no' -r "$ref" -d "$ref" --strict --feature psnr=x=1
-refused 'model option .float_banana.x=1. must look like' -r "$ref" -d "$ref" --strict -m version=vmaf_v0.6.1:float_banana.x=1
+refused 'psnr., has no option .x.\|psnr. has no option .x.\|build has no' -r "$ref" -d "$ref" \
+    --strict --feature psnr=x=1
+refused 'model option .float_banana.x=1. must look like' -r "$ref" -d "$ref" \
+    --strict -m version=vmaf_v0.6.1:float_banana.x=1
 refused 'host, amd, intel or division, not "arm"' -r "$ref" -d "$ref" --float_reciprocal arm
 refused 'v1.0 to v7.0, not "v8.0"' -r "$ref" -d "$ref" --aom_ctc v8.0
 refused 'v1.0 to v7.0, not "v1"' -r "$ref" -d "$ref" --aom_ctc v1
@@ -685,15 +720,18 @@ refused 'standard input is closed' -r "$ref" -d - <&-
 refused 'standard input is closed' -r - -d "$ref" <&-
 $tool -r "$ref" -d "$work/420.dist" --quiet --csv -o "$work/closed.csv" --pool mean <&- 1>&- 2> "$work/err"
 check 'standard output that is closed' grep -q 'standard output could not be written' "$work/err"
-check 'the report all the same' same closed.csv 420.csv
+check 'the report is written nevertheless' same closed.csv 420.csv
 refused '^vmafgpu: standard input is empty' -r "$ref" -d - < "$work/empty"
 escape=$(printf '\033')
 printf 'YUV4MPEG2 W66 H50 I%s[31m C420\n' "$escape" > "$work/escapes_1"
 printf 'YUV4MPEG2 W66 H50 C%s[31m\302\233\n' "$escape" > "$work/escapes_2"
 printf '{"model_dict": {"%s[31m": 1, "model_type": "%s[31m"}}' "$escape" "$escape" > "$work/escapes_3"
-for arguments in "-d $work/escapes_1" "-d $work/escapes_2" "-d $ref -m path=$work/escapes_3" "-d no$escape" "-d $ref -o no$escape/1" \
-    "-d $ref --no$escape" "-d $ref -$escape" "-d $ref --pool $escape" "-d $ref -m version=$escape" "-d $ref -m name=$escape" \
-    "-d $ref -m $escape" "-d $ref --feature $escape" "-d $ref --strict --feature vif=$escape=1" "-d $ref --feature vif=vif_enhn_gain_limit=$escape" \
+for arguments in "-d $work/escapes_1" "-d $work/escapes_2" "-d $ref -m path=$work/escapes_3" "-d no$escape" \
+    "-d $ref -o no$escape/1" \
+    "-d $ref --no$escape" "-d $ref -$escape" "-d $ref --pool $escape" "-d $ref -m version=$escape" \
+    "-d $ref -m name=$escape" \
+    "-d $ref -m $escape" "-d $ref --feature $escape" "-d $ref --strict --feature vif=$escape=1" \
+    "-d $ref --feature vif=vif_enhn_gain_limit=$escape" \
     "-d $ref --threads $escape" "-d $ref --backend $escape" "-d $ref $escape"; do
     # shellcheck disable=SC2086
     refused . -r "$ref" $arguments
@@ -708,11 +746,13 @@ for range in FULL LIMITED; do
     done
 done
 # a y4m file without a range has the limited one
-for pair in 'FULL LIMITED 1' 'LIMITED FULL 1' 'FULL FULL 0' 'LIMITED LIMITED 0' 'FULL 420 1' '420 FULL 1' '420 LIMITED 0' 'LIMITED 420 0'; do
+for pair in 'FULL LIMITED 1' 'LIMITED FULL 1' 'FULL FULL 0' 'LIMITED LIMITED 0' 'FULL 420 1' '420 FULL 1' \
+    '420 LIMITED 0' 'LIMITED 420 0'; do
     # shellcheck disable=SC2086
     set -- $pair
     $tool -r "$work/$1.ref" -d "$work/$2.dist" --quiet --csv -o "$work/range.csv" 2> "$work/err"
-    check "colour ranges $1, $2: warnings" [ "$(grep -c '^vmafgpu: warning: the colour ranges differ' "$work/err")" -eq "$3" ]
+    check "colour ranges $1, $2: warnings" [ "$(grep -c '^vmafgpu: warning: the colour ranges differ' "$work/err")" \
+        -eq "$3" ]
     check "colour ranges $1, $2: scores" same range.csv 420.csv
     $tool -r "$work/$1.ref" -d "$work/$2.dist" --quiet --strict > "$work/out" 2> "$work/err"
     check "colour ranges $1, $2: status with --strict" [ $? -eq "$3" ]
@@ -731,8 +771,10 @@ for kind in video model kernels; do
     ln -s $kind "$files/$kind.symbolic"
     ln "$files/$kind" "$files/$kind.hard"
     cp "$files/$kind" "$work/$kind.before"
-    for name in "$files/$kind" "$files/./$kind" "$files/link/../$kind" "$absolute/$kind" "$files/$kind.symbolic" "$files/$kind.hard"; do
-        refused "overwrite the $kind" -r "$ref" -d "$files/video" -m "path=$files/model" --kernels "$files/kernels" -o "$name"
+    for name in "$files/$kind" "$files/./$kind" "$files/link/../$kind" "$absolute/$kind" "$files/$kind.symbolic" \
+        "$files/$kind.hard"; do
+        refused "overwrite the $kind" -r "$ref" -d "$files/video" -m "path=$files/model" --kernels "$files/kernels" \
+            -o "$name"
         check "$kind is left by $name" cmp -s "$files/$kind" "$work/$kind.before"
     done
 done
@@ -769,7 +811,8 @@ check 'no pair: nothing on standard output' [ ! -s "$work/out" ]
 {
     (
         ulimit -f 1 || exit
-        $tool -r "$ref" -d "$work/420.dist" --feature vif=debug=true --feature adm=debug=true --precision max --quiet -o "$files/report"
+        $tool -r "$ref" -d "$work/420.dist" --feature vif=debug=true --feature adm=debug=true --precision max \
+            --quiet -o "$files/report"
     )
     leftovers 'a disk that is full' >&3
 } 3>&1 > /dev/null 2>&1
@@ -809,7 +852,7 @@ if mkfifo "$files/fifo" 2> /dev/null; then
 fi
 check '/dev/null stays' [ -c /dev/null ]
 $tool -r "$ref" -d "$ref" -d "$ref" --quiet -o /dev/null -o /dev/null > "$work/out" 2> "$work/err"
-check 'two reports that nobody wants' [ $? -eq 0 ]
+check 'two reports to /dev/null' [ $? -eq 0 ]
 if [ -e /dev/stdout ]; then
     $tool -r "$ref" -d "$work/420.dist" --quiet --csv -o /dev/stdout --pool mean > "$work/stdout.csv" 2> "$work/err"
     check '/dev/stdout' same stdout.csv 420.csv
@@ -835,8 +878,8 @@ check 'the common length' same uneven.csv short.csv
 
 # ---- with several threads a pair is read while another one is scored: nothing else may change ----
 
-# threads_agree WHAT REFERENCE DISTORTED ARGUMENTS...: three threads say what one says, from files and from pipes; leaves
-# the report in agreed.csv and the error stream of a file in agreed
+# threads_agree WHAT REFERENCE DISTORTED ARGUMENTS...: three threads say what one says, from files and from pipes;
+# leaves the report in agreed.csv and the error stream of a file in agreed
 threads_agree() {
     about=$1
     ahead_ref=$work/$2
@@ -850,7 +893,8 @@ threads_agree() {
                     --threads $threads "$@" > /dev/null 2> "$work/$source.$threads"
             else
                 # shellcheck disable=SC2002
-                cat "$ahead_dist" 2> /dev/null | $tool -r "$ahead_ref" -d - --quiet --csv -o "$work/$source.$threads.csv" \
+                cat "$ahead_dist" 2> /dev/null | $tool -r "$ahead_ref" -d - \
+                    --quiet --csv -o "$work/$source.$threads.csv" \
                     --precision max --threads $threads "$@" > /dev/null 2> "$work/$source.$threads"
             fi
             echo "status $?" >> "$work/$source.$threads"
@@ -876,8 +920,10 @@ cp "$work/agreed.csv" "$work/five.csv"
 head -c "$five" "$work/ahead.dist" > "$work/ahead.five"
 threads_agree 'reading ahead to an early end' ahead.ref ahead.five
 check 'reading ahead to an early end: scores' same agreed.csv five.csv
-check 'reading ahead to an early end: one message' [ "$(grep -c 'ended before\|frame counts differ' "$work/agreed")" -eq 1 ]
-check 'reading ahead to an early end of a pipe: one message' [ "$(grep -c 'ended before\|frame counts differ' "$work/pipe.3")" -eq 1 ]
+check 'reading ahead to an early end: one message' [ "$(grep -c 'ended before\|frame counts differ' "$work/agreed")" \
+    -eq 1 ]
+check 'reading ahead to an early end of a pipe: one message' \
+    [ "$(grep -c 'ended before\|frame counts differ' "$work/pipe.3")" -eq 1 ]
 for cut in $((five + 3)) $((five + frame / 3)) $((five + frame - 1)); do
     head -c $cut "$work/ahead.dist" > "$work/ahead.cut"
     threads_agree "reading ahead into a cut at $cut" ahead.ref ahead.cut
@@ -899,8 +945,8 @@ check 'reading ahead of several' [ "$(grep -c 'ended before\|frame counts differ
 check 'reading ahead of several: the first' same many.1.csv five.csv
 check 'reading ahead of several: the second' same many.2.csv five.csv
 
-# nothing is read after the last pair that was asked for, but for what a stream's buffer takes; and these pipes stay open,
-# without another byte
+# nothing is read after the last requested pair, except for the buffer of a stream; these pipes stay open, without
+# another byte
 for threads in 1 3; do
     # shellcheck disable=SC2002
     rest=$(cat "$work/ahead.dist" | {
@@ -929,7 +975,8 @@ if [ -p "$work/fifo" ] && mkfifo "$work/fifo2"; then
     done
 fi
 
-# One program that writes both pipes: it opens them in its order before it writes, and is a frame ahead with one of them.
+# One program that writes both pipes: it opens them in its order before it writes, and is a frame ahead with one of
+# them.
 # writes_both FIRST SECOND: what the shell that reads this writes to them, `first` and `second` being their videos
 writes_both() {
     exec 3> "$1" 4> "$2"
@@ -958,8 +1005,8 @@ if [ -p "$work/fifo2" ] && mkfifo "$work/ref.fifo" "$work/dist.fifo"; then
                 rm -f "$work/open.csv"
                 echo "$schedule" | writes_both "$work/${order% *}.fifo" "$work/${order#* }.fifo" 2> /dev/null &
                 writer=$!
-                $limit $tool -r "$work/ref.fifo" -d "$work/dist.fifo" --quiet --threads $threads --csv -o "$work/open.csv" \
-                    --precision max 2> "$work/err"
+                $limit $tool -r "$work/ref.fifo" -d "$work/dist.fifo" --quiet --threads $threads \
+                    --csv -o "$work/open.csv" --precision max 2> "$work/err"
                 kill $writer 2> /dev/null
                 wait $writer 2> /dev/null
                 check "one writer of $order, $schedule, $threads threads" same open.csv three.csv
@@ -993,10 +1040,10 @@ $tool -r "$ref" -d "$work/many.1" -d "$work/many.2" --quiet > "$work/many.pooled
     cat "$work/one.2.pooled"
 } > "$work/expected.pooled"
 check 'several: pooled' same many.pooled expected.pooled
-$tool -r "$ref" -d "$work/many.1" -d "$work/short.dist" --csv -o "$work/many.1.csv" -o "$work/many.2.csv" --precision max \
-    --quiet 2> "$work/err"
+$tool -r "$ref" -d "$work/many.1" -d "$work/short.dist" --csv -o "$work/many.1.csv" -o "$work/many.2.csv" \
+    --precision max --quiet 2> "$work/err"
 check 'several: the shortest ends all' [ "$(grep -c . "$work/many.1.csv")" -eq 3 ]
-check 'several: that is said' grep -q 'frame counts differ.*short.dist' "$work/err"
+check 'several: a warning' grep -q 'frame counts differ.*short.dist' "$work/err"
 check 'several: once' [ "$(grep -c . "$work/err")" -eq 1 ]
 refused 'as many reports' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.1.csv"
 refused 'one file' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.csv" -o "$work/many.csv"
@@ -1006,12 +1053,15 @@ refused '64x50' -r "$ref" -d "$work/many.1" -d "$work/other.dist"
 
 # ---- the examples ----
 
-check 'minimal' [ "$($foreign "$build/minimal" 66 50 "$work/raw.ref" "$work/raw.dist" | grep -c '^frame [012]: [0-9.]*$')" -eq 3 ]
+check 'minimal' [ "$($foreign "$build/minimal" 66 50 "$work/raw.ref" "$work/raw.dist" |
+    grep -c '^frame [012]: [0-9.]*$')" -eq 3 ]
 $foreign "$build/minimal" 66 50 nothing nothing > "$work/out" 2> "$work/err"
 check 'minimal fails' [ $? -ne 0 -a -s "$work/err" ]
-check 'minimal without arguments' [ "$($foreign "$build/minimal" 2>&1)" = 'minimal: needs WIDTH HEIGHT reference.yuv distorted.yuv' ]
+check 'minimal without arguments' [ "$($foreign "$build/minimal" 2>&1)" \
+    = 'minimal: needs WIDTH HEIGHT reference.yuv distorted.yuv' ]
 check 'encoder_loop' [ "$($foreign "$build/encoder_loop" | grep -c 'is enough')" -eq 3 ]
-check 'encoder_rdo' [ "$($foreign "$build/encoder_rdo" 0.5 | awk '/VMAF/ { sub(/.*VMAF /, ""); print ($1 + 0 > last + 0); last = $1 }' |
+check 'encoder_rdo' [ "$($foreign "$build/encoder_rdo" 0.5 |
+    awk '/VMAF/ { sub(/.*VMAF /, ""); print ($1 + 0 > last + 0); last = $1 }' |
     tr '\n' ' ')" = '1 1 ' ]
 check 'tune_vmaf' [ "$($foreign "$build/tune_vmaf" 320 180 | grep -c '^60 blocks.* 0 of the scores differ')" -eq 1 ]
 check 'stream' [ "$($foreign "$build/stream" | grep -c '^frame')" -eq 50 ]
@@ -1020,7 +1070,8 @@ check 'device_frames, or why not' grep -q -e '^no GPU: ' -e '^mean ' -e 'no kern
 check 'engine_overlay on the CPU' $foreign "$build/engine_overlay" cpu > "$work/out"
 check 'engine_overlay on the CPU: every pair' grep -q '^60 frames drawn, 60 scored, 0 left out; 60 ' "$work/out"
 if command -v "${CXX:-c++}" > /dev/null 2>&1; then
-    check 'engine_overlay in C++' "${CXX:-c++}" -x c++ -std=c++11 -Wall -Wextra -Werror -DVMAFGPU_IMPLEMENTED_ -fsyntax-only examples/engine_overlay.c
+    check 'engine_overlay in C++' "${CXX:-c++}" -x c++ -std=c++11 -Wall -Wextra -Werror -DVMAFGPU_IMPLEMENTED_ \
+        -fsyntax-only examples/engine_overlay.c
 fi
 check 'stream of nothing' [ "$($foreign "$build/stream" 66 50 < /dev/null 2>&1)" = 'stream: no frames' ]
 

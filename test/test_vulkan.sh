@@ -14,8 +14,8 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json; do
 done
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/simulated.ptx"
 frames() { # ARGUMENT...
-    VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-} "$build/vulkan_frames" --quiet --rate 0 \
-        --kernels "$work/simulated.ptx" --driver "$driver" "$@" > "$work/out" 2> "$work/err"
+    VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-} "$build/vulkan_frames" \
+        --quiet --rate 0 --kernels "$work/simulated.ptx" --driver "$driver" "$@" > "$work/out" 2> "$work/err"
 }
 
 frames --way plane --size 320x180 --frames 8 --map 16 --check
@@ -25,7 +25,7 @@ if grep '^no ' "$work/out"; then
     finish
 fi
 check 'luma: status' [ $status -eq 0 ]
-check 'luma: nothing is said' [ ! -s "$work/err" ]
+check 'luma: no message' [ ! -s "$work/err" ]
 check 'luma: all pairs' grep -q '^8 frames, 8 scored, 0 left out; mean [0-9.]*; ' "$work/out"
 check 'luma: the CPU agrees' grep -q '^8 of 8 scores are the CPU' "$work/out"
 check 'luma: maps' grep -q '^3 of 3 maps are the CPU' "$work/out"

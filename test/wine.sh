@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs a program under wine. One of some thousands of starts fails with status 1 before the program begins, either
-# silently or with a 'wine client error' from wine itself. Such a start is tried again. Our programs never fail silently.
+# silently or with a 'wine client error' from wine itself. Such a start is tried again. Our programs never fail
+# silently.
 out=$(mktemp) && err=$(mktemp) || exit 1
 trap 'rm -f "$out" "$err"' EXIT
 for try in 1 2 3; do

@@ -1,27 +1,30 @@
-# The library with libvmaf's functions, for the Makefiles of the repository and of a release. They say CC, WINDOWS, BUILD and
-# what compiles; PREFIX, LIBDIR and DESTDIR are as usual.
+# The library with libvmaf's functions, for the Makefiles of the repository and of a release. They set CC, WINDOWS,
+# BUILD and the flags; PREFIX, LIBDIR and DESTDIR are as usual.
 
 PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 vmaf_headers := feature.h model.h picture.h libvmaf_cuda.h
 vmaf_library := $(BUILD)/$(if $(WINDOWS),libvmaf.dll,libvmaf.so.3)
 vmaf_kernels := vmafgpu_kernels.nvidia vmafgpu_kernels.amd
-# From PREFIX/lib the library finds kernels by itself; from elsewhere it must be told when it is compiled.
+# A library in PREFIX/lib finds the kernels. In another folder, their place must be compiled in.
 vmaf_folder  := $(if $(WINDOWS)$(filter $(PREFIX)/lib,$(LIBDIR)),,-DVMAFGPU_KERNEL_FOLDER='"$(PREFIX)/lib/vmafgpu"')
 
 .PHONY: libvmaf install-libvmaf uninstall-libvmaf
 
 libvmaf: $(vmaf_library) $(BUILD)/libvmaf.a
 
-$(BUILD)/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c examples/tool/report.h vmafgpu.h models/model_embed.h
+$(BUILD)/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c \
+        examples/tool/report.h vmafgpu.h models/model_embed.h
 	@mkdir -p $(BUILD)
-	$(CC) -std=c99 -Wall -Wextra $(if $(WINDOWS),,-fPIC) -fvisibility=hidden $(vmaf_folder) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -c -o $@ $<
+	$(CC) -std=c99 -Wall -Wextra $(if $(WINDOWS),,-fPIC) -fvisibility=hidden $(vmaf_folder) $(CPPFLAGS) $(CFLAGS) \
+	    $(SANFLAGS) -c -o $@ $<
 
 $(BUILD)/libvmaf.a: $(BUILD)/libvmaf.o
 	rm -f $@
 	$(if $(filter %-gcc,$(CC)),$(CC:gcc=ar),ar) rcs $@ $<
 
-# Programs look for the name with the number, linkers for the one without. Programs may be static, a shared object is not.
+# Programs load the name with the number, linkers read the name without it. -static is for programs, not for a shared
+# library.
 $(BUILD)/libvmaf.so.3: $(BUILD)/libvmaf.o
 	$(CC) -shared $(CFLAGS) -Wl,-soname,libvmaf.so.3 $(SANFLAGS) -o $@ $< $(filter-out -static,$(LDFLAGS)) $(LDLIBS)
 	ln -sf libvmaf.so.3 $(BUILD)/libvmaf.so
@@ -34,21 +37,23 @@ vmaf_include = $(DESTDIR)$(PREFIX)/include/libvmaf
 install-libvmaf: libvmaf
 	mkdir -p '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(vmaf_include)' $(if $(WINDOWS),'$(DESTDIR)$(PREFIX)/bin')
 	install -m 755 $(vmaf_library) '$(DESTDIR)$(if $(WINDOWS),$(PREFIX)/bin,$(LIBDIR))'
-	$(if $(WINDOWS),install -m 644 $(BUILD)/libvmaf.dll.a '$(DESTDIR)$(LIBDIR)',ln -sf libvmaf.so.3 '$(DESTDIR)$(LIBDIR)/libvmaf.so')
+	$(if $(WINDOWS),install -m 644 $(BUILD)/libvmaf.dll.a '$(DESTDIR)$(LIBDIR)', \
+	    ln -sf libvmaf.so.3 '$(DESTDIR)$(LIBDIR)/libvmaf.so')
 	install -m 644 $(BUILD)/libvmaf.a '$(DESTDIR)$(LIBDIR)'
 	install -m 644 examples/libvmaf/libvmaf.h '$(vmaf_include)'
 	install -m 644 examples/libvmaf/libvmaf_version.h '$(vmaf_include)/version.h'
 	for file in $(vmaf_headers); do echo '#include "libvmaf.h"' > '$(vmaf_include)/'$$file && \
 	    chmod 644 '$(vmaf_include)/'$$file || exit 1; done
-	sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g' examples/libvmaf/libvmaf.pc > '$(DESTDIR)$(LIBDIR)/pkgconfig/libvmaf.pc'
+	sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g' examples/libvmaf/libvmaf.pc \
+	    > '$(DESTDIR)$(LIBDIR)/pkgconfig/libvmaf.pc'
 	chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/libvmaf.pc'
 	for file in $(vmaf_kernels); do [ ! -f $(BUILD)/$$file ] || { mkdir -p '$(DESTDIR)$(PREFIX)/lib/vmafgpu' && \
 	    install -m 644 $(BUILD)/$$file '$(DESTDIR)$(PREFIX)/lib/vmafgpu'; } || exit 1; done
 
-# Kernels are of the tool, too, if that is installed: `make install` brings them back.
+# This also removes kernels that an installed tool uses. `make install` installs them again.
 uninstall-libvmaf:
-	cd '$(DESTDIR)$(PREFIX)' && rm -f $(vmaf_headers:%=include/libvmaf/%) include/libvmaf/libvmaf.h include/libvmaf/version.h \
-	    bin/libvmaf.dll $(vmaf_kernels:%=lib/vmafgpu/%)
+	cd '$(DESTDIR)$(PREFIX)' && rm -f $(vmaf_headers:%=include/libvmaf/%) include/libvmaf/libvmaf.h \
+	    include/libvmaf/version.h bin/libvmaf.dll $(vmaf_kernels:%=lib/vmafgpu/%)
 	cd '$(DESTDIR)$(LIBDIR)' && rm -f libvmaf.so libvmaf.so.3 libvmaf.a libvmaf.dll.a pkgconfig/libvmaf.pc
 	cd '$(DESTDIR)$(PREFIX)' && for folder in include/libvmaf lib/vmafgpu; do [ ! -d $$folder ] || \
 	    rmdir $$folder 2> /dev/null || :; done

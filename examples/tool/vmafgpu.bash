@@ -1,4 +1,4 @@
-# Completion of vmafgpu for bash. What there is to choose from is asked of `vmafgpu --help`, so it is never out of date.
+# Completion of vmafgpu for bash. Options and models are read from `vmafgpu --help`, so they are never out of date.
 _vmafgpu() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} help choices=
     local IFS=$' \t\n'
@@ -8,7 +8,8 @@ _vmafgpu() {
     [ "$word" = = ] && word=
     case $before in
     -p | --pixel_format) choices='420 422 444 400 nv12 nv16 nv24 p010 p012 p016 p210 p212 p216 p410 p412 p416
-        yuv420p yuv422p yuv444p gray yuv420p10le yuv422p10le yuv444p10le yuv420p12le yuv422p12le yuv444p12le gray10le' ;;
+        yuv420p yuv422p yuv444p gray yuv420p10le yuv422p10le yuv444p10le yuv420p12le yuv422p12le yuv444p12le
+        gray10le' ;;
     --backend) choices='auto cpu cuda hip' ;;
     --scale) choices='bicubic lanczos' ;;
     --progress) choices='line none json' ;;
@@ -21,8 +22,8 @@ _vmafgpu() {
         choices=$(sed -n '/^Built-in models/,/^$/s/^  //p' <<< "$help")
         [ "$before" = version ] || choices=$(sed 'p; s/^/version=/' <<< "$choices")
         ;;
-    --feature) choices='vif adm motion cambi speed_chroma speed_temporal psnr psnr_hvs ciede float_adm float_vif float_motion float_ssim
-        float_ms_ssim float_psnr float_moment float_ansnr' ;;
+    --feature) choices='vif adm motion cambi speed_chroma speed_temporal psnr psnr_hvs ciede float_adm float_vif
+        float_motion float_ssim float_ms_ssim float_psnr float_moment float_ansnr' ;;
     -r | --reference | -d | --distorted | -o | --output | --html | --state | --join | --kernels) ;;
     *) case $word in -*) choices=$(grep -oE -- '^  (-[a-z], |    )--[a-z_-]+' <<< "$help" | sed 's/.*--/--/') ;; esac ;;
     esac

@@ -1,5 +1,5 @@
-# Finds the compilers that make PTX and AMD's code objects, and the tools that read what became of it, and counts what is
-# found. To be included; scratch files go to $work.
+# Finds the compilers for PTX and for AMD's code objects and the tools that read their output, and counts the findings
+# of the checks. Scripts include this file; scratch files are in $work.
 # shellcheck shell=sh disable=SC2034,SC2154 # variables pass both ways
 #
 # NVCC, CLANG, PTXAS, CUOBJDUMP, NVDISASM, READELF and OBJDUMP name programs; what is not named is looked for on the
@@ -45,7 +45,7 @@ is_current() {
     done
 }
 
-# Targets whose code is much alike and that stand beside each other are packed as one stream.
+# Targets of one family have similar code. Adjacent targets of a family are packed as one stream.
 family() { # TARGET
     case $1 in
     sm_8?) echo sm_8x ;;
@@ -59,7 +59,8 @@ family() { # TARGET
     esac
 }
 
-# How LZMA makes contexts of the byte in front and of the place: PTX is text, instructions have 16 bytes, or words of four.
+# The parameters with which LZMA forms contexts, from the previous byte and the position: PTX is text, instructions have
+# 16 bytes, or consist of words of 4 bytes.
 contexts() { # TARGET
     case $1 in
     ptx_*) echo lc=4,lp=0,pb=0 ;;
@@ -69,11 +70,13 @@ contexts() { # TARGET
 }
 
 has_xz() {
-    command -v xz > /dev/null || { say 'no xz, with which kernels are packed: nothing built (apt-get install xz-utils)'; return 1; }
+    command -v xz > /dev/null && return
+    say 'no xz, with which kernels are packed: nothing built (apt-get install xz-utils)'
+    return 1
 }
 
-# container VENDOR (TARGET FILE)...: packs them, for vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. What has not
-# changed since the last time is not compressed again.
+# container VENDOR (TARGET FILE)...: packs them, for vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. Unchanged
+# files are not compressed again.
 container() {
     vendor=$1
     shift
@@ -116,15 +119,16 @@ for_each() { # LIST COMMAND
     wait
 }
 
-# check_container VENDOR MOST_BYTES (TARGET FILE)...: notes what is wrong with $build's container and C header; and whether
-# compilers take the header without a word.
+# check_container VENDOR MOST_BYTES (TARGET FILE)...: notes what is wrong with $build's container and C header; and
+# whether compilers take the header without a word.
 check_container() {
     vendor=$1
     most=$2
     shift 2
     define=VMAFGPU_$(echo "$vendor" | tr '[:lower:]' '[:upper:]')_HEADER
     : > "$found"
-    if ${CC:-cc} -std=c99 -O1 -Wall -Wextra -Wpedantic -Wconversion -Werror "-I$build" "-D$define=\"vmafgpu_$vendor.h\"" \
+    if ${CC:-cc} -std=c99 -O1 -Wall -Wextra -Wpedantic -Wconversion -Werror "-I$build" \
+        "-D$define=\"vmafgpu_$vendor.h\"" \
         "$root/test/codegen/blobs.c" -o "$work/blobs" -lm -lpthread -ldl > "$work/log" 2>&1; then
         "$work/blobs" "$build/vmafgpu_kernels.$vendor" "$build/vmafgpu_$vendor.h" "$most" "$@" > "$found" ||
             [ -s "$found" ] || echo 'test/codegen/blobs.c failed' > "$found"
@@ -142,7 +146,7 @@ check_container() {
 
 # ---- NVIDIA ----
 
-# Machine code is made for these; PTX serves those that come later. 86 stands before 80: it is nearer to 89.
+# Targets of machine code; later devices use PTX. 86 is before 80, since its code is more similar to that of 89.
 nvidia_targets='75 86 80 89 90 100 120'
 
 cuda_folder=${CUDA_HOME:-/usr/local/cuda}/bin
@@ -169,9 +173,9 @@ clang_to_ptx() { # CAPABILITY SOURCE OUTPUT [OPTION...]
         -o "$to_output"
 }
 
-# fit CAPABILITY PTX: what ptxas gets for a target. VIF's kernels for 8 bits may have twelve warps of a block where shared memory
-# holds so many. PTX asks for eight, since there are GPUs (10.3, 12.0) for which ptxas wants more registers than twelve can have, and
-# spills. vmafgpu_open() asks the driver how many a kernel was compiled for.
+# fit CAPABILITY PTX: prints the PTX that ptxas compiles for a target. The VIF kernels for 8 bits can have twelve warps
+# in a block if shared memory is large enough. The PTX in the container allows eight, since for some GPUs (10.3, 12.0)
+# ptxas needs more registers than twelve warps can have, and spills. vmafgpu_open() queries the number from the driver.
 fit() {
     case $1 in
     75 | 103 | 12?) cat "$2" ;;
@@ -189,7 +193,7 @@ find_nvcc() {
     return 1
 }
 
-# The clangs to try. An older one than 19 is taken only where CLANG names it.
+# The clangs to try. A clang older than 19 is used only if CLANG names it.
 clangs=${CLANG:-clang-19 clang-20 clang-21 clang-22 clang}
 
 is_new_enough() {
@@ -252,8 +256,8 @@ amd_multiplies() { # TARGET
     esac
 }
 
-# No header and no device library. Nothing that depends on where this is compiled: no id made of the path. Of the
-# symbols only those that the loader reads.
+# Compiles without headers and device libraries. The code object does not depend on the path of the source, and contains
+# only the symbols that the loader reads.
 clang_to_hsaco() { # TARGET SOURCE OUTPUT [OPTION...]
     to_target=$1 to_source=$2 to_output=$3
     shift 3
@@ -290,8 +294,8 @@ swaps_comparisons() { # TARGET
     esac
 }
 
-# What to add to the compiler's command to see what comes to the pass that does it. Of this, swapped_comparisons prints
-# what will be turned around wrongly, and a word if there was nothing to read.
+# show_comparisons: options that print the input of the pass with this error. swapped_comparisons prints the comparisons
+# that the pass will exchange wrongly, and a message if the log contains no input.
 show_comparisons='-mllvm -print-before=si-shrink-instructions'
 swapped_comparisons() { # LOG
     awk '

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs fuzz_api on the CPU and on each simulated GPU that there is, and adds up what passed and failed. Where BUILD has no
-# simulated GPUs, as with threads observed, it takes those of build/.
+# Runs fuzz_api on the CPU and on each simulated GPU that there is, and adds up what passed and failed. Where BUILD has
+# no simulated GPUs, as with threads observed, it takes those of build/.
 #
 #     test/fuzz/api.sh BUILD PROGRAM CPU_OPTIONS GPU_OPTIONS
 build=$1

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs fuzz targets one after the other on a copy of their seeds; a crash ends with the input in a file that is named. Then runs
-# fuzz_api on the CPU and on each simulated GPU, for FUZZ_SECONDS together. FUZZ_SEED in the environment is where the random
-# numbers begin, else the time; it is printed.
+# Runs fuzz targets one after the other on a copy of their seeds; a crash ends with the input in a file that is named.
+# Then runs fuzz_api on the CPU and on each simulated GPU, for FUZZ_SECONDS together. FUZZ_SEED in the environment is
+# where the random numbers begin, else the time; it is printed.
 #
 #     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...        with FUZZ_SECONDS and, if it is to be that one, FUZZ_SEED
 #
@@ -41,8 +41,8 @@ for name in "$@"; do
         inputs="$corpus/*"
     fi
     # shellcheck disable=SC2086
-    if "$folder/fuzz_$name" $options "-seed=$seed" ${FUZZ_LIBFUZZER:+-artifact_prefix="$folder/crash_${name}_"} $inputs \
-        > "$folder/$name.log" 2>&1; then
+    if "$folder/fuzz_$name" $options "-seed=$seed" ${FUZZ_LIBFUZZER:+-artifact_prefix="$folder/crash_${name}_"} \
+        $inputs > "$folder/$name.log" 2>&1; then
         passed=$((passed + 1))
         echo "fuzz_$name: seed $seed, $(grep -E 'number_of_executed_units|inputs$' "$folder/$name.log" | tail -n 1)"
     else

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes what the simulated drivers take for images of the kernels: PTX for compute capability 7.5 and 8.0, and a bundle of
-# code objects.
+# Writes what the simulated drivers take for images of the kernels: PTX for compute capability 7.5 and 8.0, and a bundle
+# of code objects.
 #
 #     test/simulated/images.sh FOLDER
 folder=$1

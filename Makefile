@@ -1,11 +1,11 @@
-# make            the tool build/vmafgpu and the examples
-# make help       everything else
+# make            builds the tool build/vmafgpu and the examples
+# make help       lists all other targets
 #
-# CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS as usual. SANITIZE=address,undefined builds everything with sanitizers, in a
-# folder of its own; RUNNER="valgrind -q --error-exitcode=9" runs the tests under another program.
+# CC, CXX, CPPFLAGS, CFLAGS and LDFLAGS have their usual meaning. SANITIZE=address,undefined builds with sanitizers, in
+# a folder below build/. RUNNER="valgrind -q --error-exitcode=9" runs the tests under that program.
 #
-# CC=x86_64-w64-mingw32-gcc BUILD=build/windows builds for Windows; with RUNNER=wine the tests run elsewhere, too.
-# CC=aarch64-linux-gnu-gcc BUILD=build/neon LDFLAGS=-static RUNNER=qemu-aarch64 does so for NEON.
+# Windows: CC=x86_64-w64-mingw32-gcc BUILD=build/windows. On other systems, RUNNER=wine runs the tests.
+# NEON:    CC=aarch64-linux-gnu-gcc BUILD=build/neon LDFLAGS=-static RUNNER=qemu-aarch64.
 
 CC         ?= cc
 ifeq ($(origin CXX),default)
@@ -14,13 +14,13 @@ endif
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS     := -O2
 endif
-# Programs for Windows are linked statically, with the compiler's libraries. Programs that need dlopen() are left out.
+# Windows programs are linked statically. Targets that need dlopen() are not built for Windows.
 WINDOWS    := $(filter %-mingw32 %-windows-gnu,$(shell $(CC) -dumpmachine 2> /dev/null))
 EXE        := $(if $(WINDOWS),.exe)
 LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(if $(filter Linux,$(shell uname -s)),-ldl))
 SANITIZE   ?=
 RUNNER     ?=
-# With threads observed, those that have some: the others would take hours.
+# With the thread sanitizer, only the tests that use threads run; all tests would take hours.
 TESTS      ?= $(if $(findstring thread,$(SANITIZE)),test_threads test_frames test_libvmaf.sh test_fuzz_api.sh)
 DEPTH      ?=
 VMAF       ?=
@@ -31,7 +31,7 @@ BUILD      ?= build
 SANFLAGS   :=
 else
 BUILD      ?= build/$(subst $(comma),-,$(SANITIZE))
-# -g1 gives the reports of sanitizers line numbers. Full debug information takes a third of the compile time.
+# -g1 is enough for the sanitizer reports; -g would make the build much slower.
 SANFLAGS   := -g1 -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 
@@ -40,7 +40,7 @@ library    := vmafgpu.h models/model_embed.h
 VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 
 examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(wildcard examples/*.c))
-# the command-line tool: its main() and its modules, which tests and cluster_mpi have, too
+# The command-line tool consists of main() and of modules, which tests and cluster_mpi link, too.
 tool_heads := $(wildcard examples/tool/*.h)
 tool_parts := $(patsubst examples/tool/%.c,$(BUILD)/tool/%.o,$(filter-out %/main.c,$(wildcard examples/tool/*.c)))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
@@ -60,49 +60,51 @@ simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BU
 all: $(BUILD)/vmafgpu$(EXE) $(examples)
 
 help:
-	@echo 'make            the tool $(BUILD)/vmafgpu and the examples, beside it'
-	@echo 'make demo       makes a small pair of clips and scores it'
-	@echo 'make blobs      the kernels for GPUs: files to put beside a program, and headers to compile in.'
-	@echo '                NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia, $(BUILD)/vmafgpu_nvidia.h; needs xz, and nvcc or'
-	@echo '                clang 19 and later (Debian: clang-19), and ptxas for machine code; SM="75 90" builds machine'
-	@echo '                code for these only.'
-	@echo '                AMD: $(BUILD)/vmafgpu_kernels.amd, $(BUILD)/vmafgpu_amd.h; needs xz, and clang 19 and later'
-	@echo '                with lld (Debian: clang-19 lld-19); GFX="gfx1100 gfx1201" builds for these only'
-	@echo 'make test-quick a part of the tests in at most a minute on two processors: figures, the API, the tool'
-	@echo 'make test       all tests that need compilers only, about 13 minutes on two processors with -j2'
-	@echo '                (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
-	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
-	@echo 'make test-all   make test with every compiler, sanitizer and emulated processor that is installed; takes'
-	@echo '                hours. VMAF=path/to/vmaf and VMAF17 (see make fuzz-peer) compare with the reports of libvmaf'
-	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR,'
-	@echo '                clang-19, lld-19'
-	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
-	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60); targets with a seed start from FUZZ_SEED (default: a'
-	@echo '                fresh seed, which is printed)'
-	@echo "make fuzz-peer  random cases with libvmaf's tool, which VMAF17 names, and with ours; without VMAF17 it"
-	@echo '                explains how to build that'
-	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
-	@echo 'make tags       tags, for editors: where each function is; needs Universal or Exuberant Ctags'
-	@echo '                (Debian: universal-ctags)'
-	@echo 'make models     models/model_embed.h, from the files of MODELS (../shared/models)'
-	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake,'
-	@echo '                under PREFIX (/usr/local), below DESTDIR'
-	@echo 'make uninstall, make uninstall-libvmaf  remove what those installed, with the same PREFIX, LIBDIR and DESTDIR'
-	@echo 'make libvmaf    $(BUILD)/libvmaf.so.3: a library with the functions of libvmaf, for programs that are linked to'
-	@echo '                libvmaf'
-	@echo 'make install-libvmaf  that, its headers, its file for pkg-config and kernels that were built, under PREFIX'
-	@echo 'make mpi        $(BUILD)/cluster_mpi, which scores lists of clips on many machines; needs an MPI'
+	@echo 'make            build the tool $(BUILD)/vmafgpu and the examples'
+	@echo 'make demo       generate a small pair of clips and score it'
+	@echo 'make mpi        build $(BUILD)/cluster_mpi, which scores lists of clips on many machines; needs an MPI'
 	@echo '                (Debian: libopenmpi-dev)'
-	@echo 'make test-clients  ffmpeg and other programs with that library; needs the network, and a libvmaf in LIBVMAF'
-	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads; with kernels, or NO_KERNELS=1'
-	@echo 'make clean      removes build/'
+	@echo 'make libvmaf    build $(BUILD)/libvmaf.so.3, which replaces libvmaf in programs that are linked to it'
+	@echo 'make blobs      compile the GPU kernels, as files and as C headers'
+	@echo '                NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia and $(BUILD)/vmafgpu_nvidia.h; needs nvcc or clang 19'
+	@echo '                or later (Debian: clang-19), ptxas for machine code, and xz. SM="75 90" selects targets.'
+	@echo '                AMD: $(BUILD)/vmafgpu_kernels.amd and $(BUILD)/vmafgpu_amd.h; needs clang 19 or later with lld'
+	@echo '                (Debian: clang-19 lld-19), and xz. GFX="gfx1100 gfx1201" selects targets.'
+	@echo 'make models     regenerate models/model_embed.h from the JSON files in MODELS (../shared/models)'
+	@echo 'make tags       write an index of functions for editors; needs Universal Ctags (Debian: universal-ctags) or'
+	@echo '                Exuberant Ctags'
+	@echo
+	@echo 'make install    install header, models, tools, kernels if built, manual page, pkg-config and CMake files'
+	@echo '                below DESTDIR and PREFIX (/usr/local)'
+	@echo 'make install-libvmaf   install that library, its headers, its pkg-config file, and kernels if built'
+	@echo 'make uninstall         undo make install; needs the same PREFIX, LIBDIR and DESTDIR'
+	@echo 'make uninstall-libvmaf undo make install-libvmaf; needs the same variables'
+	@echo 'make dist       build the release $(BUILD)/vmafgpu-$(VERSION).tar.gz, without kernels if NO_KERNELS=1'
+	@echo 'make clean      remove build/'
+	@echo
+	@echo 'make test-quick run a part of the tests: scores, API, tool; up to a minute on two processors'
+	@echo 'make test       run all tests that need nothing but compilers; about 13 minutes on two processors with -j2'
+	@echo '                TESTS="test_model test_tool.sh" selects tests, DEPTH=all runs more cases and all AMD targets,'
+	@echo '                SANITIZE=address,undefined or SANITIZE=thread uses sanitizers, RUNNER=valgrind uses valgrind'
+	@echo 'make test-all   run all tests with each compiler, sanitizer and processor found; takes hours.'
+	@echo '                VMAF=path/to/vmaf and VMAF17 (see make fuzz-peer) compare reports with those of libvmaf'
+	@echo 'make test-clients   test that library with ffmpeg and other programs; needs the network, and libvmaf 3.2,'
+	@echo '                    whose prefix is LIBVMAF (default: from pkg-config)'
+	@echo 'make test-emulated  run the AMD code objects on the CPU; needs ../shared/amdemu, TINYGRAD_DIR, clang-19, lld'
+	@echo 'make check-codegen  check loads, registers and spills of the compiled kernels; AMD: needs llvm-19 (Debian)'
+	@echo 'make fuzz       run each fuzz target for FUZZ_SECONDS (60); FUZZ_SEED sets the seed (default: a new one, printed)'
+	@echo 'make fuzz-peer  compare the tool with VMAF17, a build of the libvmaf tool, on random cases; without VMAF17,'
+	@echo '                explain how to build it'
+	@echo 'make bench      measure frames per second, memory and latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program'
+	@echo '                measure libvmaf, too'
 
 # ---- programs ----
 
 $(BUILD) $(BUILD)/test $(BUILD)/fuzz $(BUILD)/tool:
 	@mkdir -p $@
 
-# Programs say VMAFGPU_IMPLEMENTATION, as users' files do; here the implementation is compiled once and linked to all.
+# The examples define VMAFGPU_IMPLEMENTATION, as user programs do. VMAFGPU_IMPLEMENTED_ overrides that define, so that
+# the implementation is compiled only once and linked to all of them.
 linked      = $(compile) -DVMAFGPU_IMPLEMENTED_
 
 $(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)
@@ -117,13 +119,14 @@ $(BUILD)/tool/%.o: examples/tool/%.c $(tool_heads) vmafgpu.h Makefile | $(BUILD)
 $(BUILD)/vmafgpu$(EXE): $(BUILD)/tool/main.o $(tool_parts) $(BUILD)/vmafgpu.o
 	$(linked) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
-# Needs no models, since it makes them: an implementation of its own, without what takes long to compile.
+# embed_model generates the models, so it cannot be linked to an implementation that includes them. It has an
+# implementation of its own, without models.
 $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
 include examples/libvmaf/libvmaf.mk
 
-# Not a part of `make`, since it needs an MPI.
+# Not built by default because it needs an MPI.
 MPICC ?= mpicc
 mpi: $(BUILD)/cluster_mpi
 $(BUILD)/cluster_mpi: examples/tool/mpi/cluster_mpi.c $(tool_parts) $(tool_heads) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
@@ -139,15 +142,14 @@ check-codegen: blobs
 
 # ---- demo ----
 
-# The first line of output is how long the target takes. It is not printed if only some tests run, or if they run under
-# another program.
+# Before it starts, make prints how long the target takes, except for other sets of tests and other test conditions.
 whole_test := $(filter test,$(MAKECMDGOALS))$(if $(strip $(TESTS)$(SANITIZE)$(RUNNER)$(DEPTH)$(WINDOWS)),no)
-$(if $(filter test,$(whole_test)),$(info make test: about 13 minutes on two processors with -j2, half of them for the \
-compiler; make test-quick takes one at the most))
-$(if $(filter demo,$(MAKECMDGOALS)),$(info make demo: about a minute where the tool must be compiled, else a second))
+$(if $(filter test,$(whole_test)),$(info make test: about 13 minutes on two processors with -j2, half of it compiling; \
+make test-quick takes at most a minute))
+$(if $(filter demo,$(MAKECMDGOALS)),$(info make demo: about a minute if the tool must be compiled, otherwise a second))
 
 demo: $(BUILD)/vmafgpu $(BUILD)/test/make_clip
-	@echo 'A pair of 320x180, 10 frames, the second one blurred, grainy and blocky:'
+	@echo 'Two 320x180 clips of 10 frames; the distorted clip is blurred, grainy and blocky:'
 	@$(BUILD)/test/make_clip texture+mix 320x180 8 420 10 1 $(BUILD)/demo_ref.y4m $(BUILD)/demo_dist.y4m
 	@$(BUILD)/vmafgpu --reference $(BUILD)/demo_ref.y4m --distorted $(BUILD)/demo_dist.y4m --model version=vmaf_v0.6.1 \
 	    --csv --output $(BUILD)/demo.csv --quiet
@@ -163,8 +165,8 @@ $(BUILD)/test/make_clip$(EXE): test/make_clip.c test/clip.h Makefile | $(BUILD)/
 $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
-# These tests call private functions, so each contains the implementation. Some leave out features that they do not need
-# and that take long to compile.
+# These tests call private functions, so each has an implementation of its own. Some implementations leave out features
+# that the test does not need, because they take long to compile.
 inside     := test_private test_levels test_float_ssim test_edges test_blobs test_pixels
 without_test_private := FLOAT PSNR_HVS CIEDE SSIM PSNR RGB
 without_test_float_ssim := ADM VIF MOTION CAMBI SPEED PSNR_HVS CIEDE EDITS RGB GPU
@@ -174,7 +176,7 @@ $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $
         | $(BUILD)/test
 	$(compile) $(addprefix -DVMAFGPU_NO_,$(without_$*)) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
-# A test of several files, one of which (gpu/inside.c) calls private functions.
+# test_gpu consists of several files. gpu/inside.c contains the implementation.
 gpu_parts  := $(patsubst test/gpu/%.c,$(BUILD)/test/gpu_%.o,$(wildcard test/gpu/*.c))
 
 gpu_heads  := test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile
@@ -186,7 +188,7 @@ $(BUILD)/test/gpu_inside.o: $(library)
 $(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) $(gpu_heads)
 	$(compile) -o $@ $< $(gpu_parts) $(LDFLAGS) $(LDLIBS)
 
-# The modules of the tool that a test calls.
+# Modules of the tool that a test calls
 calls_golden    := video
 calls_features  := video
 calls_align     := align video
@@ -202,7 +204,7 @@ $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafg
 $(BUILD)/test/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/vmafgpu.o $(gpu_heads) | $(BUILD)/test
 	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
-# A program linked to the library with libvmaf's functions. It can make each allocation of the library fail.
+# A client of the libvmaf replacement; --wrap lets it make any allocation fail.
 $(BUILD)/test/include/libvmaf/libvmaf.h: examples/libvmaf/libvmaf.h
 	@mkdir -p $(@D)
 	cp $< $@
@@ -213,17 +215,16 @@ $(BUILD)/test/libvmaf_client: test/libvmaf_client.c $(client_parts) | $(BUILD)/t
 	$(compile) -I$(BUILD)/test/include -DCLIENT_WRAPPED -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $< \
 	    $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
-# Programs that misuse this library: one with a list of cases, one with random calls.
-$(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(client_parts) | $(BUILD)/test
+# Clients that misuse the libvmaf replacement: libvmaf_hostile with fixed cases, fuzz_libvmaf with random calls.
+$(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -o $@ $< $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
 $(BUILD)/test/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(client_parts) | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -o $@ $< test/fuzz/driver.c $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
-# The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
-simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden \
-             $(CPPFLAGS) $(if $(SANFLAGS),$(sim_sanitize),-O2)
-sim_sanitize = -O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function)
+# Simulated GPUs: the host compiler compiles the kernels once per image, and a driver for each vendor.
+simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
+             $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
 sim_heads := $(wildcard test/simulated/*.h) vmafgpu_kernels.cu vmafgpu.h Makefile
 
 $(BUILD)/test/simulated_plain%.o: test/simulated/kernels.cpp $(sim_heads) | $(BUILD)/test
@@ -253,7 +254,7 @@ $(BUILD)/test/libsimulated_hip64_old.so: $(addprefix $(BUILD)/test/simulated_,am
 $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
-# Programs that the scripts of the tests call.
+# Programs that test scripts may call
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
               $(if $(WINDOWS),,libvmaf $(BUILD)/fuzz/levels \
                   $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
@@ -261,10 +262,10 @@ called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(BUIL
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
 
-# Without programs that have an implementation of their own: the compiler takes most of the time.
+# Tests with an implementation of their own are not in this list because compiling them takes too long.
 quick      := test_figures test_config test_stream test_live
 test-quick:
-	@echo 'make test-quick: half a minute on two processors, most of it for the compiler'
+	@echo 'make test-quick: about half a minute on two processors, most of it compiling'
 	@$(MAKE) --no-print-directory -j2 BUILD=$(BUILD)/quick CFLAGS='$(CFLAGS) -O1' TESTS='$(quick)' test-programs \
 	    $(BUILD)/quick/vmafgpu$(EXE) $(BUILD)/quick/test/make_clip$(EXE)
 	@CC='$(CC)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(quick) test_output.sh' \
@@ -283,7 +284,7 @@ test-emulated: $(BUILD)/test/test_gpu $(BUILD)/vmafgpu
 test-all:
 	@VMAF='$(VMAF)' VMAF17='$(VMAF17)' test/matrix.sh all
 
-# ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
+# ---- fuzzing: with libFuzzer and sanitizers if clang supports them, otherwise with test/fuzz/driver.c ----
 
 FUZZ_SECONDS ?= 60
 FUZZ_SEED    ?=
@@ -309,28 +310,27 @@ $(BUILD)/fuzz/fuzz_y4m: $(BUILD)/fuzz/video.o
 $(BUILD)/fuzz/video.o: examples/tool/video.c $(tool_heads) vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ -c $<
 
-# This program calls private functions.
+# fuzz_blobs calls private functions, so it has an implementation of its own.
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
-# The library with libvmaf's functions, which has an implementation of its own.
-$(BUILD)/fuzz/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h $(wildcard examples/tool/report.[ch]) \
-        $(library) Makefile | $(BUILD)/fuzz
+# The libvmaf replacement contains an implementation of its own.
+$(BUILD)/fuzz/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c examples/tool/report.h $(library) Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -c -o $@ $<
 
 $(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h \
         $(BUILD)/fuzz/libvmaf.o
 	$(fuzz_compile) -I$(BUILD)/test/include -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/libvmaf.o $(LDFLAGS) $(LDLIBS)
 
-# This one has a main() of its own and needs the simulated GPUs, which are not compiled with sanitizers here.
-$(BUILD)/fuzz/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/fuzz/vmafgpu.o $(gpu_heads)
+# fuzz_api has its own main(). It uses the simulated GPUs, which are compiled without sanitizers here.
+$(BUILD)/fuzz/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/fuzz/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) Makefile
 	$(subst =fuzzer$(comma),=fuzzer-no-link$(comma),$(fuzz_compile)) -o $@ $< $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers) api) $(BUILD)/fuzz/levels $(simulated)
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_SEED='$(FUZZ_SEED)' \
 	    test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers) levels
 
-# Random cases: levels compares our levels and GPUs with each other, peer compares our tool with libvmaf's.
+# Random cases: levels compares the CPU levels and the GPUs with each other, peer compares the tool with that of libvmaf.
 VMAF17 ?=
 CASES  ?=
 SEED   ?=
@@ -345,16 +345,17 @@ $(BUILD)/fuzz/peer: test/fuzz/peer.c $(comparing) $(comparing_heads) $(BUILD)/vm
 
 fuzz-peer: $(BUILD)/fuzz/peer $(BUILD)/vmafgpu
 	@[ -x '$(VMAF17)' ] || { \
-	    echo 'make fuzz-peer VMAF17=path/to/vmaf17 [VMAF=path/to/vmaf] [CASES=300] [SEED=fresh] [ONLY=N]'; \
-	    echo "VMAF17 is libvmaf 3.2.0's tool, built with -Denable_float=true and with %.17g for each %.6f and %.16f in"; \
-	    echo 'libvmaf/src/output.c. With VMAF, the same without that change, default reports are also compared.'; exit 1; }
+	    echo 'usage: make fuzz-peer VMAF17=path/to/vmaf17 [VMAF=path/to/vmaf] [CASES=300] [SEED=number] [ONLY=number]'; \
+	    echo 'To build VMAF17: in libvmaf 3.2.0, replace each %.6f and %.16f in libvmaf/src/output.c with %.17g, and build'; \
+	    echo 'the tool with -Denable_float=true. VMAF is the tool without that change, for comparing default reports.'; \
+	    exit 1; }
 	@$(BUILD)/fuzz/peer --vmaf17 '$(VMAF17)' --ours $(BUILD)/vmafgpu --folder $(BUILD)/fuzz/peer_files \
 	    $(if $(VMAF),--vmaf '$(VMAF)') $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(ONLY),--only $(ONLY))
 
-# ---- the rest ----
+# ---- benchmarks, tags, models, releases ----
 
-# bench_gpu is in the folder of the kernels, since it searches them there. It calls private functions.
+# bench_gpu is built beside the kernel files, where it finds them. It has an implementation of its own.
 benchmarks := $(BUILD)/bench_gpu $(BUILD)/test/bench_cpu
 $(BUILD)/bench_gpu: test/bench_gpu.c test/bench.h test/clip.h $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
@@ -366,7 +367,7 @@ bench: $(BUILD)/vmafgpu $(benchmarks) $(BUILD)/test/make_clip $(BUILD)/test/meas
 	@$(BUILD)/test/bench_cpu
 	@$(BUILD)/bench_gpu
 
-# For editors: where each function is. The options are in .ctags.d/vmafgpu.ctags and, for Exuberant Ctags, in .ctags.
+# The options of Universal Ctags are in .ctags.d/vmafgpu.ctags, those of Exuberant Ctags in .ctags.
 CTAGS ?= ctags
 unexport CTAGS  # Exuberant Ctags reads options from a variable of this name
 TAGS  ?= tags
@@ -388,8 +389,7 @@ install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE)
 uninstall:
 	@$(MAKE) --no-print-directory -f examples/package/Makefile uninstall BUILD=$(BUILD)
 
-# The archive that users download. Its files are sorted, with one date and no owner, so the same sources and compilers
-# give the same bytes.
+# The release archive is reproducible: names are sorted, and dates and owner are fixed.
 NO_KERNELS    ?=
 release       := vmafgpu-$(VERSION)
 release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h \
@@ -405,7 +405,7 @@ dist: | $(BUILD)
 ifeq ($(NO_KERNELS),)
 	GFX='$(GFX)' SM='$(SM)' test/make_blobs.sh $(BUILD)/dist $(BUILD)/blobs
 	@for file in $(release_blobs); do mv $(BUILD)/dist/$$file $(BUILD)/dist/$(release)/ 2> /dev/null || { \
-	    echo "make dist: $$file could not be built, see above; NO_KERNELS=1 makes a release without kernels" >&2; \
+	    echo "make dist: $$file could not be built, see above; set NO_KERNELS=1 for a release without kernels" >&2; \
 	    exit 1; }; done
 endif
 	find $(BUILD)/dist/$(release) -type f -exec chmod 644 {} + -exec env TZ=UTC0 touch -t 202001010000 {} +

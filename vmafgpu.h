@@ -423,35 +423,57 @@
  *   >>features          what a feature is: options, columns, names
  *   >>gpu features      what several features have on a GPU
  *   >>threads           a frame's work in parts
- *   >>contrast sensitivity  >>resampling      what adm and float_adm share; what speed_*, float_vif and float_motion
- *   share >>chains            a frame's pieces shared out among threads >>cpu state         what the backend on the CPU
- *   has Chapters. Each has all of a feature, in five parts: shared with kernels, on the CPU, lanes or vectors, on a
- *   GPU, tables. >>pixels            RGB frames become planes >>vif               visual information fidelity, in
- *   integers >>motion            how the blurred reference differs from the frames before it, in integers >>adm
- *   detail lost and added, in wavelet bands of integers >>cambi             banding: flat areas whose values differ by
- *   little >>speed             speed_chroma: entropy of the chroma planes, in float >>speed temporal    speed_temporal:
- *   entropy of how luma has changed >>floats            what the float features share: samples, weighted sums,
- *   resampled pictures >>psnr              peak signal-to-noise ratio of each plane >>float psnr        float_psnr and
- *   float_moment: sums of luma's squares >>ssim              float_ssim and float_ms_ssim: structural similarity at one
- *   scale, and at five >>psnr_hvs          PSNR of what the eye sees of 8x8 blocks >>float adm         adm in float
- *   throughout >>ciede             CIEDE2000: how far colours are apart >>float ansnr       signal-to-noise ratio of
- *   smoothed pictures >>float motion      the difference of blurred references, in float >>float vif         visual
- *   information fidelity, in float >>cpu               the choice of a level; views of frames and pieces of work >>cpu
- *   backend       frames on the CPU, and its memory >>frame checks      whether the caller's frames can be read >>lzma
- *   kernels as they are packed >>driver            a vendor's API, found at run time, and the kernels for it >>gpu
- *   the backend on a GPU: state, failure, planes >>gpu batches       kernels are found, and launched for the pairs of a
- *   slot >>gpu frames        the caller's frames come to planes on the device >>gpu backend       what the backend
- *   table has of a GPU; its memory >>gpu test          the self-test >>gpu open          a GPU is found, tested and
- *   closed >>vendors           what differs between NVIDIA and AMD >>fleet             one clip on several backends
- *   >>fleet backend     what the backend table has of several backends >>table             the list of features
- *   >>scores            rows, prediction, pooling >>edits             what other samples in a rectangle change >>edit
- *   figures      what edits and blocks come to: predictions, gradients, maps >>edit calls        edits are checked,
- *   tried and become part of the base >>gpu edits         edits and maps on a GPU >>gpu tries         edits on a GPU,
- *   in batches >>edit test         edits and maps in the self-test of a GPU >>config            what a config may say:
- *   defaults, ranges, rules >>inputs            models and features of a context, and its columns >>open
- *   backends, and the steps from a config to a context >>public            the functions of the API: contexts, frames,
- *   pairs >>public edits      maps and edits >>public scores     scores, pooling, names >>levels            names of
- *   vector code >>level operations  an instruction set, one row per operation
+ *   >>contrast sensitivity  >>resampling      shared by adm and float_adm; by speed_*, float_vif and float_motion
+ *   >>chains            a frame's pieces shared out among threads
+ *   >>cpu state         what the backend on the CPU has
+ *   Chapters, one per feature. Each has five parts: shared with kernels, CPU, lanes or vectors, GPU, tables.
+ *   >>pixels            RGB frames become planes
+ *   >>vif               visual information fidelity, in integers
+ *   >>motion            how the blurred reference differs from the frames before it, in integers
+ *   >>adm               detail lost and added, in wavelet bands of integers
+ *   >>cambi             banding: flat areas whose values differ by little
+ *   >>speed             speed_chroma: entropy of the chroma planes, in float
+ *   >>speed temporal    speed_temporal: entropy of how luma has changed
+ *   >>floats            what the float features share: samples, weighted sums, resampled pictures
+ *   >>psnr              peak signal-to-noise ratio of each plane
+ *   >>float psnr        float_psnr and float_moment: sums of luma's squares
+ *   >>ssim              float_ssim and float_ms_ssim: structural similarity at one scale, and at five
+ *   >>psnr_hvs          PSNR of what the eye sees of 8x8 blocks
+ *   >>float adm         adm in float throughout
+ *   >>ciede             CIEDE2000: how far colours are apart
+ *   >>float ansnr       signal-to-noise ratio of smoothed pictures
+ *   >>float motion      the difference of blurred references, in float
+ *   >>float vif         visual information fidelity, in float
+ *   >>cpu               the choice of a level; views of frames and pieces of work
+ *   >>cpu backend       frames on the CPU, and its memory
+ *   >>frame checks      whether the caller's frames can be read
+ *   >>lzma              kernels as they are packed
+ *   >>driver            a vendor's API, found at run time, and the kernels for it
+ *   >>gpu               the backend on a GPU: state, failure, planes
+ *   >>gpu batches       kernels are found, and launched for the pairs of a slot
+ *   >>gpu frames        the caller's frames come to planes on the device
+ *   >>gpu backend       what the backend table has of a GPU; its memory
+ *   >>gpu test          the self-test
+ *   >>gpu open          a GPU is found, tested and closed
+ *   >>vendors           what differs between NVIDIA and AMD
+ *   >>fleet             one clip on several backends
+ *   >>fleet backend     what the backend table has of several backends
+ *   >>table             the list of features
+ *   >>scores            rows, prediction, pooling
+ *   >>edits             what other samples in a rectangle change
+ *   >>edit figures      what edits and blocks come to: predictions, gradients, maps
+ *   >>edit calls        edits are checked, tried and become part of the base
+ *   >>gpu edits         edits and maps on a GPU
+ *   >>gpu tries         edits on a GPU, in batches
+ *   >>edit test         edits and maps in the self-test of a GPU
+ *   >>config            what a config may say: defaults, ranges, rules
+ *   >>inputs            models and features of a context, and its columns
+ *   >>open              backends, and the steps from a config to a context
+ *   >>public            the functions of the API: contexts, frames, pairs
+ *   >>public edits      maps and edits
+ *   >>public scores     scores, pooling, names
+ *   >>levels            names of vector code
+ *   >>level operations  an instruction set, one row per operation
  *
  * HOW A PAIR FLOWS
  *   vmafgpu_push() checks the frames, and vmafgpu__submit() assigns the pair a position. A backend of type

@@ -1,4 +1,4 @@
-/* vmafgpu_kernels.hip - the GPU kernels of vmafgpu.h for AMD: the primitives, then the kernels of vmafgpu_kernels.cu
+/* vmafgpu_kernels.hip - the GPU kernels of vmafgpu.h for AMD: the primitives, and the kernels in vmafgpu_kernels.cu
  *
  * `make blobs` compiles this with clang alone: no HIP header, no device library. The section >>primitives of
  * vmafgpu_kernels.cu specifies the primitives.
@@ -11,23 +11,23 @@
 #define GPU_FN    [[maybe_unused]] static __attribute__((device, always_inline)) inline
 #define GPU_FAR   GPU_FN /* a call would need a stack */
 #define GPU_TABLE [[maybe_unused]] static __attribute__((constant)) const
-/* The number of blocks per multiprocessor only applies to NVIDIA; here the compiler balances registers against
- * waves. */
+/* `blocks`, the minimum number of blocks per multiprocessor, only applies to NVIDIA. For AMD, the compiler chooses the
+ * number of waves. */
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads))) void name(const Launch launch)
 #define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(LANES, threads))) void name(const Launch launch)
 
-/* A compiler option selects the same; `make check-codegen` verifies it in the code objects. */
+/* LANES must match the wave size of the compiler; `make check-codegen` checks this in the code objects. */
 #ifdef __GFX9__
 enum { LANES = 64 };
 #else
 enum { LANES = 32 };
 #endif
 
-/* ---- where a thread is ---- */
-/* The dispatch packet contains the sizes of the block and of the grid. Hidden arguments contain them too, but these
- * come from the HIP runtime, not from the device. */
+/* ---- indices and sizes ---- */
+/* The dispatch packet contains the sizes of the block and of the grid. Hidden kernel arguments would contain them, too,
+ * but only if the HIP runtime fills them in. */
 struct Packet {
     uint16_t header, setup, threads[3], reserved;
     uint32_t grid_threads[3];
@@ -58,7 +58,7 @@ GPU_FN void block_barrier() {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
-/* The lanes of a wave run in step, so only the compiler must be kept from moving accesses across this. */
+/* The lanes of a wave run in lockstep. The fences only stop the compiler from moving accesses across the barrier. */
 GPU_FN void warp_barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
     __builtin_amdgcn_wave_barrier();
@@ -107,7 +107,7 @@ GPU_FN uint32_t first_lanes(bool v) {
 
 template <class T> GPU_FN const T &again(const T &launch) {
     static_assert(sizeof launch > sizeof(uint64_t),
-                  "a number is a uint32_t here, else it is taken for the kernel's argument");
+                  "pass numbers as uint32_t; other types are taken for the kernel argument");
     const __attribute__((address_space(4))) void *arguments =
         (const __attribute__((address_space(4))) void *)__builtin_amdgcn_kernarg_segment_ptr();
     asm volatile("" : "+s"(arguments));
@@ -187,8 +187,8 @@ GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return __builtin_amdgcn_perm(
         b, a, (selector & 15) | (selector & 0xf0) << 4 | (selector & 0xf00) << 8 | (selector & 0xf000) << 12);
 }
-/* Nothing is computed: products of 24 bits ignore the upper bits, and clang selects them if it can prove that they are
- * sufficient. */
+/* These generate no instructions. They let clang prove that factors fit 24 bits, so that it selects 24-bit products,
+ * which ignore the upper bits. */
 GPU_FN int32_t small(int32_t v) {
     return (int32_t)((uint32_t)v << 8) >> 8;
 }
@@ -231,18 +231,18 @@ GPU_FN double reciprocal(double v) {
 GPU_FN double whole(uint32_t v) {
     return v;
 }
-/* A conversion in C would be undefined beyond the range. */
+/* A C conversion is undefined if `v` is out of range. */
 GPU_FN uint32_t truncate(double v) {
     uint32_t r;
     asm("v_cvt_u32_f64_e32 %0, %1" : "=v"(r) : "v"(v));
     return r;
 }
-/* Clears the bits that a float cannot hold before the conversion. */
+/* Rounds down: clears the bits that a float cannot represent before the conversion. */
 GPU_FN float float_down(uint32_t v) {
     const int beyond = 8 - leading_zeros(v);
     return (float)(beyond > 0 ? v >> beyond << beyond : v);
 }
-/* By default, clang rounds these to nearest and handles denormals. */
+/* Without fast-math options, clang rounds these operations to nearest and supports denormals. */
 GPU_FN float quotient(float a, float b) {
     return a / b;
 }
@@ -264,7 +264,7 @@ GPU_FN float magnitude(float v) {
 GPU_FN float smaller(float a, float b) {
     return __builtin_fminf(a, b);
 }
-/* Only NVIDIA's compiler needs these, to keep it from splitting a factor. */
+/* These have an effect only in NVIDIA code, where they stop the compiler from splitting a factor. */
 GPU_FN uint64_t opaque(uint64_t v) {
     return v;
 }
@@ -275,10 +275,10 @@ GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     sum += where ? v : 0;
 }
 
-/* ---- matrix products: of gfx12, and of CDNA from gfx90a on, which knows signed bytes only ----
+/* ---- matrix products: gfx12, and CDNA from gfx90a on, which supports signed bytes only ----
  *
- * The products of gfx11 do not pay, because they occupy the vector unit. gfx908 has those of gfx90a, but keeps their
- * sums in separate registers. */
+ * gfx11 has matrix products, but they are not faster because they occupy the vector unit. The matrix products of gfx908
+ * keep their sums in separate registers, which these kernels do not support. */
 #if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || \
     defined(__GFX12__)
 #define GPU_MATRIX_16 1
@@ -290,7 +290,7 @@ GPU_FN MatrixSums matrix_sums(int32_t v) {
 GPU_FN void in_order() {
     __builtin_amdgcn_sched_barrier(0);
 }
-/* By default, the compiler tends to keep operands of the matrix products in registers. */
+/* `volatile` makes the compiler load operands of matrix products again instead of keeping them in registers. */
 template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
     typedef uint32_t Vector __attribute__((ext_vector_type(N)));
     const Vector words = *(const volatile __attribute__((address_space(3))) Vector *)p;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tool with AMD's own runtime on a machine without a card: by default the CPU scores silently; --backend hip fails
-# and its message explains why.
+# Runs the tool with the real AMD runtime on a machine without an AMD GPU. By default the tool must use the CPU and print
+# no message; with --backend hip it must fail with the reason.
 #
 #     test/amd_runtime.sh BUILD
 build=${1:-build}
@@ -14,22 +14,22 @@ skip() {
 }
 
 PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2> /dev/null | grep -q libamdhip64 ||
-    skip "AMD's runtime without a card (apt-get install libamdhip64-5)"
-[ ! -e /dev/kfd ] || skip "AMD's runtime without a card: here is one"
+    skip 'AMD runtime without a GPU: the runtime is not installed (apt-get install libamdhip64-5)'
+[ ! -e /dev/kfd ] || skip 'AMD runtime without a GPU: this machine has an AMD GPU'
 for kernels in "$build/vmafgpu_kernels.amd" "$build/test/kernels/vmafgpu_kernels.amd"; do
     [ -f "$kernels" ] && break
 done
-[ -f "$kernels" ] || skip "AMD's runtime without a card: there are no kernels (make blobs)"
+[ -f "$kernels" ] || skip 'AMD runtime without a GPU: no kernels found (make blobs)'
 
-[ -x "$build/test/make_clip" ] || skip "AMD's runtime without a card: there is no $build/test/make_clip (make test)"
+[ -x "$build/test/make_clip" ] || skip "AMD runtime without a GPU: $build/test/make_clip not found (make test)"
 
-# In a folder of their own: the tool with the kernels beside it, and the tool alone.
+# Folder `with` contains the tool and the kernels, folder `alone` only the tool.
 rm -rf "$work"
 mkdir -p "$work/with" "$work/alone" || exit 1
 cp "$kernels" "$build/vmafgpu" "$work/with/" && cp "$build/vmafgpu" "$work/alone/" || exit 1
 "$build/test/make_clip" texture+mix 192x108 8 420 5 1 "$work/ref.y4m" "$work/dist.y4m" || exit 1
 
-# score FOLDER NAME ARGUMENTS...: a report of the pair; leaves the exit status, NAME and NAME.err
+# score FOLDER NAME ARGUMENTS...: writes the report of the pair to NAME and messages to NAME.err, and sets $status
 score() {
     tool=$work/$1/vmafgpu
     name=$2
@@ -48,17 +48,17 @@ for format in xml json csv; do
     check "$format without kernels: status $status" [ $status -eq 0 ]
     score with "with.$format" "--$format"
     check "$format with kernels: status $status" [ $status -eq 0 ]
-    check "the CPU's $format" same "with.$format.same" "alone.$format.same"
-    check "silence, $format" same "with.$format.err" "alone.$format.err"
+    check "$format report equals that of the CPU" same "with.$format.same" "alone.$format.same"
+    check "$format: no messages because of the kernels" same "with.$format.err" "alone.$format.err"
 done
 score alone cpu.csv --csv --backend cpu
-check "the CPU's csv, named" same with.csv cpu.csv
+check 'report with --backend cpu' same with.csv cpu.csv
 
 score with hip.csv --csv --quiet --backend hip
 check "--backend hip: status $status" [ $status -eq 1 ]
 check '--backend hip: no report' [ ! -s "$work/hip.csv" ]
-check '--backend hip: one line' [ "$(wc -l < "$work/hip.csv.err")" -eq 1 ]
-check '--backend hip: the reason' grep -q '^vmafgpu: .*hip: the driver found no device ([0-9]' "$work/hip.csv.err"
+check '--backend hip: message of one line' [ "$(wc -l < "$work/hip.csv.err")" -eq 1 ]
+check '--backend hip: reason' grep -q '^vmafgpu: .*hip: the driver found no device ([0-9]' "$work/hip.csv.err"
 cat "$work/hip.csv.err"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,13 +1,18 @@
 #!/bin/sh
-# Frames per second and peak memory of BUILD/vmafgpu and, where a path to it is given, of libvmaf's tool, on generated
-# clips: 8 and 10 bits, one thread and as many as there are processors, with AVX-512, AVX2 and plain C (--cpumask 0, 16
-# and 255; what the machine lacks is not shown apart). The median of RUNS (5) runs each, the programs in turn.
+# Measures frames per second and peak memory of BUILD/vmafgpu and, if VMAF is given, of that libvmaf tool.
 #
-#     test/bench.sh BUILD [VMAF]            SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", RUNS=5, THREADS="1 4"
+#     test/bench.sh BUILD [VMAF]
 #
-# Then each feature that no default model has, and the float model, on one processor (CORE, 1) at 1080p: the minimum
-# processor time per frame, minus that of a run that computes PSNR of luma only, which is the time for reading the
-# files. The time of PSNR includes the reading. ONLY=pattern selects features.
+# SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", THREADS="1 4", RUNS=5, CORE=1 and ONLY=pattern select what is
+# measured.
+#
+# The first table is about generated clips of several sizes and bit depths, with one thread and with one thread per
+# processor, and with AVX-512, AVX2 and plain C (--cpumask 0, 16 and 255). It contains the median of RUNS runs. The two
+# programs run alternately.
+#
+# The second table is about each feature that is in no default model, and the float model, on processor CORE at 1080p.
+# It contains the minimum processor time per frame, minus that of a run that only computes luma PSNR, which mostly reads
+# the files. This time is not subtracted for PSNR itself. ONLY selects the features that match a pattern.
 build=$1
 vmaf=$2
 work=$build/bench
@@ -34,15 +39,15 @@ measured() {
     "$build/test/measure" "$program" "$@" --quiet --json -o "$work/scores.json" || exit 1
 }
 
-# middle PROGRAM: the median of the runs' seconds and the largest memory, out of the notes
+# middle PROGRAM: prints the median of the seconds and the maximum of the memory of all runs in $work/times
 middle() {
     sort -k 2 -g "$work/times" | awk -v program="$1" '
         $1 == program { time[++n] = $2; if ($3 > most) most = $3 }
         END { if (n) print (time[int((n + 1) / 2)] + time[int(n / 2) + 1]) / 2, most / 1024 }'
 }
 
-printf '%-10s %4s %7s %-8s %10s %10s %10s %6s %8s %8s\n' size bits threads code 'ms/frame' 'frames/s' libvmaf/s times \
-    'MiB' 'libvmaf'
+printf '%-10s %4s %7s %-8s %10s %10s %10s %6s %8s %8s\n' size bits threads code 'ms/frame' 'frames/s' libvmaf/s \
+    times 'MiB' 'libvmaf'
 for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
     frames=$(frames_of "$size")
     for depth in ${DEPTHS:-8 10}; do
@@ -57,7 +62,7 @@ for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
                     for program in "$build/vmafgpu" ${vmaf:+"$vmaf"}; do
                         name=$([ "$program" = "$vmaf" ] && echo peer || echo ours)
                         more=$([ "$name" = ours ] && echo '--backend cpu')
-                        # libvmaf's tool works on whole frames in threads of their own, on none with 0
+                        # With --threads 0 the libvmaf tool uses its main thread only; otherwise it adds that many threads.
                         many=$([ "$name" = peer ] && [ "$count" = 1 ] && echo 0 || echo "$count")
                         # shellcheck disable=SC2086
                         result=$(measured "$program" -r "$clip.ref" -d "$clip.dist" --cpumask "${level#*:}" \
@@ -78,18 +83,18 @@ for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
     done
 done
 
-# once PROGRAM FRAMES ARGUMENTS...: the processor's seconds of a run
+# once PROGRAM FRAMES ARGUMENTS...: prints the processor time of a run in seconds
 pinned=$(command -v taskset > /dev/null && echo "taskset -c ${CORE:-1}")
 once() {
     program=$1
     count=$2
     shift 2
     # shellcheck disable=SC2086
-    "$build/test/measure" $pinned "$program" -r "$clip.ref" -d "$clip.dist" --frame_cnt "$count" \
-        --json -o "$work/scores.json" --quiet --gpumask "$([ "$program" = "$vmaf" ] || echo 1)0" "$@" | cut -d ' ' -f 3
+    "$build/test/measure" $pinned "$program" -r "$clip.ref" -d "$clip.dist" --frame_cnt "$count" --json \
+        -o "$work/scores.json" --quiet --gpumask "$([ "$program" = "$vmaf" ] || echo 1)0" "$@" | cut -d ' ' -f 3
 }
 
-# FRAMES, how many times faster than libvmaf it is meant to be, ARGUMENTS
+# number of frames, target for the speed relative to libvmaf, arguments
 features='
 12 6   --feature float_adm
 12 3.5 --feature float_vif
@@ -108,8 +113,8 @@ features='
 '
 clip=$work/features
 "$build/test/make_clip" texture+mix 1920x1080 8 420 48 1 "$clip.ref" "$clip.dist" || exit 1
-printf '\n%-38s %10s %10s %10s %10s %6s %6s\n' '1080p, 8 bits, a processor' 'ms/frame' 'frames/s' 'libvmaf ms' \
-    libvmaf/s times goal
+printf '\n%-38s %10s %10s %10s %10s %6s %6s\n' '1080p, 8 bits, one processor' 'ms/frame' 'frames/s' 'libvmaf ms' \
+    libvmaf/s times target
 echo "$features" | while read -r count goal arguments; do
     case $arguments in *"$ONLY"*) ;; *) continue ;; esac
     [ -n "$arguments" ] || continue
@@ -120,8 +125,8 @@ echo "$features" | while read -r count goal arguments; do
             name=$([ "$program" = "$vmaf" ] && echo peer || echo ours)
             case $arguments in --feature*) more=-n ;; *) more= ;; esac
             # shellcheck disable=SC2086
-            echo "$name $(once "$program" "$count" $more $arguments) $(once "$program" "$count" \
-                -n --feature psnr=enable_chroma=false)" >> "$work/times"
+            echo "$name $(once "$program" "$count" $more $arguments)" \
+                "$(once "$program" "$count" -n --feature psnr=enable_chroma=false)" >> "$work/times"
         done
         i=$((i + 1))
     done

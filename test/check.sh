@@ -1,10 +1,10 @@
-# What the shell tests share: include it after setting $build.
+# Functions for test scripts. A script includes this file after it has set $build.
 #
 #     check WHAT COMMAND...   counts a check, which passes if the command succeeds
-#     skip WHY                counts a check that cannot be made on this machine
-#     finish                  prints the counts and ends the script; its status is 0 if no check failed
-#     work_folder NAME        sets $work to BUILD/test/NAME, an empty folder
-#     find_programs           sets $tool, the command of vmafgpu, and $foreign, a prefix for the other programs of BUILD
+#     skip WHY                counts a check that is impossible on this machine, and prints the reason
+#     finish                  prints the counts and ends the script, with status 0 if no check failed
+#     work_folder NAME        creates the empty folder BUILD/test/NAME and sets $work to its path
+#     find_programs           sets $tool to the command for vmafgpu, and $foreign to a prefix for all other programs
 #
 # The counts are in $passed, $failed and $skipped.
 # shellcheck shell=sh
@@ -19,7 +19,7 @@ check() {
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "$what: not true: $*"
+        echo "$what: failed: $*"
     fi
 }
 
@@ -44,7 +44,7 @@ work_folder() {
 # cannot run them.
 find_programs() {
     if [ ! -f "$build/vmafgpu$EXE" ]; then
-        echo "there is no $build/vmafgpu$EXE: \`make test-programs\` builds it"
+        echo "$build/vmafgpu$EXE: not found; run make test-programs"
         exit 1
     fi
     tool="${RUNNER:-} $build/vmafgpu$EXE"

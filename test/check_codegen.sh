@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the compilers made of the kernels: reads what `make blobs` has left in a build folder, and adds up.
+# Checks the compiled kernels of both vendors, which `make blobs` has built, and adds up the counts.
 #
 #     test/check_codegen.sh [BUILD [FOLDER FOR SCRATCH FILES [SCRATCH FILES OF make blobs]]]
 build=${1:-build}
@@ -11,7 +11,7 @@ mkdir -p "$work" || exit 1
 passed=0
 failed=0
 
-# add COMMAND...: runs it; its last line may be 'N passed, M failed'
+# add COMMAND...: runs a command and adds the counts in its last line, 'N passed, M failed', if there are any
 add() {
     "$@" > "$work/summed.log" 2>&1
     status=$?

@@ -1,16 +1,16 @@
 #!/bin/sh
-# `make check-codegen` as one of the tests: builds the images where there are compilers for them, in a folder of the
-# tests' own, since the tool uses the kernels in its folder. `make blobs` compiles less afterwards: they share scratch
-# files.
+# Builds the kernels for two targets of each vendor if the compilers are installed, and checks them as
+# `make check-codegen` does. The kernels are built in a folder of the tests, because the tool would use kernels in its
+# own folder. Scratch files are shared with `make blobs`.
 #
-#     test/check_kernels.sh BUILD     DEPTH=all: for every target, else for two of each vendor's
+#     test/check_kernels.sh BUILD     DEPTH=all: every target
 build=$1/test/kernels
 mkdir -p "$build" || exit 1
 rm -f "$build"/vmafgpu_*
 [ "$DEPTH" = all ] || export GFX="${GFX:-gfx90a gfx1100}" SM="${SM:-75 90}"
 test/make_blobs.sh "$build" "$1/blobs" || exit 1
 if [ ! -f "$build/vmafgpu_kernels.nvidia" ] && [ ! -f "$build/vmafgpu_kernels.amd" ]; then
-    echo 'skipped: what compilers make of the kernels (make blobs says what it needs)'
+    echo 'skipped: compiled kernels: no compiler for them; make blobs lists what it needs'
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
 fi

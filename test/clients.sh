@@ -1,31 +1,31 @@
 #!/bin/bash
-# Programs that are linked to libvmaf, run with libvmaf and with the library of this project. Only LD_LIBRARY_PATH
-# differs. Their output must be equal, byte for byte, except for times.
+# Runs programs that are linked to libvmaf, with libvmaf and with the replacement for it (LD_LIBRARY_PATH selects the
+# library). Apart from the fps value, the reports of both runs must be equal byte for byte.
 #
 #     test/clients.sh BUILD              or make test-clients
 #
-# LIBVMAF=prefix   libvmaf 3.2: include/libvmaf and lib/libvmaf.so.3; default: pkg-config's
-# VMAF_SOURCE=dir  libvmaf's source tree: its tool, and its C tests of the public functions
-# CLIENTS=dir      where ffmpeg's source is fetched to and built, once; default /tmp/vmafgpu-clients
-# FFMPEG=program   instead: an ffmpeg that is linked to a shared libvmaf.so.3
+# LIBVMAF=prefix   libvmaf 3.2 with include/libvmaf and lib/libvmaf.so.3; default: from pkg-config
+# VMAF_SOURCE=dir  source tree of libvmaf; enables tests with its tool, and its C tests of public functions
+# CLIENTS=dir      directory for the source and the build of ffmpeg; default /tmp/vmafgpu-clients
+# FFMPEG=program   an existing ffmpeg that is linked to a shared libvmaf.so.3
 # CLIPS=dir        y4m pairs, NAME_ref.y4m and NAME_dis.y4m; default ../shared/clips
 #
-# Not part of `make test`: it takes the network, and some minutes the first time.
+# This is not part of `make test` because it needs the network, and some minutes for the first run.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "${1:-build}" && pwd) || exit 1
 . test/check.sh
 unset VMAFGPU_BACKEND VMAFGPU_THREADS
 clients=${CLIENTS:-/tmp/vmafgpu-clients}
-clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'there are no clips (CLIPS names their folder)';
-    finish; }
+clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) ||
+    { skip 'no clips found; set CLIPS to their directory'; finish; }
 libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)}
 [ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] ||
-    { skip 'there is no libvmaf 3.2 (LIBVMAF names its prefix)'; finish; }
+    { skip 'libvmaf 3.2 not found; set LIBVMAF to its prefix'; finish; }
 work_folder clients
 mkdir -p "$clients" || exit 1
 
-# ---- ffmpeg with the filter alone ----
+# ---- ffmpeg with no other filters than libvmaf ----
 
 fetch_ffmpeg() {
     local apt="$clients/apt" options
@@ -55,7 +55,7 @@ build_ffmpeg() {
 ffmpeg=${FFMPEG:-$clients/ffmpeg}
 if [ ! -x "$ffmpeg" ]; then
     if [ -z "$(ls -d "$clients"/ffmpeg-*/ 2> /dev/null)" ] && ! fetch_ffmpeg > "$clients/fetch.log" 2>&1; then
-        skip "ffmpeg's source cannot be fetched, see $clients/fetch.log"
+        skip "the source of ffmpeg cannot be downloaded, see $clients/fetch.log"
         ffmpeg=
     elif ! (build_ffmpeg) > "$clients/build.log" 2>&1; then
         skip "ffmpeg cannot be built, see $clients/build.log"
@@ -65,11 +65,11 @@ fi
 
 # ---- comparisons ----
 
-plain() { # FILE: prints a report without its frames per second
+plain() { # FILE: prints a report without its fps value
     [ ! -f "$1" ] || sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/' "$1"
 }
 
-# both WHAT COMMAND...: in the command REPORT is the file to write
+# both WHAT COMMAND...: runs the command with each library and compares the reports; REPORT stands for the file name
 both() {
     local what=$1 which status=()
     shift
@@ -131,7 +131,7 @@ if [ -n "$ffmpeg" ]; then
     for n in 1 2 3; do
         filter src01_8b csv "n_subsample=$n"
     done
-    # With threads and n_subsample libvmaf's own order of columns is not always the same.
+    # n_threads and n_subsample are not combined, because the order of columns in libvmaf reports then varies.
     for n in 1 2; do
         filter src01_8b json "n_threads=$n"
         filter src01_8b json "n_threads=$n:feature=name=psnr"
@@ -144,16 +144,15 @@ if [ -n "$ffmpeg" ]; then
     done
 fi
 
-# ---- libvmaf's own tool, linked to the shared library ----
+# ---- tool of libvmaf, linked to the shared library ----
 
 source=${VMAF_SOURCE:+$VMAF_SOURCE/libvmaf}
 printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n#define HAVE_STRSEP 1\n' > "$work/config.h"
 if [ -z "$source" ]; then
-    skip "there is no source tree of libvmaf (VMAF_SOURCE)"
-elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" \
-    -o "$work/vmaf" "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" \
-    -lvmaf -lm -lpthread > "$work/log" 2>&1; then
-    skip "libvmaf's tool does not build: $(grep -m 1 -E 'error|undefined' "$work/log")"
+    skip 'no source tree of libvmaf; set VMAF_SOURCE to it'
+elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" -o "$work/vmaf" \
+    "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
+    skip "the tool of libvmaf cannot be built: $(grep -m 1 -E 'error|undefined' "$work/log")"
 else
     for clip in src01_8b c422_10b odd_8b; do
         for format in --xml --json --csv --sub; do
@@ -170,21 +169,20 @@ else
     tool src01_8b --csv --model version=vmaf_b_v0.6.3:name=b:vif.vif_enhn_gain_limit=1
 fi
 
-# ---- libvmaf's tests of its public functions ----
+# ---- libvmaf tests of its public functions ----
 
 if [ -n "$source" ] && [ -d "$source/test" ]; then
     for test in test_context test_pic_preallocation; do
-        if "${CC:-cc}" -std=gnu11 -w -I"$source/include" -I"$source/test" -I"$source/src" -I"$source/build" \
-            -I"$source/build/include" -o "$work/$test" "$source/test/$test.c" "$source/test/test.c" -L"$build" \
-            -lvmaf -lm -lpthread > "$work/log" 2>&1; then
-            check "libvmaf's $test" env LD_LIBRARY_PATH="$build" timeout 300 "$work/$test" > "$work/$test.log" 2>&1
+        if "${CC:-cc}" -std=gnu11 -w -I"$source/include" -I"$source/test" -I"$source/src" -I"$source/build" -I"$source/build/include" \
+            -o "$work/$test" "$source/test/$test.c" "$source/test/test.c" -L"$build" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
+            check "$test of libvmaf" env LD_LIBRARY_PATH="$build" timeout 300 "$work/$test" > "$work/$test.log" 2>&1
         else
-            skip "libvmaf's $test does not build here: $(grep -m 1 -E 'error|undefined' "$work/log")"
+            skip "$test of libvmaf cannot be built: $(grep -m 1 -E 'error|undefined' "$work/log")"
         fi
     done
 fi
 
-# ---- GStreamer's element ----
+# ---- GStreamer element ----
 
 if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>&1; then
     both 'GStreamer' gst-launch-1.0 -q vmaf name=v results-filename=REPORT results-format=json frame-message=true \
@@ -192,6 +190,6 @@ if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>
         filesrc location="$clips/src01_8b_ref.y4m" ! y4mdec ! v.ref_sink filesrc location="$clips/src01_8b_dis.y4m" \
         ! y4mdec ! v.dist_sink
 else
-    skip "there is no GStreamer with the element vmaf"
+    skip 'GStreamer with the element vmaf not found'
 fi
 finish

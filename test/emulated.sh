@@ -1,9 +1,9 @@
 #!/bin/sh
-# test_gpu on AMD's real code objects, run by the CPU: each group for each of three architectures, then the tool's
-# self-test. Needs ../shared/amdemu and what its README.md names: a checkout of tinygrad in TINYGRAD_DIR, clang 19 and
-# lld. What it leaves in BUILD/test/emulated makes the next run several times as fast.
+# Runs test_gpu and the self-test of the tool with the AMD code objects on an emulator, for three architectures.
+# Requirements: ../shared/amdemu, a checkout of tinygrad in TINYGRAD_DIR (see the README.md of amdemu), clang 19 and
+# lld. Files in BUILD/test/emulated are reused, so later runs are several times faster.
 #
-#     test/emulated.sh BUILD [GROUP...]       EMULATED="gfx1100" chooses architectures
+#     test/emulated.sh BUILD [GROUP...]       EMULATED="gfx1100" selects architectures
 build=${1:-build}
 [ $# -gt 0 ] && shift
 groups=${*:-equality pieces v1 v1_speed noise sums illegal measured doubts pixels live looks_back edits maps}
@@ -13,29 +13,29 @@ emulator=$here/../../shared/amdemu
 work=$build/test/emulated
 
 skip() {
-    echo "skipped: AMD's code objects on the CPU: $*"
+    echo "skipped: emulated AMD code objects: $*"
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
 }
 
-[ -f "$emulator/build.sh" ] || skip 'there is no ../shared/amdemu'
-[ -d "$TINYGRAD_DIR/tinygrad" ] || skip 'TINYGRAD_DIR names no checkout (../shared/amdemu/README.md)'
+[ -f "$emulator/build.sh" ] || skip '../shared/amdemu not found'
+[ -d "$TINYGRAD_DIR/tinygrad" ] || skip 'TINYGRAD_DIR is not a checkout of tinygrad (see ../shared/amdemu/README.md)'
 command -v clang-19 > /dev/null && command -v ld.lld-19 > /dev/null ||
-    skip 'no clang 19 (apt-get install clang-19 lld-19 llvm-19)'
-[ -x "$build/test/test_gpu" ] && [ -x "$build/vmafgpu" ] || skip "there is no $build/test/test_gpu (make test-emulated)"
+    skip 'clang 19 not found (apt-get install clang-19 lld-19 llvm-19)'
+[ -x "$build/test/test_gpu" ] && [ -x "$build/vmafgpu" ] || skip "$build/test/test_gpu not found (make test-emulated)"
 mkdir -p "$work" || exit 1
 work=$(cd "$work" && pwd)
 if ! sh "$emulator/build.sh" "$work/library" > "$work/log" 2>&1; then
     cat "$work/log"
-    skip 'the emulator does not build'
+    skip 'the emulator cannot be built'
 fi
 if ! GFX="$architectures" "$here/make_hsaco.sh" "$work" "$work/blobs" > "$work/log" 2>&1; then
     cat "$work/log"
     exit 1
 fi
 
-# The emulator's WMMA of bytes treats all bytes as signed, and reads a constant initial value as a register. This script
-# corrects both in a copy of the emulator, in which all other files are links.
+# The emulator has two errors in WMMA instructions for bytes: it treats all bytes as signed, and it reads a constant
+# accumulator as a register. This corrects both in a copy of one file; the other files of the checkout are linked.
 wmma() { # FROM TO
     sed -e 's/^\( *\)def gval(src, lane, vgpr, ridx):$/\1def gval(src, lane, vgpr, ridx, signed=True):/' \
         -e 's/^\( *\)return (pkd << _c(24, .*$/\1if not signed: return pkd.bitcast(dtypes.int32)\n&/' \
@@ -53,7 +53,7 @@ part=test/mockgpu/amd/emu.py
 rm -rf "$work/tinygrad"
 cp -as "$(cd "$TINYGRAD_DIR" && pwd)" "$work/tinygrad" && rm "$work/tinygrad/$part" || exit 1
 if ! wmma "$TINYGRAD_DIR/$part" "$work/tinygrad/$part"; then
-    echo "emulated.sh: $part is not the one whose WMMA is known here"
+    echo "emulated.sh: $part: not the version that this script corrects"
     exit 1
 fi
 export TINYGRAD_DIR="$work/tinygrad"
@@ -66,8 +66,7 @@ for AMDEMU_ARCH in $architectures; do
     line=
     for group in $groups; do
         log=$work/$AMDEMU_ARCH.$group
-        # A push that does not wait asks again and again whether there is room: it gets its answer from a GPU that is
-        # done.
+        # Group live polls until the GPU is ready, which takes too long on an asynchronous emulator.
         AMDEMU_ASYNC=1
         [ "$group" = live ] && AMDEMU_ASYNC=0
         VMAFGPU_TEST_KERNELS="$work/vmafgpu_kernels.$AMDEMU_ARCH.hsaco" "$build/test/test_gpu" "$group" > "$log" 2>&1
@@ -86,7 +85,7 @@ for AMDEMU_ARCH in $architectures; do
         failed=$((failed + f))
         line="$line, $group ${p:-0}"
     done
-    # Each kernel against the CPU, and the number made of the sums, which is the same on each GPU.
+    # The self-test compares each kernel with the CPU. Its checksum must be equal on all GPUs.
     log=$work/$AMDEMU_ARCH.self_test
     LD_LIBRARY_PATH=$work/library "$build/vmafgpu" --self-test \
         --kernels "$work/vmafgpu_kernels.$AMDEMU_ARCH.hsaco" > "$log" 2>&1

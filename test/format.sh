@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that clang-format 19 with .clang-format would change nothing: test/format.sh. With -i it formats the files.
+# Checks the formatting of all C, C++ and CUDA files with clang-format 19. With -i, formats the files.
 cd "$(dirname "$0")/.." || exit 1
 program=${CLANG_FORMAT:-clang-format-19}
 if ! command -v "$program" > /dev/null; then

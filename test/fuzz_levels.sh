@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs fuzz/levels with a fixed seed: random cases on each level of vector code, on threads and on simulated GPUs must
-# give the same bits. With sanitizers or a RUNNER there are fewer cases and no GPUs.
+# Runs fuzz/levels with a fixed seed: in random cases, each level of vector code, threads and simulated GPUs must give
+# the same bits. With sanitizers or a RUNNER, it runs fewer cases and no simulated GPUs.
 #
-#     test/fuzz_levels.sh BUILD          DEPTH=all: ten times as many
+#     test/fuzz_levels.sh BUILD          DEPTH=all: about ten times as many cases
 build=$1
 levels=$build/fuzz/levels
 seed=1
@@ -25,11 +25,10 @@ if [ -n "$pairs" ]; then
         "$levels" --seed $seed --cases $pairs --no-cpu \
             --gpu "cuda,$build/test/libsimulated_cuda32.so,$build/fuzz/simulated_80.ptx,150000" \
             --gpu "hip,$build/test/libsimulated_hip64.so,$build/fuzz/simulated.hsaco,150000" \
-            > "$build/fuzz/levels_gpu.log" ||
-            status=1
+            > "$build/fuzz/levels_gpu.log" || status=1
         cat "$build/fuzz/levels_gpu.log"
     else
-        echo 'skipped: the simulated GPU (it needs a C++17 compiler)'
+        echo 'skipped: simulated GPUs: not built; they need a C++17 compiler'
     fi
 fi
 cat "$build"/fuzz/levels.log "$build"/fuzz/levels_gpu.log 2> /dev/null | awk '

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the kernels for GPUs, NVIDIA's (test/make_ptx.sh) and AMD's (test/make_hsaco.sh), as files and as C arrays.
+# Builds the GPU kernels for NVIDIA (test/make_ptx.sh) and AMD (test/make_hsaco.sh), as files and as C arrays.
 #
-#     test/make_blobs.sh [BUILD [FOLDER FOR SCRATCH FILES]]
+#     test/make_blobs.sh [BUILD [SCRATCH_FOLDER]]
 #
-# If the compiler for one vendor is missing, a message is printed and the kernels of the other vendor are built.
+# If the compiler for one vendor is missing, this script prints a message and builds the kernels of the other vendor.
 build=${1:-build}
 work=${2:-$build/blobs}
 here=$(dirname "$0")

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Builds the kernels for AMD GPUs: a code object for each target, BUILD/vmafgpu_kernels.TARGET.hsaco, and all of them,
-# compressed, as BUILD/vmafgpu_kernels.amd and as C in BUILD/vmafgpu_amd.h.
+# Builds the kernels for AMD GPUs: a code object per target, BUILD/vmafgpu_kernels.TARGET.hsaco, and all code objects
+# compressed in one file, BUILD/vmafgpu_kernels.amd, also as a C array in BUILD/vmafgpu_amd.h.
 #
-#     test/make_hsaco.sh [BUILD [FOLDER FOR SCRATCH FILES]]
+#     test/make_hsaco.sh [BUILD [SCRATCH_FOLDER]]
 #
-# With a clang of version 19 or later and its lld; no ROCm is needed. CLANG= names it, GFX="gfx1100 gfx1201" chooses
-# targets. If there is none, the script prints what to install and succeeds. The same sources and compiler give the same
-# bytes. Unchanged targets are not compiled again.
+# Requirements: clang 19 or later with lld; ROCm is not needed. CLANG names the compiler, and GFX="gfx1100 gfx1201"
+# selects targets. If there is no such compiler, the script prints what to install and succeeds. The output only depends
+# on the sources and the compiler. Targets whose preprocessed source has not changed are not compiled again.
 build=${1:-build}
 work=${2:-$build/blobs}
 root=$(dirname "$0")/..
@@ -16,8 +16,8 @@ mkdir -p "$work" || exit 1
 
 # ---- code objects ----
 
-# Compiles a target, unless the preprocessed text is unchanged. TARGET.status contains the result: unknown (this
-# compiler has no such target), failed, built, kept.
+# Compiles the code object for a target, unless its preprocessed source has not changed. Writes to TARGET.status:
+# unknown if the compiler does not support the target, built, or kept; nothing on failure.
 object() { # TARGET
     rm -f "$work/$1.status"
     if ! knows_amd_target "$1"; then
@@ -50,12 +50,11 @@ object() { # TARGET
     mv "$work/$1.text" "$work/$1.of" && echo built > "$work/$1.status"
 }
 
-# ---- all of it ----
+# ---- main part ----
 
-[ -f "$kernels" ] || die "there is no $kernels here"
+[ -f "$kernels" ] || die "$kernels not found"
 if ! find_amd_clang; then
-    say 'no clang of version 19 or later that writes AMD code objects, with lld: nothing built for AMD GPUs' \
-        '(apt-get install clang-19 lld-19)'
+    say 'no kernels built for AMD GPUs: they need clang 19 or later with lld (apt-get install clang-19 lld-19)'
     exit 0
 fi
 has_xz || exit 0
@@ -71,11 +70,11 @@ for target in $targets; do
     unknown) unknown="$unknown $target" ;;
     *)
         head -n 40 "$work/$target.log"
-        die "the code object for $target failed with $(compiler_version clang)"
+        die "$target: cannot compile the kernels with $(compiler_version clang)"
         ;;
     esac
 done
-[ -n "$made" ] || die "$(compiler_version clang) with its lld knows none of $targets"
+[ -n "$made" ] || die "$(compiler_version clang) with its lld supports none of $targets"
 entries=
 for target in $made; do
     entries="$entries $target $work/$target.hsaco"
@@ -84,12 +83,12 @@ done
 container amd $entries || die "cannot pack the code objects in $work"
 rm -f "$build"/vmafgpu_kernels.gfx*.hsaco
 for target in $made; do
-    cp "$work/$target.hsaco" "$build/vmafgpu_kernels.$target.hsaco" || die "cannot write in $build"
+    cp "$work/$target.hsaco" "$build/vmafgpu_kernels.$target.hsaco" || die "cannot write to $build"
 done
 for file in vmafgpu_kernels.amd vmafgpu_amd.h; do
     mv "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 
-say "$build/vmafgpu_kernels.amd and $build/vmafgpu_amd.h by $(compiler_version clang) for$made"
-[ -z "$unknown" ] || say "this compiler does not know$unknown: left out"
+say "wrote $build/vmafgpu_kernels.amd and $build/vmafgpu_amd.h, compiled by $(compiler_version clang) for$made"
+[ -z "$unknown" ] || say "targets not supported by this compiler:$unknown"
 exit 0

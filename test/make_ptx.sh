@@ -1,14 +1,15 @@
 #!/bin/sh
-# Builds the kernels for NVIDIA GPUs, compressed: BUILD/vmafgpu_kernels.nvidia, and as C BUILD/vmafgpu_nvidia.h. They
-# contain machine code if ptxas is installed, PTX for compute capability 8.0 and later, and PTX for 7.5 if there is no
-# machine code for it. For tests, PTX is also written to BUILD/vmafgpu_kernels.ptx (7.5) and .sm80.ptx.
+# Builds the kernels for NVIDIA GPUs in one compressed file, BUILD/vmafgpu_kernels.nvidia, also as a C array in
+# BUILD/vmafgpu_nvidia.h. The file contains PTX for compute capability 8.0 and later, and, if ptxas is installed, machine
+# code. PTX for compute capability 7.5 is included only if there is no machine code for it. For tests, the PTX is also in
+# BUILD/vmafgpu_kernels.ptx (7.5) and BUILD/vmafgpu_kernels.sm80.ptx.
 #
-#     test/make_ptx.sh [BUILD [FOLDER FOR SCRATCH FILES]]
+#     test/make_ptx.sh [BUILD [SCRATCH_FOLDER]]
 #
-# PTX is made by nvcc if it is installed, else by a clang of version 19 or later, which needs no CUDA. FORCE=nvcc or
-# FORCE=clang chooses the compiler; NVCC=, CLANG= and PTXAS= name the programs. If there is neither compiler, the script
-# prints what to install and succeeds. SM="75 90" chooses the targets of machine code. Unchanged files are not compiled
-# again.
+# nvcc writes the PTX if it is installed, otherwise clang 19 or later, which needs no CUDA. FORCE=nvcc or FORCE=clang
+# selects the compiler; NVCC, CLANG and PTXAS name the programs. If there is no compiler, the script prints what to
+# install and succeeds. SM="75 90" selects targets for machine code. Machine code is assembled again only if the PTX or
+# ptxas has changed.
 build=${1:-build}
 work=${2:-$build/blobs}
 root=$(dirname "$0")/..
@@ -16,9 +17,8 @@ kernels=$root/vmafgpu_kernels.cu
 mkdir -p "$work" || exit 1
 . "$root/test/codegen/compilers.sh"
 
-# Drivers of 2023 and later load PTX 8.0: that is what the images say they are. Comments and paths of this machine go,
-# and the hashes that nvcc makes of them. What newer compilers add of their own goes too, where it is a hint only; ptxas
-# has the last word. The loader looks for the last line.
+# Sets the PTX version to 8.0, which drivers of 2023 and later support. Removes comments, paths, the hashes that nvcc
+# derives from paths, and hints that need a newer PTX version. The kernel loader requires the last line.
 tidy() {
     awk '
         { sub(/[ \t]*\/\/.*/, "") }
@@ -29,7 +29,7 @@ tidy() {
         sed -E 's/_INTERNAL_[0-9a-f]{8}_([0-9]+_[A-Za-z0-9_]*_cu)_[0-9a-f]{8}/_INTERNAL_00000000_\1_00000000/g'
 }
 
-# image CAPABILITY FILE: compiles and tidies one, unless it is that of the last time
+# image CAPABILITY FILE: compiles an image and tidies it; leaves FILE as it is if the image is the same
 image() {
     raw=$work/raw.$1.ptx
     log=$work/log.$1
@@ -43,7 +43,8 @@ ptx_of() { # CAPABILITY
     if [ "$1" -lt 80 ]; then echo "$work/vmafgpu_kernels.ptx"; else echo "$work/vmafgpu_kernels.sm80.ptx"; fi
 }
 
-# Makes machine code; NN.status contains the result: unknown (this ptxas has no such target), failed, built, kept.
+# Assembles machine code. Writes to sm_CAPABILITY.status: unknown if ptxas does not support the target, failed, built,
+# or kept.
 assemble() { # CAPABILITY
     from=$(ptx_of "$1")
     cubin=$work/sm_$1.cubin
@@ -62,7 +63,7 @@ assemble() { # CAPABILITY
     fi
 }
 
-[ -f "$kernels" ] || die "there is no $kernels here"
+[ -f "$kernels" ] || die "$kernels not found"
 compiler=
 if [ "${FORCE:-nvcc}" = nvcc ]; then
     find_nvcc && compiler=nvcc
@@ -71,8 +72,8 @@ if [ -z "$compiler" ] && [ "${FORCE:-clang}" = clang ]; then
     find_clang && compiler=clang
 fi
 if [ -z "$compiler" ]; then
-    say "no ${FORCE:-nvcc and no clang of version 19 or later} that writes PTX: nothing built" \
-        "(apt-get install clang-19, or CUDA's nvcc)"
+    say "no kernels built for NVIDIA GPUs: they need ${FORCE:-nvcc, or clang 19 or later}" \
+        '(apt-get install clang-19, or nvcc of CUDA)'
     exit 0
 fi
 has_xz || exit 0
@@ -82,8 +83,8 @@ image 75 vmafgpu_kernels.ptx &
 first=$!
 image 80 vmafgpu_kernels.sm80.ptx
 second_status=$?
-wait $first || die "the image for compute capability 7.5 failed with $compiler"
-[ $second_status -eq 0 ] || die "the image for compute capability 8.0 failed with $compiler"
+wait $first || die "compute capability 7.5: cannot compile the kernels with $compiler"
+[ $second_status -eq 0 ] || die "compute capability 8.0: cannot compile the kernels with $compiler"
 rm -f "$work"/sm_*.status
 targets=${SM:-$nvidia_targets}
 [ -n "$ptxas" ] || targets=
@@ -97,7 +98,7 @@ for target in $targets; do
     unknown) unknown="$unknown sm_$target" ;;
     failed)
         head -n 20 "$work/sm_$target.log"
-        die "the machine code for sm_$target failed"
+        die "sm_$target: cannot assemble the machine code"
         ;;
     *)
         entries="$entries sm_$target $work/sm_$target.cubin"
@@ -106,7 +107,7 @@ for target in $targets; do
     esac
 done
 for target in 75 80; do
-    # there are no others below 8.0
+    # sm_75 is the only target below 8.0, so its machine code replaces this PTX.
     case $made in *sm_75*) [ $target -eq 75 ] && continue ;; esac
     entries="$entries ptx_$target $(ptx_of $target)"
 done
@@ -119,7 +120,7 @@ for file in vmafgpu_kernels.nvidia vmafgpu_nvidia.h; do
     mv "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 
-say "$build/vmafgpu_kernels.nvidia and $build/vmafgpu_nvidia.h by $(compiler_version $compiler):" \
-    "PTX${made:+ and machine code for$made}$([ -n "$ptxas" ] || echo ', not verified: no ptxas')"
-[ -z "$unknown" ] || say "this ptxas does not know$unknown: left out"
+say "wrote $build/vmafgpu_kernels.nvidia and $build/vmafgpu_nvidia.h, compiled by $(compiler_version $compiler):" \
+    "PTX${made:+ and machine code for$made}$([ -n "$ptxas" ] || echo '; PTX is not verified because there is no ptxas')"
+[ -z "$unknown" ] || say "targets not supported by this ptxas:$unknown"
 exit 0

@@ -1,16 +1,17 @@
 #!/bin/sh
-# Runs every test program and script of a build folder, as many at a time as there are processors, and adds up the
-# counts in their last lines. Prints one line when a test starts and one when it ends, with the elapsed seconds and the
-# processor seconds.
+# Runs all test programs and scripts of a build folder, one per processor at a time, and adds up the counts in their
+# last lines. For each test, prints a line when it starts, and a line with elapsed and processor seconds when it ends.
 #
-#     test/run.sh BUILD         with RUNNER, SANITIZE, EXE, DEPTH and TESTS from the environment, see the Makefile
-processor_seconds() { # what the shell's `times` prints of its children: 1m2.345s 0m6.789s
+#     test/run.sh BUILD         RUNNER, SANITIZE, EXE, DEPTH and TESTS are environment variables, see the Makefile
+
+# Adds up the second line that `times` of the shell prints, which is about child processes: 1m2.345s 0m6.789s
+processor_seconds() {
     awk '
         NR == 2 { gsub(/s/, ""); for (i = 1; i <= NF; i++) { split($i, t, "m"); sum += t[1] * 60 + t[2] } }
         END { printf "%d", sum + .5 }'
 }
 
-if [ "$1" = --one ]; then # run.sh --one BUILD NAME: one of them
+if [ "$1" = --one ]; then # run.sh --one BUILD NAME: runs one test
     build=$2
     name=$3
     log=$build/test/logs/$name
@@ -49,7 +50,7 @@ logs=$build/test/logs
 rm -rf "$logs"
 mkdir -p "$logs" || exit 1
 
-# What takes longest comes first.
+# The longest tests come first.
 programs='test_levels test_figures test_golden test_features test_float_ssim test_edges test_edits test_float_adm
           test_speed_temporal test_psnr_hvs test_pixels test_ciede test_v1 test_memory test_frames test_stream
           test_model test_config test_threads test_live test_private test_outside test_blobs test_align test_scale
@@ -58,22 +59,22 @@ if [ -n "$TESTS" ]; then
     tests=$TESTS
 else
     tests="$programs test_output.sh"
-    # these use pipes and file names of Unix
+    # These use Unix pipes and file names.
     [ "$EXE" = .exe ] ||
         tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh
                test_terminal.sh $tests"
-    # Simulated GPUs under another program would take hours. Tests of the header and the kernels with all compilers do
-    # not depend on how BUILD was compiled, so they run in ordinary builds only.
+    # Under a RUNNER, simulated GPUs would take hours. The tests that compile the header or the kernels themselves do not
+    # depend on how BUILD was compiled, so they run only in ordinary builds.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"
     [ -n "$SANITIZE$RUNNER$EXE" ] ||
         tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh
                test_commands.sh test_snippets.sh test_tags.sh test_embed.sh test_install.sh $tests"
 fi
 
-# Sanitizers end programs with a status that no program here uses, so an expected failure never hides their report.
-# detect_stack_use_after_return=0: with it, GCC 13.0 to 13.2 misaligns vectors of 64 bytes (GCC bug 110027).
-export ASAN_OPTIONS="exitcode=99:detect_stack_use_after_return=0:$ASAN_OPTIONS" \
-    UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"
+# Programs here never exit with status 99, so tests that expect a failure do not hide the report of a sanitizer.
+# detect_stack_use_after_return is off because with it, GCC 13.0 to 13.2 misaligns 64-byte vectors (GCC bug 110027).
+export ASAN_OPTIONS="exitcode=99:detect_stack_use_after_return=0:$ASAN_OPTIONS"
+export UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"
 export TSAN_OPTIONS="exitcode=99:$TSAN_OPTIONS"
 
 jobs=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)

@@ -1,4 +1,4 @@
-# The tool's CSV as a table for the eye: the features of vmaf_v0.6.1 and the score.
+# Prints a CSV report of the tool as a table: the features of vmaf_v0.6.1 and the score.
 NR == 1 {
     count = split("Frame integer_adm2 integer_motion2 integer_vif_scale0 integer_vif_scale1 integer_vif_scale2 " \
                   "integer_vif_scale3 vmaf", wanted, " ")

@@ -53,7 +53,7 @@ break_kernels half_of_warp_sum 64 '/^GPU_FN.* warp_sum(/,/^}/s/LANES/32/'
 break_kernels twice_warp_sum 32 '/^GPU_FN.* warp_sum(/,/^}/s/LANES/64/'
 break_kernels half_of_warp_sum_word 64 '/^GPU_FN.* warp_sum_word(/,/^}/s,LANES / 2,32 / 2,'
 break_kernels twice_warp_sum_word 32 '/^GPU_FN.* warp_sum_word(/,/^}/s,LANES / 2,64 / 2,'
-break_kernels half_of_warp_or 64 '/^GPU_FN.* warp_or(/,/^}/s,LANES / 2,32 / 2,'   # twice does no harm to an or
+break_kernels half_of_warp_or 64 '/^GPU_FN.* warp_or(/,/^}/s,LANES / 2,32 / 2,'
 wait
 for name in motion_finish vif_plain_finish; do
     break_kernels "half_of_$name" 32 "/^GPU_FN.* $name(/,/^}/s,block_threads() / LANES,block_threads() / 64,"
@@ -63,7 +63,7 @@ wait
 
 break_kernels ties_up 32 's/2 \* rest == unit && (down & unit)/2 * rest == unit/'
 break_kernels unit_kept 64 's/if (sum + chunk < limit) {/if (chunk >= 0) {/'
-break_kernels column_over 64 '/^GPU_FN void speed_tridiagonalise(/,/^}/s/warp_barrier(); .*/ /'
+break_kernels column_over 64 '/^GPU_FN void speed_tridiagonalise(/,/^}/{/m\.e\[i\] = own/{n;s/warp_barrier();//;};}'
 wait
 
 # The number of checks that passed or failed, by the last line of a log; nothing if the program did not come to it.

@@ -1,6 +1,15 @@
-/* The shortest real use: scores two raw 8-bit 4:2:0 files.
+/* The shortest complete program. It reads two raw video files (planar 4:2:0, 8 bits), and prints the VMAF score of each
+ * frame and the mean.
  *
- *     minimal WIDTH HEIGHT reference.yuv distorted.yuv */
+ *     minimal WIDTH HEIGHT reference.yuv distorted.yuv
+ *
+ * Output:
+ *
+ *         frame 0: 49.366694
+ *         frame 1: 54.613197
+ *         ...
+ *         mean: 54.010369
+ */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include <stdio.h>

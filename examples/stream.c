@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
     if (ok && vmafgpu_pool(vmaf, vmafgpu_model_column(vmaf, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK) {
         printf("mean %.3f, worst %.3f, memory %u KiB\n", mean, worst, (unsigned)(vmafgpu_host_memory(vmaf) / 1024));
     } else {
-        fprintf(stderr, "stream: %s\n", ok ? "the stream contains no frames" : vmafgpu_last_error(vmaf));
+        fprintf(stderr, "stream: %s\n", ok ? "the input contains no frames" : vmafgpu_last_error(vmaf));
         ok = 0;
     }
     free(planes);

@@ -144,9 +144,9 @@ int main(int argc, char **argv) {
             different += memcmp(&score.score, &scores[i].score, sizeof score.score) != 0;
         }
         if (result == VMAFGPU_OK) {
-            printf(
-                "%d blocks, weights %.3f to %.3f: %.3f s with edits, %.3f s with whole pictures, %d of the scores differ\n",
-                count, least, most, tried, seconds() - start, different);
+            printf("%d blocks, weights %.3f to %.3f: %.3f s with edits, %.3f s with whole pictures, %d of the scores "
+                   "differ\n",
+                   count, least, most, tried, seconds() - start, different);
         } else {
             fprintf(stderr, "tune_vmaf: %s\n", vmafgpu_last_error(v));
         }

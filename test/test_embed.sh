@@ -103,7 +103,7 @@ cat > "$work/table.c" << 'SOURCE'
 #include "vmafgpu.h"
 SOURCE
 check 'a table' compiles "$work/table.c" 'gcc -std=c99' 'clang++ -x c++ -std=c++11'
-for name in gpu JSON models simd threads gfx900 sm_90; do # VMAFGPU_NO_GPU and so on say something else
+for name in gpu JSON models simd threads psnr rgb gfx900 sm_90; do # VMAFGPU_NO_GPU and so on have another meaning
     if "$embed" -o "$work/table.h" --name $name "$work/model" 2> "$work/log"; then
         check "a table with $name" false
     fi

@@ -1,11 +1,11 @@
 /* Scores frames that are already in GPU memory, as those of a game or streaming engine. The GPU reads the frames in
- * place, and only the scores return to the CPU. Two pairs of frames alternate: the engine draws one while the GPU scores
- * the other. vmafgpu_reusable_count() and vmafgpu_wait() show when a pair can be overwritten.
+ * place, and only the scores return to the CPU. Two pairs of frames alternate: the engine draws one while the GPU
+ * scores the other. vmafgpu_reusable_count() and vmafgpu_wait() show when a pair can be overwritten.
  *
  *     device_frames [cuda | hip [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
  *
- * The engine is a stand-in: it draws on the CPU and copies the frames to the GPU. An engine with frames of its own needs
- * only the code of run() and score_frames(). engine_overlay.c does the same without waiting. Output:
+ * The engine is a stand-in: it draws on the CPU and copies the frames to the GPU. An engine with frames of its own
+ * needs only the code of run() and score_frames(). engine_overlay.c does the same without waiting. Output:
  *
  *         frame 0: 97.429
  *         frame 1: 100.000

@@ -1,12 +1,12 @@
 /* Shows the score of each frame while an engine renders, as for an overlay on the screen. No call in the loop waits or
- * allocates. If the GPU is busy, the program skips a pair, and the scores of the other pairs stay exact. With each score
- * comes a map of the blocks in which the score is lost.
+ * allocates. If the GPU is busy, the program skips a pair, and the scores of the other pairs stay exact. With each
+ * score comes a map of the blocks in which the score is lost.
  *
  *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
  *
  * The file compiles as C and as C++. Copy the part `overlay` into your engine. The engine below is a stand-in: it draws
- * and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with RGB or
- * Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
+ * and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with RGB
+ * or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
  * returns, so an engine without a GPU must score on another thread. Output with `cpu`:
  *
  *         frame 0: VMAF 60.945, largest loss 0.638 at 32, 80

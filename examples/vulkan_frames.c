@@ -1,6 +1,6 @@
-/* Scores the images of a Vulkan engine in place, on the same NVIDIA GPU, while the engine renders. It imports memory and
- * timeline semaphores of Vulkan into CUDA. A compute shader draws a moving picture and a bad encode of it; the program
- * prints each score when it is ready.
+/* Scores the images of a Vulkan engine in place, on the same NVIDIA GPU, while the engine renders. It imports memory
+ * and timeline semaphores of Vulkan into CUDA. A compute shader draws a moving picture and a bad encode of it; the
+ * program prints each score when it is ready.
  *
  *     vulkan_frames [OPTIONS]
  *
@@ -882,8 +882,8 @@ static int record(engine *e, slot *s, int frame) {
     return VK_OK(vkEndCommandBuffer(s->load));
 }
 
-/* Submits the drawing of a pair, which starts when the earlier pair in this slot has been scored. When the pair is drawn,
- * `drawn` becomes frame + 1. */
+/* Submits the drawing of a pair, which starts when the earlier pair in this slot has been scored. When the pair is
+ * drawn, `drawn` becomes frame + 1. */
 static int draw(engine *e, slot *s, int frame) {
     const uint64_t waits_for = e->has_timelines ? s->busy_until : 0,
                    signals[2] = { (uint64_t)frame + 1, (uint64_t)frame + 1 };

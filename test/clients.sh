@@ -1,29 +1,29 @@
 #!/bin/bash
-# Programs that are linked to libvmaf, run with libvmaf and with ours, which differ in LD_LIBRARY_PATH only: what they write
-# must be the same, byte for byte, but for the time it took.
+# Runs programs that are linked to libvmaf with libvmaf and with the library of this project; only LD_LIBRARY_PATH
+# differs. Their reports must be equal, byte for byte, except for the time that the program took.
 #
 #     test/clients.sh BUILD              or make test-clients
 #
-# LIBVMAF=prefix   libvmaf 3.2: include/libvmaf and lib/libvmaf.so.3; default: pkg-config's
-# VMAF_SOURCE=dir  libvmaf's source tree: its tool, and its C tests of the public functions
-# CLIENTS=dir      where ffmpeg's source is fetched to and built, once; default /tmp/vmafgpu-clients
-# FFMPEG=program   instead: an ffmpeg that is linked to a shared libvmaf.so.3
+# LIBVMAF=prefix   libvmaf 3.2: include/libvmaf and lib/libvmaf.so.3; default: found by pkg-config
+# VMAF_SOURCE=dir  source tree of libvmaf, for its tool and for its C tests of the public functions
+# CLIENTS=dir      folder into which the source of ffmpeg is fetched and built, once; default /tmp/vmafgpu-clients
+# FFMPEG=program   an ffmpeg that is linked to a shared libvmaf.so.3, instead of building one
 # CLIPS=dir        y4m pairs, NAME_ref.y4m and NAME_dis.y4m; default ../shared/clips
 #
-# Not part of `make test`: it takes the network, and some minutes the first time.
+# `make test` does not run this script, because it needs the network, and some minutes the first time.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "${1:-build}" && pwd) || exit 1
 . test/check.sh
 unset VMAFGPU_BACKEND VMAFGPU_THREADS
 clients=${CLIENTS:-/tmp/vmafgpu-clients}
-clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'there are no clips (CLIPS names their folder)'; finish; }
+clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'no clips were found (set CLIPS to their folder)'; finish; }
 libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)}
-[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] || { skip 'there is no libvmaf 3.2 (LIBVMAF names its prefix)'; finish; }
+[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] || { skip 'libvmaf 3.2 is not installed (set LIBVMAF to its prefix)'; finish; }
 work_folder clients
 mkdir -p "$clients" || exit 1
 
-# ---- ffmpeg with the filter alone ----
+# ---- an ffmpeg that contains little more than the filter ----
 
 fetch_ffmpeg() {
     local apt="$clients/apt" options
@@ -51,7 +51,7 @@ build_ffmpeg() {
 ffmpeg=${FFMPEG:-$clients/ffmpeg}
 if [ ! -x "$ffmpeg" ]; then
     if [ -z "$(ls -d "$clients"/ffmpeg-*/ 2> /dev/null)" ] && ! fetch_ffmpeg > "$clients/fetch.log" 2>&1; then
-        skip "ffmpeg's source cannot be fetched, see $clients/fetch.log"
+        skip "the source of ffmpeg cannot be fetched, see $clients/fetch.log"
         ffmpeg=
     elif ! (build_ffmpeg) > "$clients/build.log" 2>&1; then
         skip "ffmpeg cannot be built, see $clients/build.log"
@@ -61,11 +61,11 @@ fi
 
 # ---- comparisons ----
 
-plain() { # what a report says but for the time it took
+plain() { # REPORT: prints the report without the frame rate
     [ ! -f "$1" ] || sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/' "$1"
 }
 
-# both WHAT COMMAND...: in the command REPORT is the file to write
+# both WHAT COMMAND...: runs the command with both libraries; REPORT in the command becomes the file to write
 both() {
     local what=$1 which status=()
     shift
@@ -123,7 +123,7 @@ if [ -n "$ffmpeg" ]; then
     for n in 1 2 3; do
         filter src01_8b csv "n_subsample=$n"
     done
-    # With threads and n_subsample libvmaf's own order of columns is not always the same.
+    # With threads and n_subsample, the order of columns in libvmaf varies from run to run.
     for n in 1 2; do
         filter src01_8b json "n_threads=$n"
         filter src01_8b json "n_threads=$n:feature=name=psnr"
@@ -136,15 +136,15 @@ if [ -n "$ffmpeg" ]; then
     done
 fi
 
-# ---- libvmaf's own tool, linked to the shared library ----
+# ---- the tool of libvmaf, linked to the shared library ----
 
 source=${VMAF_SOURCE:+$VMAF_SOURCE/libvmaf}
 printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n#define HAVE_STRSEP 1\n' > "$work/config.h"
 if [ -z "$source" ]; then
-    skip "there is no source tree of libvmaf (VMAF_SOURCE)"
+    skip 'the source of libvmaf was not found (set VMAF_SOURCE)'
 elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" -o "$work/vmaf" \
     "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
-    skip "libvmaf's tool does not build: $(grep -m 1 -E 'error|undefined' "$work/log")"
+    skip "the tool of libvmaf cannot be compiled: $(grep -m 1 -E 'error|undefined' "$work/log")"
 else
     for clip in src01_8b c422_10b odd_8b; do
         for format in --xml --json --csv --sub; do
@@ -161,25 +161,25 @@ else
     tool src01_8b --csv --model version=vmaf_b_v0.6.3:name=b:vif.vif_enhn_gain_limit=1
 fi
 
-# ---- libvmaf's tests of its public functions ----
+# ---- tests of libvmaf for its public functions ----
 
 if [ -n "$source" ] && [ -d "$source/test" ]; then
     for test in test_context test_pic_preallocation; do
         if "${CC:-cc}" -std=gnu11 -w -I"$source/include" -I"$source/test" -I"$source/src" -I"$source/build" -I"$source/build/include" \
             -o "$work/$test" "$source/test/$test.c" "$source/test/test.c" -L"$build" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
-            check "libvmaf's $test" env LD_LIBRARY_PATH="$build" timeout 300 "$work/$test" > "$work/$test.log" 2>&1
+            check "$test of libvmaf" env LD_LIBRARY_PATH="$build" timeout 300 "$work/$test" > "$work/$test.log" 2>&1
         else
-            skip "libvmaf's $test does not build here: $(grep -m 1 -E 'error|undefined' "$work/log")"
+            skip "$test of libvmaf cannot be compiled: $(grep -m 1 -E 'error|undefined' "$work/log")"
         fi
     done
 fi
 
-# ---- GStreamer's element ----
+# ---- the element vmaf of GStreamer ----
 
 if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>&1; then
     both 'GStreamer' gst-launch-1.0 -q vmaf name=v results-filename=REPORT results-format=json frame-message=true ! fakesink \
         filesrc location="$clips/src01_8b_ref.y4m" ! y4mdec ! v.ref_sink filesrc location="$clips/src01_8b_dis.y4m" ! y4mdec ! v.dist_sink
 else
-    skip "there is no GStreamer with the element vmaf"
+    skip 'GStreamer with the element vmaf is not installed'
 fi
 finish

@@ -1,5 +1,5 @@
-/* Opens a GPU for the examples, with a stream. The driver (CUDA) or the runtime (HIP) is loaded at run time, so that the
- * examples compile on machines without either. Your program uses cuda.h or hip_runtime.h instead of this file. */
+/* Opens a GPU for the examples, with a stream. The driver (CUDA) or the runtime (HIP) is loaded at run time, so that
+ * the examples compile on machines without either. Your program uses cuda.h or hip_runtime.h instead of this file. */
 #ifndef DEVICE_H
 #define DEVICE_H
 

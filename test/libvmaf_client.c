@@ -432,7 +432,7 @@ static int threads(void) {
         }
         bad |= vmaf_close(c);
     }
-    /* While pictures are still being read, all frames except the latest have scores. Motion requires ordered indices. */
+    /* While pictures are still being read, all but the latest frames have scores. Motion requires ordered indices. */
     VmafContext *c;
     VmafModel *model;
     VmafModelConfig m = { NULL, 0 };

@@ -109,7 +109,7 @@ static int run(engine *e, const char *kernels, const char *driver) {
     config.height = HEIGHT;
     config.chroma = VMAFGPU_CHROMA_400;
     config.backend = e->gpu.is_hip ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
-    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE; /* all frames: no pinned memory is allocated for them */
+    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE; /* of all frames, so no pinned memory is needed */
     config.gpu.cuda_context = e->gpu.context;        /* NULL with HIP */
     config.gpu.batch = 1; /* larger batches, the default, are faster but need as many pairs of frames */
     config.gpu.kernels_path = kernels;

@@ -5,9 +5,8 @@
  * The comment at the top of the header explains how to use the model; `embed_model --help` lists the options. Without
  * --private the output is a table of built-in models, such as models/model_embed.h.
  *
- * Equal data is written once. The rows of the table of support vectors are grouped into sections, one for each set of
- * models that share rows. A section or array is compiled if at least one of its models is. So the macro that leaves
- * out a model also leaves out the data that no other model needs. */
+ * Equal data is written once. Support vectors that are used by the same set of models form a section of the table.
+ * Each section and each array is enclosed in #if: the compiler omits it if all models that use it are left out. */
 
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_NO_MODELS

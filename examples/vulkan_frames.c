@@ -135,7 +135,7 @@ typedef struct cu_semaphore {
     unsigned flags, reserved[16];
 } cu_semaphore;
 
-/* For waiting and for signalling: cuda.h has two structs, which only differ in fields that are zero here. */
+/* The parameters of waiting and of signalling. The two structs of cuda.h differ only in fields that are zero here. */
 typedef struct cu_value {
     uint64_t value, rest[8];
     unsigned flags, reserved[17];
@@ -264,7 +264,7 @@ typedef struct resource {
     uint64_t address; /* CUdeviceptr or CUsurfObject */
 } resource;
 
-/* A pair of frames of the ring. */
+/* One pair of frames in the ring. */
 typedef struct slot {
     VkCommandBuffer commands, load;
     resource drawn[2];   /* images: reference and distorted */

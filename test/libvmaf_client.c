@@ -123,7 +123,7 @@ static const clip clips[] = {
     {"two models, threads", {"vmaf_v0.6.1", "vmaf_v0.6.1neg"}, 0, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV420P, 8, 2, 1},
     {"transform", {"vmaf_v0.6.1"}, VMAF_MODEL_FLAG_ENABLE_TRANSFORM | VMAF_MODEL_FLAG_DISABLE_CLIP, {NULL}, NULL, NULL,
      VMAF_PIX_FMT_YUV422P, 10, 0, 1},
-    {"not disabled", {"vmaf_v1.0.16_3d0h"}, VMAF_MODEL_FLAG_DISABLE_TRANSFORM,
+    {"flag without effect", {"vmaf_v1.0.16_3d0h"}, VMAF_MODEL_FLAG_DISABLE_TRANSFORM,
      {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV444P, 10,
      0, 1},
     {"subsample", {"vmaf_v0.6.1"}, 0, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV420P, 8, 0, 2},
@@ -157,7 +157,7 @@ static void run_clip(const clip *k, const char *folder) {
     for (unsigned i = 0; i < FRAMES; i++)
         printf("push: %d\n", push_filled(c, k->format, k->bpc, i, i));
     printf("flush: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
-    printf("again: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
+    printf("second flush: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
     for (int i = 0; i < count; i++) {
         print_score("at 2", vmaf_score_at_index(c, models[i], &score, 2), &score);
         print_score("at 9", vmaf_score_at_index(c, models[i], &score, 9), &score);
@@ -170,12 +170,12 @@ static void run_clip(const clip *k, const char *folder) {
                         &score);
         }
         print_score("1 to 3", vmaf_score_pooled(c, models[i], VMAF_POOL_METHOD_MIN, &score, 1, 3), &score);
-        print_score("too far", vmaf_score_pooled(c, models[i], VMAF_POOL_METHOD_MIN, &score, 1, FRAMES), &score);
+        print_score("beyond the end", vmaf_score_pooled(c, models[i], VMAF_POOL_METHOD_MIN, &score, 1, FRAMES), &score);
     }
     print_score("psnr", vmaf_feature_score_pooled(c, "psnr_y", VMAF_POOL_METHOD_MEAN, &score, 0, 2), &score);
     print_score("adm2", vmaf_feature_score_at_index(c, "VMAF_integer_feature_adm2_score", &score, 2), &score);
     print_score("motion2", vmaf_feature_score_at_index(c, "VMAF_integer_feature_motion2_score", &score, 4), &score);
-    print_score("none", vmaf_feature_score_at_index(c, "nothing", &score, 2), &score);
+    print_score("unknown feature", vmaf_feature_score_at_index(c, "nothing", &score, 2), &score);
     for (int i = 0; i < count; i++)
         vmaf_model_destroy(models[i]); /* before the report is written, as some programs do */
     print_reports(c, folder);
@@ -200,7 +200,7 @@ static void run_collection(const char *folder) {
     VmafFeatureDictionary *options = NULL;
     double score = 0;
     printf("\n== collection: %d\n", vmaf_init(&c, plain()));
-    printf("a model's: %d\n", vmaf_model_collection_load(&model, &collection, &m, "nothing"));
+    printf("unknown version: %d\n", vmaf_model_collection_load(&model, &collection, &m, "nothing"));
     printf("load: %d\n", vmaf_model_collection_load(&model, &collection, &m, "vmaf_b_v0.6.3"));
     vmaf_feature_dictionary_set(&options, "motion_force_zero", "true");
     printf("overload: %d\n", vmaf_model_collection_feature_overload(model, &collection, "motion", options));
@@ -229,14 +229,14 @@ static void run_outside(const char *folder) {
     VmafModel *model;
     VmafModelConfig m = { NULL, VMAF_MODEL_FLAGS_DEFAULT };
     double score = 0;
-    printf("\n== outside: %d\n", vmaf_init(&c, plain()));
+    printf("\n== imported values: %d\n", vmaf_init(&c, plain()));
     printf("load: %d\n", vmaf_model_load(&model, &m, "vmaf_v0.6.1"));
-    print_score("nothing yet", vmaf_score_at_index(c, model, &score, 3), &score);
+    print_score("before the import", vmaf_score_at_index(c, model, &score, 3), &score);
     for (int i = 0; i < 6; i++)
         printf("import: %d\n", vmaf_import_feature_score(c, names[i], 0.9 - 0.05 * i, 3));
-    printf("twice: %d\n", vmaf_import_feature_score(c, names[0], 0.9, 3));
-    print_score("from outside", vmaf_score_at_index(c, model, &score, 3), &score);
-    printf("own: %d\n", vmaf_import_feature_score(c, "ours", 7, 1));
+    printf("second import: %d\n", vmaf_import_feature_score(c, names[0], 0.9, 3));
+    print_score("after the import", vmaf_score_at_index(c, model, &score, 3), &score);
+    printf("new name: %d\n", vmaf_import_feature_score(c, "ours", 7, 1));
     printf("feature: %d\n", vmaf_use_feature(c, "ciede", NULL));
     printf("push: %d\n", push_filled(c, VMAF_PIX_FMT_YUV444P, 8, 4, 4));
     printf("push: %d\n", push_filled(c, VMAF_PIX_FMT_YUV444P, 8, 1, 1));
@@ -318,8 +318,8 @@ static void run_errors(void) {
     show("feature", vmaf_use_feature(c, "vif", NULL));
     show("picture", vmaf_picture_alloc(&p, VMAF_PIX_FMT_YUV420P, 8, WIDTH, HEIGHT));
     show("picture", vmaf_picture_alloc(&q, VMAF_PIX_FMT_YUV420P, 8, WIDTH, HEIGHT + 2));
-    show("one", vmaf_read_pictures(c, &p, NULL, 0));
-    show("unlike", vmaf_read_pictures(c, &p, &q, 0));
+    show("one picture", vmaf_read_pictures(c, &p, NULL, 0));
+    show("different sizes", vmaf_read_pictures(c, &p, &q, 0));
     show("unref", vmaf_picture_unref(&q));
     show("unref", vmaf_picture_unref(&p));
     show("score", vmaf_score_at_index(c, NULL, &score, 0));

@@ -174,7 +174,7 @@ static void test_illegal_samples(unsigned threads) {
     VmafModel *m = model_of("vmaf");
     int err = 0;
     double score;
-    snprintf(test_where, sizeof test_where, "illegal samples, %u threads", threads);
+    snprintf(test_where, sizeof test_where, "samples above the bit depth, %u threads", threads);
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     for (unsigned i = 0; i < 8 && !err; i++) {
         VmafPicture a = picture_of(10, WIDTH, HEIGHT), b = picture_of(10, WIDTH, HEIGHT);
@@ -247,7 +247,7 @@ static void test_many_requests(void) {
     CHECK_INT(vmaf_close(c), 0); /* without a flush before */
 }
 
-/* ---- numbers at the ends of their ranges ---- */
+/* ---- extreme values ---- */
 
 static void test_configurations(void) {
     static const unsigned threads[] = { 0, 1, 255, 256, 257, 1000000, 0xffffffffu };

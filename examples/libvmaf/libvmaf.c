@@ -1331,8 +1331,8 @@ static void settle(VmafContext *c) {
 
 /* ---- pairs ---- */
 
-/* Sorts the columns of the engine on the board in the order of libvmaf, which depends on the number of pairs. Other
- * columns keep their places. */
+/* Sorts the columns of the engine into the order of libvmaf, which depends on the number of pairs. The other columns of
+ * the board, which are imported, keep their places. */
 static int order_board(VmafContext *c) {
     int count = vmafgpu_column_count(c->engine);
     column *before = (column *)malloc(((size_t)count + 1) * sizeof *before), **places = NULL;
@@ -1523,7 +1523,7 @@ static int open_predictor(VmafModel *m) {
     return error_of(result);
 }
 
-/* Applies the model to the values on the board and writes its outputs to the board, except the first `first` ones. If a
+/* Applies the model to the values on the board and writes its outputs to the board, starting with output `first`. If a
  * value is missing that the model needs, the score is NaN: the function fails and sets `missing` to the feature. */
 static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int first, const char **missing) {
     vmafgpu_score score;
@@ -1552,7 +1552,7 @@ static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int firs
 static int predict(VmafContext *c, VmafModel *m, uint64_t index, int first) {
     const char *missing;
     int err;
-    do { /* waits without the lock of the model, for which a thread that holds the lock of the context may be waiting */
+    do { /* releases the lock of the model before it waits; a thread with the lock of the context may need it */
         pthread_mutex_lock(&m->lock);
         err = try_to_predict(c, m, index, first, &missing);
         pthread_mutex_unlock(&m->lock);

@@ -1,8 +1,12 @@
-/* embed_model: turns libvmaf's model files (JSON) into a C header of constant arrays.
+/* Converts model files of libvmaf (JSON) into a C header of constant arrays, so that a program contains its models.
  *
- * Everything equal is written once: support vectors in one table whose rows are grouped by the set of models that
- * use them, other arrays under the condition that one of their users is there. So a model that is left out by its macro
- * takes with it what no other model needs. */
+ *     embed_model --private my_model.json > my_model.h
+ *
+ * The comment at the top of the header explains how to use the model; `embed_model --help` lists the options. Without
+ * --private the output is a table of built-in models, such as models/model_embed.h.
+ *
+ * Equal data is written once. Support vectors that are used by the same set of models form a section of the table.
+ * Each section and each array is enclosed in #if: the compiler omits it if all models that use it are left out. */
 
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_NO_MODELS
@@ -16,29 +20,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MODELS  32 /* a set of models is a word of 32 bits */
+#define MAX_MODELS  32 /* a set of models is a 32-bit word */
 #define LINE_WIDTH  118
-#define NAME_LENGTH 60 /* of an identifier; C99 tells them apart by their first 63 characters */
+#define NAME_LENGTH 60 /* of an identifier; in C99 the first 63 characters are significant */
 
 static const char usage[] =
     "usage: embed_model [options] [--name NAME] MODEL.json ... > model_embed.h\n"
     "\n"
-    "Turns libvmaf's model files into a C header of constant arrays. A model is named after its file, without\n"
-    "directory and \".json\"; its variable likewise, with _ for what is no letter or digit and _model at the end.\n"
+    "Convert model files of libvmaf into a C header of constant arrays. A model has the name of its file, without\n"
+    "folder and \".json\".\n"
     "\n"
-    "  -o, --output FILE  write the header there instead of standard output\n"
-    "      --private      models of your own: include the header behind vmafgpu.h and put the model's address, which\n"
-    "                     its comment names, into the `model` field of a vmafgpu_model_config; without this option\n"
-    "                     the header is a table of built-in models, for models/model_embed.h or VMAFGPU_MODEL_HEADER\n"
-    "      --name NAME    names the next model\n"
-    "      --notice TEXT  whose figures they are, for the comment on top, instead of Netflix's notice\n"
-    "  -h, --help         this text\n";
+    "  -o, --output FILE  write the header to FILE; default: standard output\n"
+    "      --private      define one variable per model, for models of your own: include the header after vmafgpu.h\n"
+    "                     and set the field `model` of a vmafgpu_model_config to the address of the variable. The\n"
+    "                     comment at the top of the header names the variable. Default: a table of built-in models,\n"
+    "                     for models/model_embed.h or VMAFGPU_MODEL_HEADER\n"
+    "      --name NAME    use NAME for the next model\n"
+    "      --notice TEXT  copyright notice for the comment at the top; default: the notice of Netflix, with --private\n"
+    "                     none\n"
+    "  -h, --help         print this text\n";
 
 static const char netflix_notice[] =
-    " * The figures are those of the models that Netflix publishes with libvmaf (https://github.com/Netflix/vmaf):\n"
+    " * The parameters are those of the models that Netflix publishes with libvmaf (https://github.com/Netflix/vmaf):\n"
     " * Copyright (c) 2020 Netflix, Inc., under the BSD-2-Clause-Patent licence; see LICENSE.\n";
 
-/* ---- small tools ---- */
+/* ---- errors, memory, text ---- */
 
 static void die(const char *subject, const char *what) {
     fprintf(stderr, "embed_model: %s%s%s\n", subject, *subject ? ": " : "", what);
@@ -99,7 +105,7 @@ static text read_file(const char *path) {
     return t;
 }
 
-/* The shortest decimal number that reads back as the same double. */
+/* Appends the shortest decimal number that reads back as the same double. */
 static void print_double(text *t, double value) {
     char number[64];
     int digits;
@@ -109,7 +115,7 @@ static void print_double(text *t, double value) {
         if (strtod(number, NULL) == value)
             break;
     }
-    if (strcmp(number, "-0") == 0) /* would be an integer, which has no sign */
+    if (strcmp(number, "-0") == 0) /* in C an integer constant, which has no negative zero */
         strcpy(number, "-0.0");
     append(t, number, strlen(number));
 }
@@ -129,7 +135,7 @@ static void print_string(text *t, const char *string) {
     append(t, "\"", 1);
 }
 
-/* Appends a list whose items are separated by ", ", broken into lines. */
+/* Appends a list whose items are separated by ", " and breaks it into lines. */
 static void print_wrapped(text *t, const char *list, const char *indent) {
     size_t column = 0;
 
@@ -162,25 +168,25 @@ static void print_wrapped(text *t, const char *list, const char *indent) {
     append(t, "\n", 1);
 }
 
-/* ---- what is embedded ---- */
+/* ---- the data to embed ---- */
 
-/* A row of a model's table of support vectors, and where it goes. */
+/* A support vector of a model, and its place in the header. */
 typedef struct row {
     const double *figures;
     int width;
-    uint32_t users; /* set of models */
-    size_t order;   /* of first appearance */
-    size_t same_as; /* the row that stands for it */
+    uint32_t users; /* set of the models that use it, one bit each */
+    size_t order;   /* its index in embedding.rows */
+    size_t same_as; /* index of the first equal row, which is the one that is written */
     int section, place;
 } row;
 
-/* The rows that have the same users. */
+/* All rows that are used by the same set of models. */
 typedef struct section {
     int width, count;
     uint32_t users;
 } section;
 
-/* An array of the header, as the text between its braces. */
+/* An array of the header; `items` is the text between its braces. */
 typedef struct array {
     const char *type, *kind;
     text items;
@@ -217,7 +223,8 @@ static int is_plain(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The letters and digits of a name, with one underscore for what stands between: "vmaf_v0.6.1" -> "vmaf_v0_6_1". */
+/* Returns the letters and digits of a name, with one underscore for other characters in between:
+ * "vmaf_v0.6.1" -> "vmaf_v0_6_1". */
 static char *join_words(const char *name) {
     char *words = (char *)grow(NULL, NAME_LENGTH + 1, 1);
     size_t length = 0;
@@ -237,7 +244,8 @@ static char *join_words(const char *name) {
     return words;
 }
 
-/* A name that is no keyword, nothing of the C library's and nothing of ours: its last word is "model". */
+/* Returns an identifier whose last word is "model", so that it is neither a keyword nor a name of the C library. The
+ * prefix "m_" avoids names of vmafgpu.h and a leading digit. */
 static char *make_identifier(const char *words) {
     size_t length = strlen(words);
     char *identifier = (char *)grow(NULL, length + sizeof "m__model", 1);
@@ -272,7 +280,7 @@ static int compare_sections(const void *a, const void *b) {
     if (first->width != second->width)
         return first->width < second->width ? -1 : 1;
     if (x != y)
-        return x < y ? -1 : 1; /* a model's first section is then its own, and mostly its largest */
+        return x < y ? -1 : 1; /* so the first section of a model is its own, usually the largest */
     return first->users < second->users ? -1 : first->users > second->users;
 }
 
@@ -361,7 +369,7 @@ static const row *model_row(const embedding *e, int model, int index) {
     return &e->rows[e->rows[e->first_row[model] + (size_t)index].same_as];
 }
 
-/* The first section that a model uses: its row numbers count from there. */
+/* Returns the first section that a model uses. The row numbers of the model count from the start of that section. */
 static int home_section(const embedding *e, int model) {
     size_t i;
     int home = e->section_count;
@@ -397,7 +405,7 @@ static void print_end(text *t, const embedding *e) {
         print(t, "#endif\n");
 }
 
-/* Puts an array into the header, or finds it there; appends its name to `out`. */
+/* Adds an array to the header, unless it already contains an equal array. Appends the name of the array to `out`. */
 static void use_array(embedding *e, text *out, const char *type, const char *kind, text *items, int model) {
     size_t i = 0;
 
@@ -455,7 +463,7 @@ static void use_rows(embedding *e, text *out, const vmafgpu_svm *svm, int model)
     use_array(e, out, "uint16_t", "rows", &items, model);
 }
 
-/* The initialiser of one vmafgpu_svm, in the order of its fields. */
+/* Prints the initialiser of a vmafgpu_svm, in the order of the fields. */
 static void print_svm(embedding *e, text *out, const vmafgpu_svm *svm, int model) {
     int n = svm->feature_count, home = home_section(e, model);
 
@@ -491,7 +499,7 @@ static void print_svm(embedding *e, text *out, const vmafgpu_svm *svm, int model
     print_double(out, svm->chroma_correction);
 }
 
-/* The SVMs of all models. They come last in the header, but say which arrays it has. */
+/* Prints the SVMs of all models, and collects the arrays that they use. The header contains the arrays first. */
 static void print_models(embedding *e, text *out) {
     int m, i;
 
@@ -547,14 +555,14 @@ static void print_arrays(const embedding *e, text *out) {
     }
 }
 
-/* Where each section starts, given that some may be left out. */
+/* Prints the start of each section as an expression, because sections can be left out. */
 static void print_starts(const embedding *e, text *out) {
     int s;
 
     if (e->private_mode)
         append(out, "\n", 1);
     else
-        print(out, "\n/* how many support vectors the sections have, and where they start */\n");
+        print(out, "\n/* number of support vectors in each section, and index of the first one */\n");
     print(out, "enum {\n");
     for (s = 0; s < e->section_count; s++) {
         print_condition(out, e, e->sections[s].users);
@@ -619,7 +627,7 @@ static void upper_case(char *at) {
             *at = (char)(*at - 'a' + 'A');
 }
 
-/* A name that does not end the comment it stands in. */
+/* Prints a name inside a comment. Characters that could end the comment become _. */
 static void print_plain(text *t, const char *name) {
     for (; *name != '\0'; name++)
         append(t, is_plain(*name) || strchr("._- ", *name) != NULL ? name : "_", 1);
@@ -633,14 +641,13 @@ static void print_top(const embedding *e, text *out, const char *guard) {
     if (e->notice != NULL)
         print(out, " * %s\n", e->notice);
     else if (e->private_mode)
-        print(out, " * The figures belong to whoever made the models.\n");
+        print(out, " * The parameters belong to the authors of the models.\n");
     else
         append(out, netflix_notice, strlen(netflix_notice));
     print(out, " *\n * Generated by examples/embed_model.c, do not edit.");
     if (!e->private_mode) {
-        print(out,
-              " To make it again from libvmaf's model files (DIR is\n"
-              " * ../shared/models or any other directory that has them):\n *     embed_model -o models/model_embed.h");
+        print(out, " To generate it again from the model files of\n"
+                   " * libvmaf, which are in the folder DIR:\n *     embed_model -o models/model_embed.h");
         for (m = 0; m < e->model_count; m++) {
             append(out, " \\\n *         DIR/", strlen(" \\\n *         DIR/"));
             print_plain(out, e->models[m]->name);
@@ -649,10 +656,12 @@ static void print_top(const embedding *e, text *out, const char *guard) {
     }
     print(out, "\n");
     if (e->private_mode) {
-        print(out, " * Include it behind vmafgpu.h and set the `model` field of a vmafgpu_model_config to &%s. */\n",
+        print(out, " * Include it after vmafgpu.h and set the field `model` of a vmafgpu_model_config to &%s. */\n",
               example);
     } else {
-        print(out, " *\n * A model is left out with what only it needs by defining VMAFGPU_NO_%s or the like. */\n",
+        print(out,
+              " *\n * A macro for each model, such as VMAFGPU_NO_%s, leaves out the model and the data that no\n"
+              " * other model needs. */\n",
               example);
     }
     print(out, "#ifndef %s\n#define %s\n", guard, guard);
@@ -670,9 +679,11 @@ static void write_out(const embedding *e, const text *out) {
         die(name, "cannot be written");
 }
 
-/* Would VMAFGPU_NO_ and this leave out something else than a model? */
+/* Returns whether VMAFGPU_NO_ with this name is a macro that leaves out something other than a model. */
 static int is_switch(const char *name) {
-    static const char *const switches[] = { "GPU", "JSON", "MODELS", "SIMD", "THREADS" };
+    static const char *const switches[] = { "ADM",  "CAMBI", "CIEDE",  "EDITS",   "FLOAT", "GPU",
+                                            "HVS",  "JSON",  "MODELS", "MOTION",  "PSNR",  "RGB",
+                                            "SIMD", "SPEED", "SSIM",   "THREADS", "VIF" };
     size_t i;
 
     for (i = 0; i < sizeof switches / sizeof switches[0]; i++)
@@ -681,7 +692,7 @@ static int is_switch(const char *name) {
     return strncmp(name, "GFX", 3) == 0 || strncmp(name, "SM_", 3) == 0;
 }
 
-/* Private models are variables; of others the names only serve as VMAFGPU_NO_... */
+/* Sets the identifiers: the variables with --private, otherwise the endings of the macros VMAFGPU_NO_... */
 static void name_models(embedding *e) {
     int m, i;
 
@@ -694,7 +705,7 @@ static void name_models(embedding *e) {
         } else {
             upper_case(words);
             if (is_switch(words))
-                die(e->models[m]->name, "VMAFGPU_NO_ and this name is a switch of vmafgpu.h; use --name");
+                die(e->models[m]->name, "VMAFGPU_NO_ with this name is a switch of vmafgpu.h; use --name");
             e->identifiers[m] = words;
         }
         for (i = 0; i < m; i++)
@@ -736,7 +747,7 @@ static void add_model(embedding *e, const char *path, const char *name) {
     int m = e->model_count;
 
     if (m == MAX_MODELS)
-        die(path, "more than 32 models do not fit into one header");
+        die(path, "a header can contain at most 32 models");
     if (name == NULL) {
         const char *at;
         size_t size;
@@ -801,7 +812,7 @@ int main(int argc, char **argv) {
         } else if (strcmp(word, "--notice") == 0) {
             e.notice = argument_of(argc, argv, &i);
             if (strstr(e.notice, "*/") != NULL)
-                die(word, "the text must not end the comment that it goes into");
+                die(word, "the text contains */, which would end the comment");
         } else if (strcmp(word, "-o") == 0 || strcmp(word, "--output") == 0) {
             e.output = argument_of(argc, argv, &i);
         } else {

@@ -1,9 +1,20 @@
-/* What an encoder does with VMAF: it tries a frame at several settings and keeps the cheapest that looks good enough.
- * The "encoder" here is a stand-in: it rounds the samples of 8x8 blocks to fewer and fewer levels, and what a setting
- * costs is how many levels it keeps. vmafgpu_score_pair() takes no memory and leaves no trace, so one context serves
- * the whole search.
+/* Shows how an encoder finds the cheapest setting that reaches a target score. It codes each frame with one setting
+ * after the other, from the cheapest up, and scores each result with vmafgpu_score_pair(). That function allocates
+ * nothing and does not change the state of the context, so one context serves the whole search.
  *
- *     encoder_loop [TARGET]      by default 90
+ *     encoder_loop [TARGET]      the score to reach, by default 90
+ *
+ * The encoder is a stand-in: it rounds samples to multiples of q, so a larger q is cheaper. Output:
+ *
+ *         frame 0, q 64:  35.931
+ *         frame 0, q 48:  65.031
+ *         frame 0, q 32:  64.234
+ *         frame 0, q 24:  82.584
+ *         frame 0, q 16:  89.182
+ *         frame 0, q 12:  94.149
+ *         frame 0: q 12 is enough
+ *         frame 1, q 64:  61.451
+ *         ...
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -12,7 +23,7 @@
 
 enum { WIDTH = 320, HEIGHT = 180, FRAMES = 3 };
 
-/* A picture with edges, ramps and grain that moves with the frame. */
+/* Draws edges and ramps that move from frame to frame, and grain. */
 static void draw(unsigned char *luma, int frame) {
     unsigned noise = 1;
     for (int y = 0; y < HEIGHT; y++) {
@@ -25,7 +36,8 @@ static void draw(unsigned char *luma, int frame) {
     }
 }
 
-/* The stand-in for encode and decode: the step between levels grows with q, the block's mean survives. */
+/* Stands for encoding and decoding: rounds the difference between each sample and the top-left sample of its 8x8 block
+ * to a multiple of q. */
 static void encode(const unsigned char *in, unsigned char *out, int q) {
     for (int y = 0; y < HEIGHT; y++) {
         for (int x = 0; x < WIDTH; x++) {
@@ -38,7 +50,7 @@ static void encode(const unsigned char *in, unsigned char *out, int q) {
 }
 
 static int search(vmafgpu *vmaf, double target, unsigned char *frames[2], unsigned char *candidate) {
-    static const int quantisers[] = { 64, 48, 32, 24, 16, 12, 8, 6, 4, 2 }; /* the cheapest first */
+    static const int quantisers[] = { 64, 48, 32, 24, 16, 12, 8, 6, 4, 2 }; /* cheapest first */
     for (int i = 0; i < FRAMES; i++) {
         unsigned char *current = frames[i % 2], *before = frames[(i + 1) % 2];
         vmafgpu_frame reference = vmafgpu_frame_of(vmafgpu_get_config(vmaf), current, 0);
@@ -68,7 +80,7 @@ int main(int argc, char **argv) {
     unsigned char *memory = malloc((size_t)WIDTH * HEIGHT * 3);
     int ok;
     if (argc > 2 || !(target > 0)) {
-        fprintf(stderr, "encoder_loop: takes a TARGET, a score above 0, or nothing\n");
+        fprintf(stderr, "encoder_loop: wrong arguments; usage: encoder_loop [TARGET], with TARGET above 0\n");
         free(memory);
         return 1;
     }
@@ -81,7 +93,7 @@ int main(int argc, char **argv) {
         ok = search(vmaf, target, frames, memory + (size_t)WIDTH * HEIGHT * 2);
     }
     if (!ok)
-        fprintf(stderr, "encoder_loop: %s\n", memory ? vmafgpu_last_error(vmaf) : "no memory");
+        fprintf(stderr, "encoder_loop: %s\n", memory ? vmafgpu_last_error(vmaf) : "out of memory");
     vmafgpu_close(vmaf);
     free(memory);
     return !ok;

@@ -1,9 +1,14 @@
-/* Rate-distortion optimisation with VMAF itself: a small block coder (8x8 DCT, one of eight quantisers per block) codes
- * a picture with the least squared error that a budget of bits allows; then it shifts bits from block to block, each
- * choice by what it does to VMAF, which vmafgpu_edit_try() tells for all eight codings of a block at once. Rate, VMAF
- * and time of both.
+/* Shows rate-distortion optimisation that maximises VMAF. A small block coder (8x8 DCT, one of eight quantisers per
+ * block) first codes a picture with the least squared error that a budget of bits allows. Then it moves bits between
+ * blocks: vmafgpu_edit_try() returns how much each coding of a block changes VMAF, and vmafgpu_edit_commit() applies
+ * the best choice.
  *
- *     encoder_rdo [BITS_PER_PIXEL]      by default 0.5
+ *     encoder_rdo [BITS_PER_PIXEL]      the budget, by default 0.5
+ *
+ * Output, with the CPU time of each method:
+ *
+ *         least squared error: 0.500 bits per pixel, VMAF 74.235, 0.02 s
+ *         highest VMAF:        0.495 bits per pixel, VMAF 88.048, 1.14 s, 21120 tries
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -25,7 +30,7 @@ enum {
 
 typedef struct coding {
     unsigned char samples[BLOCK * BLOCK];
-    double bits, error, change; /* squared error; what it would do to VMAF */
+    double bits, error, change; /* size, squared error, change of VMAF if the block is coded in this way */
 } coding;
 
 static unsigned char source[WIDTH * HEIGHT], coded[WIDTH * HEIGHT];
@@ -36,7 +41,7 @@ static double seconds(void) {
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-/* Edges, ramps, texture and grain, each somewhere. */
+/* Draws a picture that contains edges, ramps, texture and grain. */
 static void draw(void) {
     unsigned noise = 1;
     for (int y = 0; y < HEIGHT; y++) {
@@ -66,13 +71,14 @@ static void transform(const double *in, int inverse, double *out) {
                 double sum = 0;
                 for (int j = 0; j < BLOCK; j++)
                     sum += from[i * BLOCK + j] * (inverse ? basis[j][k] : basis[k][j]);
-                to[k * BLOCK + i] = sum; /* transposed, and so is the second pass */
+                to[k * BLOCK + i] = sum; /* transposes; the second pass transposes back */
             }
         }
     }
 }
 
-/* One block at one quantiser, and what it costs: some bits for each level, more for large ones. */
+/* Codes a block with quantiser q. The size is an estimate: a nonzero coefficient costs at least 3 bits, a larger one
+ * costs more. */
 static void encode(int block, int q, coding *out) {
     static const double steps[CODINGS] = { 6, 9, 13, 19, 28, 42, 63, 95 };
     const unsigned char *from = source + block / ACROSS * BLOCK * WIDTH + block % ACROSS * BLOCK;
@@ -110,13 +116,14 @@ static vmafgpu_edit edit_of(int block, int q) {
     edit.y = block / ACROSS * BLOCK;
     edit.width = edit.height = BLOCK;
     edit.data = codings[block][q].samples;
-    edit.skip_score = 1; /* `change` is what is asked for */
+    edit.skip_score = 1; /* only `change` is needed */
     return edit;
 }
 
-/* ---- the choice ---- */
+/* ---- the choice of codings ---- */
 
-/* The best codings of the first, first + step, ... blocks of a list for a price per bit; what they cost. */
+/* Chooses for each block of a list the coding whose gain, minus the price of its bits, is highest. Returns the sum of
+ * bits. */
 static double choose(const int *blocks, int count, double price, int by_vmaf, int *choice) {
     double bits = 0;
     for (int i = 0; i < count; i++) {
@@ -132,7 +139,7 @@ static double choose(const int *blocks, int count, double price, int by_vmaf, in
     return bits;
 }
 
-/* The same for so many bits at most: the price that it takes. */
+/* Chooses codings within a budget of bits and applies them: finds the lowest price per bit that keeps to the budget. */
 static void spend(const int *blocks, int count, double budget, int by_vmaf) {
     static int choice[BLOCKS];
     double low = 0, high = by_vmaf ? 1 : 1e6;
@@ -157,7 +164,8 @@ static double bits_of(const int *blocks, int count) {
     return bits;
 }
 
-/* One step: blocks that are apart, so that each hardly sees what becomes of the others, share their bits anew. */
+/* Redistributes the bits of a quarter of the blocks and commits the choice. No two of these blocks are adjacent, so the
+ * coding of one block hardly affects the `change` of another. */
 static vmafgpu_result improve(vmafgpu *v, int phase, long *tries, vmafgpu_score *score) {
     static vmafgpu_edit edits[BLOCKS * CODINGS];
     static vmafgpu_edit_score scores[BLOCKS * CODINGS];
@@ -189,7 +197,7 @@ int main(int argc, char **argv) {
     long tries = 0;
     double start = seconds();
     if (argc > 2 || !(budget > 0)) {
-        fprintf(stderr, "encoder_rdo: takes BITS_PER_PIXEL, above 0, or nothing\n");
+        fprintf(stderr, "encoder_rdo: wrong arguments; usage: encoder_rdo [BITS_PER_PIXEL], above 0\n");
         return 1;
     }
     draw();
@@ -222,10 +230,10 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 4 * ROUNDS && result == VMAFGPU_OK; i++)
         result = improve(v, i % 4, &tries, &score);
     if (result == VMAFGPU_OK) {
-        printf("VMAF itself:         %.3f bits per pixel, VMAF %.3f, %.2f s, %ld tries\n",
+        printf("highest VMAF:        %.3f bits per pixel, VMAF %.3f, %.2f s, %ld tries\n",
                bits_of(all, BLOCKS) / (WIDTH * HEIGHT), score.score, seconds() - start, tries);
     } else {
-        puts(vmafgpu_last_error(v));
+        fprintf(stderr, "encoder_rdo: %s\n", vmafgpu_last_error(v));
     }
     vmafgpu_close(v);
     return result != VMAFGPU_OK;

@@ -1,13 +1,18 @@
-/* VMAF beside a running engine, the least that it takes: the number of the frame on the screen, in an overlay. In the
- * loop nothing is allocated and nothing waits. When the GPU is busy a pair is left out: the scores of the others stay
- * exact. A map comes with each score: where in the frame it is lost.
+/* Shows the score of each frame while an engine renders, as for an overlay on the screen. No call in the loop waits or
+ * allocates. If the GPU is busy, the program skips a pair, and the scores of the other pairs stay exact. With each
+ * score comes a map of the blocks in which the score is lost.
  *
- *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     cuda by default; kernels: by default beside the program
+ *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
  *
- * C and C++. The engine is a stand-in: it has drawn and encoded a short film before, and copies its pictures on a
- * stream, as fast as it can, which is faster than any screen. What an engine needs is the overlay; where its images are
- * RGB, or Vulkan's, it pushes them as they are: see vulkan_frames.c. Only a GPU scores beside the engine: on the CPU a
- * push is the scoring itself, and belongs on another thread.
+ * The file compiles as C and as C++. Copy the part `overlay` into your engine. The engine below is a stand-in: it draws
+ * and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with RGB
+ * or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
+ * returns, so an engine without a GPU must score on another thread. Output with `cpu`:
+ *
+ *         frame 0: VMAF 60.945, largest loss 0.638 at 32, 80
+ *         frame 1: VMAF 64.654, largest loss 2.015 at 224, 96
+ *         ...
+ *         60 frames drawn, 60 scored, 0 skipped; 60 scores equal those of single pairs
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -19,20 +24,21 @@
 enum { WIDTH = 320, HEIGHT = 180, RING = 3, FRAMES = 60, PICTURES = 12 };
 enum { BLOCK = 16, ACROSS = (WIDTH + BLOCK - 1) / BLOCK, DOWN = (HEIGHT + BLOCK - 1) / BLOCK };
 
-/* ---- the overlay: what an engine takes over ---- */
+/* ---- the overlay: the part to copy into an engine ---- */
 
 typedef struct overlay {
     vmafgpu *vmaf;
-    int64_t pushed;    /* pairs */
-    int frame[FRAMES]; /* of each; an engine needs as many as are in flight */
-    int left_out;
-    int shown;                           /* of these frames */
-    double score;                        /* what is on the screen */
-    float maps[2 * RING][DOWN * ACROSS]; /* those that are shown, and those that are made meanwhile */
+    int64_t pushed;                      /* number of pairs */
+    int frame[FRAMES];                   /* frame number of each pair; an engine keeps only those of pairs in flight */
+    int left_out;                        /* number of frames that are not scored */
+    int shown;                           /* frame whose score is on the screen */
+    double score;                        /* score on the screen */
+    float maps[2 * RING][DOWN * ACROSS]; /* of pairs on the screen and of pairs in flight */
 } overlay;
 
-/* The pair of frames that the engine may draw and decode into now; -1: all are being scored, so this frame is not.
- * Frames belong to us from the push until vmafgpu_reusable_count() counts their pair, and to the engine else. */
+/* Returns the pair of frames into which the engine can draw and decode. Returns -1 if all pairs are being scored: the
+ * engine then does not score this frame. From its push until vmafgpu_reusable_count() counts it, a pair must not be
+ * overwritten. */
 static int overlay_slot(overlay *o) {
     if (o->pushed - vmafgpu_reusable_count(o->vmaf) >= RING) {
         o->left_out++;
@@ -41,8 +47,8 @@ static int overlay_slot(overlay *o) {
     return (int)(o->pushed % RING);
 }
 
-/* After the frame was drawn and the decoder's copy of it: both are on their way on config.gpu.stream. 0: something
- * is wrong. */
+/* Pushes a pair. The work that draws and decodes it must already be queued on config.gpu.stream. Returns 0 on
+ * failure. */
 static int overlay_push(overlay *o, int frame, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
     vmafgpu_result result = vmafgpu_request_map(o->vmaf, o->maps[o->pushed % (2 * RING)], VMAFGPU_MEMORY_HOST);
     if (result == VMAFGPU_OK)
@@ -50,11 +56,11 @@ static int overlay_push(overlay *o, int frame, const vmafgpu_frame *reference, c
     if (result == VMAFGPU_OK)
         o->frame[o->pushed++] = frame;
     else if (result == VMAFGPU_AGAIN)
-        o->left_out++; /* the next pair's motion is that to the last reference that was pushed */
+        o->left_out++; /* the motion of the next pair is measured from the last reference that was pushed */
     return result >= VMAFGPU_OK;
 }
 
-/* The block in which the score loses the most. An engine draws all of them over the frame. */
+/* Returns the block with the largest loss. An engine would draw all blocks over the frame. */
 static int worst_block(const float *map) {
     int worst = 0;
     for (int i = 1; i < DOWN * ACROSS; i++)
@@ -62,7 +68,7 @@ static int worst_block(const float *map) {
     return worst;
 }
 
-/* Once per frame, when the overlay is drawn. */
+/* Fetches the scores that are ready. Call this once per frame, when the overlay is drawn. Returns 0 on failure. */
 static int overlay_update(overlay *o, double *scores) {
     vmafgpu_score score;
     vmafgpu_result result;
@@ -71,8 +77,8 @@ static int overlay_update(overlay *o, double *scores) {
         o->shown = o->frame[score.index];
         const float *map = o->maps[score.index % (2 * RING)];
         const int worst = worst_block(map);
-        printf("frame %d: VMAF %.3f, and %.3f is lost at %d, %d\n", o->shown, o->score, map[worst],
-               worst % ACROSS * BLOCK, worst / ACROSS * BLOCK); /* an engine draws text */
+        printf("frame %d: VMAF %.3f, largest loss %.3f at %d, %d\n", o->shown, o->score, map[worst],
+               worst % ACROSS * BLOCK, worst / ACROSS * BLOCK); /* an engine would draw this text */
     }
     return result >= VMAFGPU_OK;
 }
@@ -81,10 +87,10 @@ static vmafgpu_config overlay_config(void) {
     vmafgpu_config config = VMAFGPU_INIT;
     config.width = WIDTH;
     config.height = HEIGHT;
-    config.chroma = VMAFGPU_CHROMA_400; /* models of v0.6 look at luma alone */
+    config.chroma = VMAFGPU_CHROMA_400; /* models of v0.6 use luma only */
     config.map_block_size = BLOCK;
-    config.live = 1;           /* a score as soon as its pair is done, not one pair later */
-    config.discard_scores = 1; /* memory does not grow */
+    config.live = 1;           /* no score waits for the next pair */
+    config.discard_scores = 1; /* memory does not grow with the number of frames */
     config.gpu.queue_depth = RING;
     return config;
 }
@@ -94,8 +100,8 @@ static vmafgpu_config overlay_config(void) {
 typedef struct engine {
     device gpu;
     int is_cpu;
-    uint64_t frames[RING][2]; /* reference and distorted, on the device */
-    void *film;               /* pinned */
+    uint64_t frames[RING][2]; /* reference and distorted, in device memory */
+    void *film;               /* in pinned memory; with `cpu` from malloc() */
     int drawn;
 } engine;
 
@@ -112,7 +118,7 @@ static void paint(unsigned char *picture, int frame, int side) {
     }
 }
 
-/* Says why there is none; the caller closes it in any case. */
+/* Returns NULL, or why the engine cannot run. Call engine_close() in both cases. */
 static const char *engine_open(engine *e, const char *kind, const char *driver) {
     const size_t size = (size_t)WIDTH * HEIGHT;
     const char *missing = NULL;
@@ -122,14 +128,14 @@ static const char *engine_open(engine *e, const char *kind, const char *driver) 
         missing = device_open(&e->gpu, !strcmp(kind, "hip"), driver);
     for (int i = 0; i < 2 * RING && !missing && !e->is_cpu; i++)
         if (e->gpu.memory_take(&e->frames[i / 2][i % 2], size) != 0)
-            missing = "the device has no memory for frames";
+            missing = "device memory is short";
     if (!missing && e->is_cpu)
         e->film = malloc(2 * PICTURES * size);
     else if (!missing && e->gpu.pinned_take(&e->film, 2 * PICTURES * size, 0) != 0)
         e->film = NULL;
     for (int i = 0; i < 2 * PICTURES && e->film; i++)
         paint(film_picture(e, i / 2, i % 2), i / 2, i % 2 ? 2 + i / 8 : 1);
-    return missing || e->film ? missing : "no memory";
+    return missing || e->film ? missing : "out of memory";
 }
 
 static void engine_close(engine *e) {
@@ -145,7 +151,7 @@ static void engine_close(engine *e) {
     device_close(&e->gpu);
 }
 
-/* Draws, encodes and decodes, in other words puts copies on the stream; the frame is not there yet when this
+/* Stands for drawing, encoding and decoding: queues copies on the stream, which may not be finished when the function
  * returns. */
 static int engine_draw(engine *e, int frame, int slot, vmafgpu_frame pair[2]) {
     const size_t size = (size_t)WIDTH * HEIGHT;
@@ -160,7 +166,7 @@ static int engine_draw(engine *e, int frame, int slot, vmafgpu_frame pair[2]) {
     return 1;
 }
 
-/* Scores the pairs that were pushed once more, one by one: to the bit the same. */
+/* Scores each pushed pair again, as a single pair on the CPU. The scores must be bit-identical. */
 static int check(const engine *e, const overlay *o, const double *scores) {
     vmafgpu_config config = overlay_config();
     vmafgpu *vmaf = NULL;
@@ -177,8 +183,8 @@ static int check(const engine *e, const overlay *o, const double *scores) {
         }
     }
     vmafgpu_close(vmaf);
-    printf("%d frames drawn, %d scored, %d left out; %d scores are those of the pairs by themselves\n", e->drawn,
-           (int)o->pushed, o->left_out, same);
+    printf("%d frames drawn, %d scored, %d skipped; %d scores equal those of single pairs\n", e->drawn, (int)o->pushed,
+           o->left_out, same);
     return same == (int)o->pushed && o->pushed > 0;
 }
 
@@ -192,7 +198,7 @@ static int run(engine *e, const char *kernels, const char *driver) {
     if (!e->is_cpu) {
         config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         config.gpu.cuda_context = e->gpu.context; /* NULL with HIP */
-        config.gpu.stream = e->gpu.stream;        /* the GPU waits for what draws a pair, and nobody else does */
+        config.gpu.stream = e->gpu.stream;        /* the GPU waits for the work that draws a pair; the CPU does not */
         config.gpu.kernels_path = kernels;
         config.gpu.driver_path = driver;
     }
@@ -204,11 +210,11 @@ static int run(engine *e, const char *kernels, const char *driver) {
             ok = engine_draw(e, e->drawn, slot, pair) && overlay_push(&o, e->drawn, &pair[0], &pair[1]);
         ok = ok && overlay_update(&o, scores);
     }
-    /* The clip is over: now there is time to wait. */
+    /* After the last frame the program can wait. */
     ok = ok && vmafgpu_flush(o.vmaf) == VMAFGPU_OK && overlay_update(&o, scores);
     if (!ok)
         fprintf(stderr, "engine_overlay: %s\n", vmafgpu_last_error(o.vmaf));
-    vmafgpu_close(o.vmaf); /* before the frames go */
+    vmafgpu_close(o.vmaf); /* before the frames are freed */
     return ok && check(e, &o, scores);
 }
 
@@ -218,7 +224,8 @@ int main(int argc, char **argv) {
     engine e;
     int ok = 1;
     if (argc > 4 || (strcmp(kind, "cuda") && strcmp(kind, "hip") && strcmp(kind, "cpu"))) {
-        fprintf(stderr, "engine_overlay: takes cuda, hip or cpu, KERNELS, DRIVER, or nothing\n");
+        fprintf(stderr,
+                "engine_overlay: wrong arguments; usage: engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]\n");
         return 1;
     }
     missing = engine_open(&e, kind, driver);

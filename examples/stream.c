@@ -1,12 +1,20 @@
-/* A live loop: pairs arrive one by one, for hours if need be, and each score is handed out as soon as it is known.
- * With discard_scores the context does not grow with the stream; pooled values still cover all of it.
+/* Scores a live stream. Pairs of frames arrive one by one, and a callback receives each score as soon as it is known.
+ * With config.discard_scores the memory in use does not grow with the stream; pooled values still cover all frames.
  *
- *     stream                              a stream made up here, 50 frames
+ *     stream                              scores 50 frames that the program draws
  *     ffmpeg -v error -nostdin -i REF -i DIST -filter_complex \
  *         "[0]extractplanes=y[a];[1]extractplanes=y[b];[a][b]interleave,setpts=N" \
  *         -fps_mode passthrough -f rawvideo - | stream WIDTH HEIGHT
- *                                         8-bit luma planes from standard input, reference and distorted in turn.
- *                                         -pix_fmt gray in place of extractplanes would stretch their range
+ *                                         scores 8-bit luma planes from standard input, which alternate: reference,
+ *                                         distorted, reference, ...
+ *
+ * The filter extractplanes passes luma on unchanged; -pix_fmt gray would convert it to full range. Output of `stream`:
+ *
+ *         frame 0: 97.429
+ *         frame 1: 100.000
+ *         ...
+ *         frame 49: 96.676
+ *         mean 99.778, worst 96.218, memory 766 KiB
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -17,7 +25,7 @@ typedef struct source {
     int width, height, from_stdin, frame;
 } source;
 
-/* The next pair of planes; 0 at the end. */
+/* Reads or draws the next pair of planes. Returns 0 at the end of the stream. */
 static int next_pair(source *s, unsigned char *reference, unsigned char *distorted) {
     size_t size = (size_t)s->width * (size_t)s->height;
     if (s->from_stdin)
@@ -33,7 +41,7 @@ static int next_pair(source *s, unsigned char *reference, unsigned char *distort
     return s->frame++ < 50;
 }
 
-/* Called from inside vmafgpu_push() and vmafgpu_flush(), in frame order. `score` is good for this call only. */
+/* vmafgpu_push() and vmafgpu_flush() call this in frame order. `score` is valid during the call only. */
 static void on_score(void *user, const vmafgpu_score *score) {
     double *worst = user;
     printf("frame %d: %.3f\n", (int)score->index, score->score);
@@ -60,7 +68,7 @@ int main(int argc, char **argv) {
     unsigned char *planes = NULL;
     int ok;
     if (argc != 1 && argc != 3) {
-        fprintf(stderr, "stream: takes WIDTH HEIGHT, or nothing\n");
+        fprintf(stderr, "stream: wrong arguments; usage: stream [WIDTH HEIGHT]\n");
         return 1;
     }
     if (argc == 3) {
@@ -82,7 +90,7 @@ int main(int argc, char **argv) {
     if (ok && vmafgpu_pool(vmaf, vmafgpu_model_column(vmaf, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK) {
         printf("mean %.3f, worst %.3f, memory %u KiB\n", mean, worst, (unsigned)(vmafgpu_host_memory(vmaf) / 1024));
     } else {
-        fprintf(stderr, "stream: %s\n", ok ? "no frames" : vmafgpu_last_error(vmaf));
+        fprintf(stderr, "stream: %s\n", ok ? "the input contains no frames" : vmafgpu_last_error(vmaf));
         ok = 0;
     }
     free(planes);

@@ -1,9 +1,12 @@
-/* What libaom's tune=vmaf asks about each frame: how much VMAF falls when one block of 32x32 samples is blurred. It
- * scores the whole picture, reduced to half its size, once per block, and makes weights for the rate-distortion trade
- * of that. Here the same scores come from vmafgpu_edit_try(), to the last bit, beside those of whole pictures, with
- * both times.
+/* Computes the scores that libaom's tune=vmaf needs for each frame: the VMAF of the picture if one block of 32x32
+ * samples is blurred. libaom halves the picture, scores all of it once per block, and derives weights for
+ * rate-distortion optimisation. vmafgpu_edit_try() returns bit-identical scores much faster.
  *
- *     tune_vmaf [WIDTH HEIGHT]      of the reduced picture, by default 960 540
+ *     tune_vmaf [WIDTH HEIGHT]      size of the halved picture, by default 960 540
+ *
+ * The program computes the scores in both ways and compares them. Output, with the CPU times:
+ *
+ *         510 blocks, weights 1.000 to 6.800: 0.067 s with edits, 1.603 s with whole pictures, 0 of the scores differ
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -26,7 +29,7 @@ static void draw(unsigned char *luma, int width, int height) {
             int value = 60 + 128 * x / width + (x > width / 2 ? ((x / 24 ^ y / 18) & 1) * 30 : 0);
             noise = noise * 1664525u + 1013904223u;
             luma[y * width + x] =
-                (unsigned char)(value + (int)(noise >> 30) * (4 * y / height)); /* grain, more of it below */
+                (unsigned char)(value + (int)(noise >> 30) * (4 * y / height)); /* more grain towards the bottom */
         }
     }
 }
@@ -65,7 +68,8 @@ static vmafgpu_edit block_of(const unsigned char *samples, int width, int height
     return edit;
 }
 
-/* libaom's formula: the squared error that a point of VMAF is worth in this block, and that within bounds. */
+/* Returns the weight of a block by the formula of libaom: it maps the squared error per lost point of VMAF to
+ * 0.8..6.8. */
 static double weight_of(const unsigned char *source, const vmafgpu_edit *e, int width, double score) {
     const unsigned char *blurred = (const unsigned char *)e->data;
     double error = 0;
@@ -86,7 +90,7 @@ int main(int argc, char **argv) {
     vmafgpu_score score = VMAFGPU_INIT;
     vmafgpu *v;
     if (argc != 1 && argc != 3) {
-        fprintf(stderr, "tune_vmaf: takes WIDTH HEIGHT, or nothing\n");
+        fprintf(stderr, "tune_vmaf: wrong arguments; usage: tune_vmaf [WIDTH HEIGHT]\n");
         return 1;
     }
     model.disable_clip = 1;
@@ -99,7 +103,7 @@ int main(int argc, char **argv) {
     config.max_edit_size = BLOCK;
     vmafgpu_result result = vmafgpu_open(&v, &config);
     if (result != VMAFGPU_OK) {
-        puts(vmafgpu_last_error(v));
+        fprintf(stderr, "tune_vmaf: %s\n", vmafgpu_last_error(v));
         vmafgpu_close(v);
         return 1;
     }
@@ -129,7 +133,7 @@ int main(int argc, char **argv) {
             const double weight = weight_of(source, &edits[i], width, scores[i].score);
             least = weight < least ? weight : least;
             most = weight > most ? weight : most;
-            for (int pass = 0; pass < 2; pass++) { /* the block blurred, and as it was */
+            for (int pass = 0; pass < 2; pass++) { /* 0: blurs the block and scores; 1: restores the block */
                 for (int y = edits[i].y; y < edits[i].y + edits[i].height; y++) {
                     const size_t at = (size_t)y * (size_t)width + (size_t)edits[i].x;
                     memcpy(whole + at, (pass ? source : blurred) + at, (size_t)edits[i].width);
@@ -140,13 +144,14 @@ int main(int argc, char **argv) {
             different += memcmp(&score.score, &scores[i].score, sizeof score.score) != 0;
         }
         if (result == VMAFGPU_OK) {
-            printf(
-                "%d blocks, weights %.3f to %.3f: %.3f s by tries, %.3f s by whole pictures, %d of the scores differ\n",
-                count, least, most, tried, seconds() - start, different);
+            printf("%d blocks, weights %.3f to %.3f: %.3f s with edits, %.3f s with whole pictures, %d of the scores "
+                   "differ\n",
+                   count, least, most, tried, seconds() - start, different);
         } else {
-            puts(vmafgpu_last_error(v));
+            fprintf(stderr, "tune_vmaf: %s\n", vmafgpu_last_error(v));
         }
     } else {
+        fprintf(stderr, "tune_vmaf: out of memory\n");
         result = VMAFGPU_ERROR_MEMORY;
     }
     free(source);

@@ -1,31 +1,45 @@
-/* A Vulkan engine's frames scored while it renders, where they lie: images and timelines of Vulkan's are imported into
- * CUDA.
+/* Scores the images of a Vulkan engine in place, on the same NVIDIA GPU, while the engine renders. It imports memory
+ * and timeline semaphores of Vulkan into CUDA. A compute shader draws a moving picture and a bad encode of it; the
+ * program prints each score when it is ready.
  *
- *     vulkan_frames [--way surface|plane|rgba|luma] [--size WxH] [--frames N] [--rate HZ] [--load N]
- *                   [--ring N] [--map SIZE] [--quiet] [--check] [--no-wait] [--validate] [--kernels FILE] [--driver
- *                   LIBRARY]
+ *     vulkan_frames [OPTIONS]
  *
- * It makes a device without a window, the one that CUDA counts as its first, found by its UUID; a compute shader draws
- * a moving picture, and what a bad encoder would make of it; both are scored on the same GPU, and the number is shown
- * as it comes.
- * --way surface, the default, hands over images, as arrays that are read in place through surface objects; plane hands
- * over images of luma alone, as an encoder's NV12 has them (models of v0.6 do not look at chroma); rgba and luma have
- * the same copied to linear buffers, which CUDA has as device memory, for drivers that cannot import images.
- * --map has a map of each pair, where its score is lost by blocks of that size, written to a buffer of Vulkan's behind
- * the pair's score and before `scored`: the engine may draw it.
- * Two timelines tell how far each side is: Vulkan signals `drawn`, for which CUDA's stream waits; CUDA signals
- * `scored`, for which Vulkan waits before it draws over a pair. So nobody waits on the host, and a pair that finds the
- * GPU busy is left out. Where a driver has no such semaphores (Mesa's lavapipe), the host waits instead.
- * --rate paces the frames (0: as fast as can be); --load has the GPU go on rendering behind each pair, so many rounds
- *   of work for each pixel of a picture of that size, while the pair is scored. At the end percentiles of 'drawn to
- *   scored' are shown, as the host sees it, and of the GPU's own time from there on. --check reads all frames back and
- *   has the CPU score them: the same bits. --no-wait leaves CUDA's wait for `drawn` out, which is wrong, and --check
- *   then finds that, where the GPU is late: --rate 0 --load 2000.
- * --validate has Khronos' validation layer look on.
+ * Two timelines synchronise the APIs. Vulkan signals `drawn`, and the CUDA stream waits for it. CUDA signals `scored`,
+ * and Vulkan waits for it before it draws over the pair. The CPU never waits; if the GPU is busy, the program skips the
+ * pair. If the Vulkan driver cannot export timelines (Mesa's lavapipe), the CPU waits instead.
  *
- * It is for NVIDIA's GPUs. AMD's HIP has no external semaphores on Linux: there linear buffers could be handed over, by
- * hipImportExternalMemory(), and the host would wait, as with lavapipe here. That has not been tried, nor has this on
- * Windows. Vulkan's headers are needed to build it (Debian: libvulkan-dev), no library and no SDK.
+ * Frames:
+ *   --way surface      passes images, which CUDA reads in place as surfaces (default)
+ *   --way plane        passes images that contain luma only, like those of an NV12 encoder
+ *   --way rgba, luma   copies the same images to linear buffers, for drivers that cannot import images
+ *   --size WxH         size of the frames, default 1280x720
+ *   --frames N         number of frames, default 120
+ *   --rate HZ          frames per second, default 60; 0: as many as possible
+ *   --ring N           pairs of frames in use, 1..8, default 3
+ *   --load N           makes the GPU render N more rounds of work per pixel while it scores a pair, default 0
+ *   --map SIZE         writes a map of each pair to a Vulkan buffer: the score lost in each block of SIZE samples. The
+ *                      map is complete when `scored` is signalled
+ * Checks:
+ *   --check            reads all frames back and scores them on the CPU; the results must be bit-identical
+ *   --no-wait          omits the wait for `drawn`, which is an error; --check finds it if the GPU is late, for example
+ *                      with --rate 0 --load 2000
+ *   --validate         enables the validation layer of Khronos
+ * Other:
+ *   --quiet            prints the summary only
+ *   --kernels FILE     kernel file, default: beside the program
+ *   --driver LIBRARY   CUDA driver, default libcuda.so.1 or nvcuda.dll
+ *
+ * Output with --quiet --rate 0 --size 320x180 --frames 8 --check, with lavapipe and the simulated GPU of the tests:
+ *
+ *         8 frames, 8 scored, 0 skipped; mean 73.385; 8.9 frames/s on llvmpipe (LLVM 15.0.6, 256 bits)
+ *         drawn to scored, ms: 50 %: 114.051, 90 %: 331.823, 99 %: 333.331, 99.9 %: 333.331, 100 %: 333.331
+ *         8 of 8 scores equal those of the CPU
+ *
+ * The CPU measures `drawn to scored`. On a GPU with timelines the program also prints percentiles of the GPU time per
+ * pair. The program opens the first device of CUDA, finds the Vulkan device with the same UUID, and needs no window.
+ * Only the Vulkan headers are needed to build it (Debian: libvulkan-dev). It has not been tested on Windows. HIP on
+ * Linux has no external semaphores: with AMD GPUs an engine could import linear buffers with hipImportExternalMemory()
+ * and wait on the CPU. That has not been tested either.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime() */
 #if defined(__has_include)
@@ -36,7 +50,7 @@
 #include <stdio.h>
 #ifndef HAS_VULKAN
 int main(void) {
-    printf("no Vulkan: this was built without its headers (Debian: libvulkan-dev)\n");
+    printf("no Vulkan: the program was built without the Vulkan headers (Debian: libvulkan-dev)\n");
     return 0;
 }
 #else
@@ -72,7 +86,7 @@ enum { MOST_RING = 8, MOST_CHECKED = 240 };
 #define SEMAPHORE_EXTENSION "VK_KHR_external_semaphore_fd"
 #endif
 
-/* ---- CUDA's driver: what this needs of cuda.h, whose structs these are, on 64-bit systems ---- */
+/* ---- CUDA driver: the declarations of cuda.h that are needed, for 64-bit systems ---- */
 
 enum {
     CU_OPAQUE_FD = 1,
@@ -121,7 +135,7 @@ typedef struct cu_semaphore {
     unsigned flags, reserved[16];
 } cu_semaphore;
 
-/* To wait for a value, or to signal it: the rest differs, and is zero. */
+/* The parameters of waiting and of signalling. The two structs of cuda.h differ only in fields that are zero here. */
 typedef struct cu_value {
     uint64_t value, rest[8];
     unsigned flags, reserved[17];
@@ -156,7 +170,7 @@ typedef struct cu_resource {
     X(cuImportExternalMemory, (void **memory, const cu_memory *description)) \
     X(cuDestroyExternalMemory, (void *memory)) \
     X(cuExternalMemoryGetMappedBuffer, (uint64_t *address, void *memory, const cu_buffer *description))
-/* What only hardware has. */
+/* All hardware drivers have these functions; the simulated driver of the tests lacks some of them. */
 #define CU_MORE_FUNCTIONS(X) \
     X(cuExternalMemoryGetMappedMipmappedArray, (void **mipmaps, void *memory, const cu_mipmaps *description)) \
     X(cuMipmappedArrayGetLevel, (void **array, void *mipmaps, unsigned level)) \
@@ -168,7 +182,7 @@ typedef struct cu_resource {
     X(cuWaitExternalSemaphoresAsync, (void *const *semaphores, const cu_value *values, unsigned count, void *stream)) \
     X(cuSignalExternalSemaphoresAsync, (void *const *semaphores, const cu_value *values, unsigned count, void *stream))
 
-/* The sizes that cuda.h's structs have: a field too few and the driver reads what is not there. */
+/* The sizes must be those in cuda.h, because the driver reads whole structs. */
 typedef char cu_sizes_are_right[sizeof(cu_memory) == 104 && sizeof(cu_buffer) == 88 && sizeof(cu_mipmaps) == 120 &&
                                         sizeof(cu_semaphore) == 96 && sizeof(cu_value) == 144 &&
                                         sizeof(cu_resource) == 144
@@ -180,7 +194,7 @@ CU_FUNCTIONS(CU_FIELD)
 CU_MORE_FUNCTIONS(CU_FIELD)
 #undef CU_FIELD
 
-/* ---- Vulkan's functions ---- */
+/* ---- Vulkan functions ---- */
 
 #define VK_FUNCTIONS_OF_ALL(X) X(vkCreateInstance)
 /* clang-format off */
@@ -220,7 +234,7 @@ VK_FUNCTIONS_OF_DEVICE(VK_POINTER)
 VK_FUNCTIONS_OF_HANDLES(VK_POINTER)
 #undef VK_POINTER
 
-/* ---- what there is ---- */
+/* ---- state ---- */
 
 typedef enum way { SURFACE, PLANE, RGBA, LUMA, WAYS } way;
 
@@ -238,25 +252,25 @@ typedef struct options {
     const char *kernels, *driver;
 } options;
 
-/* Vulkan's memory, an image or a buffer, and CUDA's view of it. */
+/* An image or a buffer with its memory in Vulkan, and its import into CUDA. */
 typedef struct resource {
     VkImage image;
     VkImageView view;
     VkBuffer buffer;
     VkDeviceMemory memory;
-    VkDescriptorSet set; /* of an image */
-    void *mapped;        /* of a buffer on the host */
+    VkDescriptorSet set; /* images only */
+    void *mapped;        /* address on the host, buffers for the host only */
     void *imported, *mipmaps;
     uint64_t address; /* CUdeviceptr or CUsurfObject */
 } resource;
 
-/* A pair in rotation. */
+/* One pair of frames in the ring. */
 typedef struct slot {
     VkCommandBuffer commands, load;
-    resource drawn[2];   /* reference and distorted, images */
-    resource linear[2];  /* not where images are handed over */
-    resource map;        /* with --map: floats */
-    uint64_t busy_until; /* what `scored` must reach before it is drawn over; 0: it is free */
+    resource drawn[2];   /* images: reference and distorted */
+    resource linear[2];  /* copies of the images, with --way rgba and luma */
+    resource map;        /* floats, with --map */
+    uint64_t busy_until; /* value of `scored` from which the pair can be overwritten; 0: now */
 } slot;
 
 typedef struct engine {
@@ -276,27 +290,27 @@ typedef struct engine {
     VkPipeline pipeline;
     VkDescriptorPool sets;
     VkSemaphore drawn, scored;
-    VkSemaphore seen, rendered; /* the host's: as `drawn`; the load behind a pair is over */
+    VkSemaphore seen, rendered; /* for the CPU: the same as `drawn`; the load after a pair is done */
     void *cuda_drawn, *cuda_scored;
     int has_timelines;
-    void *context, *in, *out; /* CUDA's; pairs come behind what is on `in`, and are given back on `out` */
+    void *context, *in, *out; /* of CUDA: `in` is the stream that makes frames ready, `out` signals `scored` */
     int is_current, has_context;
     slot slots[MOST_RING];
-    resource scene;  /* what --load draws to */
-    resource copies; /* of all frames, on the host, with --check */
+    resource scene;  /* target of the rendering with --load */
+    resource copies; /* copies of all frames on the host, with --check */
     vmafgpu *vmaf;
     double began;
-    double *drawn_at, *took; /* seconds; of each frame, and of each pair */
-    double *gpu_took;        /* of each pair, the GPU's own time */
+    double *drawn_at, *took; /* seconds: when a frame was drawn; from then until its pair is scored */
+    double *gpu_took;        /* seconds that the GPU needs for each pair */
     void *events[2 * MOST_RING][2];
-    double busy; /* seconds that the load took, in all */
+    double busy; /* total seconds of the load */
     int rendered_to;
-    int *frame_of;  /* of each pair */
-    double *scores; /* of each pair */
+    int *frame_of;  /* frame number of each pair */
+    double *scores; /* score of each pair */
     int pushed, shown, left_out, late;
 } engine;
 
-/* Says what is wrong, once. */
+/* Prints a message and returns 0. */
 static int fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -307,8 +321,8 @@ static int fail(const char *format, ...) {
     return 0;
 }
 
-#define VK_OK(call) ((result_ = (call)) == VK_SUCCESS || fail("%s: %d", #call, (int)result_))
-#define CU_OK(call) ((error_ = (call)) == 0 || fail("%s: %d", #call, error_))
+#define VK_OK(call) ((result_ = (call)) == VK_SUCCESS || fail("%s: VkResult %d", #call, (int)result_))
+#define CU_OK(call) ((error_ = (call)) == 0 || fail("%s: CUresult %d", #call, error_))
 
 static double now(void) {
 #ifdef _WIN32
@@ -342,7 +356,7 @@ static void *find_function(void *library, const char *name) {
 #endif
 }
 
-/* ---- opening: CUDA's first device, and Vulkan's device of the same UUID ---- */
+/* ---- opening the first device of CUDA, and the Vulkan device with the same UUID ---- */
 
 static int open_cuda(engine *e, unsigned char uuid[16]) {
 #ifdef _WIN32
@@ -353,7 +367,7 @@ static int open_cuda(engine *e, unsigned char uuid[16]) {
     int error_, count = 0, found = 1;
     e->cuda = load_library(name);
     if (!e->cuda) {
-        printf("no GPU: there is no %s\n", name);
+        printf("no GPU: %s cannot be loaded\n", name);
         return 0;
     }
 #define CU_FIND(name, arguments) \
@@ -364,14 +378,14 @@ static int open_cuda(engine *e, unsigned char uuid[16]) {
     }
     CU_FUNCTIONS(CU_FIND)
     if (!found) {
-        printf("no GPU: %s cannot import memory\n", name);
+        printf("no GPU: %s has no functions that import memory\n", name);
         return 0;
     }
     CU_MORE_FUNCTIONS(CU_FIND)
     e->has_timelines = found;
 #undef CU_FIND
     if (cuInit(0) != 0 || cuDeviceGetCount(&count) != 0 || count == 0) {
-        printf("no GPU: the driver finds no device\n");
+        printf("no GPU: the driver reports no device\n");
         return 0;
     }
     e->has_context = CU_OK(cuDevicePrimaryCtxRetain(&e->context, 0));
@@ -380,8 +394,8 @@ static int open_cuda(engine *e, unsigned char uuid[16]) {
            CU_OK(cuStreamCreate(&e->out, 1));
 }
 
-/* The device of that UUID; without such a one, as with the simulated GPU of the tests, a CPU's, whose memory is the
- * host's. */
+/* Chooses the device with that UUID. If there is none, as with the simulated GPU of the tests, it chooses a Vulkan
+ * device that runs on the CPU, whose memory is host memory. */
 static int choose_device(engine *e, const unsigned char uuid[16]) {
     VkPhysicalDevice all[16];
     VkResult result_;
@@ -407,7 +421,7 @@ static int choose_device(engine *e, const unsigned char uuid[16]) {
         }
     }
     if (!best)
-        printf("no Vulkan: none of its %d devices is CUDA's\n", (int)count);
+        printf("no Vulkan: none of the %d Vulkan devices is the first device of CUDA\n", (int)count);
     return best != 0;
 }
 
@@ -421,7 +435,7 @@ static int has_extension(const engine *e, const char *name) {
     return 0;
 }
 
-/* Whether a timeline can be handed out. */
+/* Returns whether timeline semaphores can be exported. */
 static int can_export_timelines(const engine *e) {
     const VkSemaphoreTypeCreateInfo type = { VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, NULL,
                                              VK_SEMAPHORE_TYPE_TIMELINE, 0 };
@@ -457,7 +471,7 @@ static int open_vulkan(engine *e, const unsigned char uuid[16]) {
     e->vulkan = load_library(name);
     function = e->vulkan ? find_function(e->vulkan, "vkGetInstanceProcAddr") : NULL;
     if (!function) {
-        printf("no Vulkan: there is no %s\n", name);
+        printf("no Vulkan: %s cannot be loaded\n", name);
         return 0;
     }
     memcpy(&get, &function, sizeof function);
@@ -466,7 +480,7 @@ static int open_vulkan(engine *e, const unsigned char uuid[16]) {
 #undef VK_FIND
     result_ = vkCreateInstance(&instance, NULL, &e->instance);
     if (result_ != VK_SUCCESS) {
-        printf("no Vulkan: vkCreateInstance() gave %d\n", (int)result_);
+        printf("no Vulkan: vkCreateInstance() returned %d\n", (int)result_);
         return 0;
     }
 #define VK_FIND(name) name = (PFN_##name)get(e->instance, #name);
@@ -475,7 +489,7 @@ static int open_vulkan(engine *e, const unsigned char uuid[16]) {
     if (!choose_device(e, uuid))
         return 0;
     if (!has_extension(e, MEMORY_EXTENSION)) {
-        printf("no Vulkan: %s does not hand out memory\n", e->name);
+        printf("no Vulkan: %s cannot export memory (extension %s)\n", e->name, MEMORY_EXTENSION);
         return 0;
     }
     VkPhysicalDeviceTimelineSemaphoreFeatures timelines = {
@@ -549,7 +563,7 @@ static int open_pipeline(engine *e) {
     return VK_OK(vkCreateComputePipelines(e->device, VK_NULL_HANDLE, 1, &pipeline, NULL, &e->pipeline));
 }
 
-/* ---- memory: Vulkan's, handed out, and imported ---- */
+/* ---- memory and semaphores of Vulkan, imported into CUDA ---- */
 
 static int take_memory(engine *e, resource *r, int is_shared, VkMemoryPropertyFlags flags, int is_dedicated,
                        VkDeviceSize *size) {
@@ -575,14 +589,14 @@ static int take_memory(engine *e, resource *r, int is_shared, VkMemoryPropertyFl
     const VkMemoryAllocateInfo info = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, is_shared ? &shared : NULL,
                                         needed.memoryRequirements.size, type };
     *size = needed.memoryRequirements.size;
-    return (type < e->memory.memoryTypeCount || fail("Vulkan has no such memory")) &&
+    return (type < e->memory.memoryTypeCount || fail("Vulkan has no suitable memory type")) &&
            VK_OK(vkAllocateMemory(e->device, &info, NULL, &r->memory)) &&
            VK_OK(r->image ? vkBindImageMemory(e->device, r->image, r->memory, 0)
                           : vkBindBufferMemory(e->device, r->buffer, r->memory, 0));
 }
 
-/* Has CUDA know the memory. The file descriptor is CUDA's when that succeeds, ours when it fails; a Windows handle
- * stays ours. */
+/* Imports the memory into CUDA. On success CUDA owns the file descriptor; on failure the program must close it. A
+ * Windows handle must always be closed. */
 static int import_memory(engine *e, resource *r, VkDeviceSize size, int is_dedicated) {
     VkResult result_;
     cu_memory description;
@@ -609,10 +623,10 @@ static int import_memory(engine *e, resource *r, VkDeviceSize size, int is_dedic
     if (error_ != 0)
         close(description.handle.fd);
 #endif
-    return error_ == 0 || fail("cuImportExternalMemory() gave %d", error_);
+    return error_ == 0 || fail("cuImportExternalMemory() returned %d", error_);
 }
 
-/* An image that the shader writes; if it is shared CUDA has it, too. */
+/* Creates an image that the shader writes. If it is shared, it is also imported into CUDA. */
 static int make_image(engine *e, resource *r, int is_shared) {
     const VkExternalMemoryImageCreateInfo external = { VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                        MEMORY_HANDLE };
@@ -676,7 +690,7 @@ static int make_image(engine *e, resource *r, int is_shared) {
            CU_OK(cuSurfObjectCreate(&r->address, &array));
 }
 
-/* A buffer for copies: for CUDA, or for the host. */
+/* Creates a buffer: if it is shared, in device memory that CUDA imports, otherwise in memory that the host maps. */
 static int make_buffer(engine *e, resource *r, VkDeviceSize bytes, int is_shared) {
     const VkExternalMemoryBufferCreateInfo external = { VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
                                                         MEMORY_HANDLE };
@@ -721,7 +735,7 @@ static void give_back(engine *e, resource *r) {
         vkFreeMemory(e->device, r->memory, NULL);
 }
 
-/* A timeline; CUDA gets it, too, where timelines can be handed out, unless `imported` is NULL. */
+/* Creates a timeline semaphore. If `imported` is not NULL and timelines can be exported, CUDA imports it. */
 static int make_timeline(engine *e, VkSemaphore *timeline, void **imported) {
     const int is_shared = e->has_timelines && imported;
     const VkExportSemaphoreCreateInfo external = { VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO, NULL,
@@ -755,7 +769,7 @@ static int make_timeline(engine *e, VkSemaphore *timeline, void **imported) {
     if (error_ != 0)
         close(description.handle.fd);
 #endif
-    return error_ == 0 || fail("cuImportExternalSemaphore() gave %d", error_);
+    return error_ == 0 || fail("cuImportExternalSemaphore() returned %d", error_);
 }
 
 static size_t picture_bytes(const engine *e) {
@@ -814,7 +828,8 @@ enum { COMPUTE = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, COPY = VK_PIPELINE_STAGE_
 static const VkCommandBufferBeginInfo begin = { VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, NULL,
                                                 VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, NULL };
 
-/* Has the shader draw, which always begins from nothing: so an image need not be taken back from CUDA. */
+/* Records the drawing of a picture. The shader overwrites the whole image, so its old contents can be discarded, and
+ * CUDA need not transfer the ownership of the image back. */
 static void record_picture(const engine *e, VkCommandBuffer c, const resource *r, int frame, int side, int work) {
     const uint32_t constants[4] = { (uint32_t)frame, (uint32_t)side, (uint32_t)is_luma(e->o.way), (uint32_t)work };
     barrier(e, c, r->image, VK_IMAGE_LAYOUT_UNDEFINED, 0, VK_ACCESS_SHADER_WRITE_BIT, COMPUTE | COPY, COMPUTE, 0);
@@ -824,7 +839,7 @@ static void record_picture(const engine *e, VkCommandBuffer c, const resource *r
     vkCmdDispatch(c, ((uint32_t)e->o.width + 15) / 16, ((uint32_t)e->o.height + 15) / 16, 1);
 }
 
-/* Records what draws a pair, and the load behind it. */
+/* Records the commands that draw a pair, and the load after it. */
 static int record(engine *e, slot *s, int frame) {
     VkBufferImageCopy copy;
     VkResult result_;
@@ -867,7 +882,8 @@ static int record(engine *e, slot *s, int frame) {
     return VK_OK(vkEndCommandBuffer(s->load));
 }
 
-/* Draws a pair: behind what scores the one that was there; `drawn` is frame + 1 when it is there. */
+/* Submits the drawing of a pair, which starts when the earlier pair in this slot has been scored. When the pair is
+ * drawn, `drawn` becomes frame + 1. */
 static int draw(engine *e, slot *s, int frame) {
     const uint64_t waits_for = e->has_timelines ? s->busy_until : 0,
                    signals[2] = { (uint64_t)frame + 1, (uint64_t)frame + 1 };
@@ -899,7 +915,7 @@ static vmafgpu_frame frame_of(const engine *e, const resource *r) {
     return frame;
 }
 
-/* Has the pair scored behind `drawn`, and `scored` become frame + 1 behind that. */
+/* Pushes the pair. The GPU scores it when `drawn` is frame + 1, and sets `scored` to frame + 1 afterwards. */
 static int push(engine *e, slot *s, int frame) {
     const vmafgpu_frame reference = frame_of(e, &(is_image(e->o.way) ? s->drawn : s->linear)[0]);
     const vmafgpu_frame distorted = frame_of(e, &(is_image(e->o.way) ? s->drawn : s->linear)[1]);
@@ -931,7 +947,7 @@ static int push(engine *e, slot *s, int frame) {
            CU_OK(cuSignalExternalSemaphoresAsync(&e->cuda_scored, &value, 1, e->out));
 }
 
-/* Notes when pairs were drawn and scored, and shows the number. */
+/* Records when pairs were drawn and scored, and prints the scores that are ready. */
 static int look(engine *e, int drawn) {
     vmafgpu_score score;
     vmafgpu_result result;
@@ -956,7 +972,8 @@ static int look(engine *e, int drawn) {
         if (e->has_timelines) {
             void *const *events = e->events[score.index % (2 * e->o.ring)];
             float milliseconds = 0;
-            while (cuEventElapsedTime(&milliseconds, events[0], events[1]) == CU_NOT_READY) { /* for a hair's breadth */
+            while (cuEventElapsedTime(&milliseconds, events[0], events[1]) ==
+                   CU_NOT_READY) { /* the event follows the score at once */
             }
             e->gpu_took[score.index] = milliseconds * 1e-3;
         }
@@ -970,7 +987,7 @@ static int look(engine *e, int drawn) {
     return result >= VMAFGPU_OK || fail("%s", vmafgpu_last_error(e->vmaf));
 }
 
-/* ---- all of it ---- */
+/* ---- the program ---- */
 
 static vmafgpu_config config_of(const engine *e) {
     vmafgpu_config config = VMAFGPU_INIT;
@@ -986,16 +1003,16 @@ static vmafgpu_config config_of(const engine *e) {
     return config;
 }
 
-/* The CPU's scores of the pairs that were pushed, from the frames that were read back. */
+/* Scores the copies of all pushed pairs on the CPU, and compares scores and maps. */
 static int check(engine *e) {
     vmafgpu_config config = config_of(e);
     vmafgpu *cpu = NULL;
     const size_t map_bytes = sizeof(float) * (size_t)vmafgpu_map_blocks(e->vmaf, NULL, NULL);
     float *maps = (float *)calloc(2, map_bytes + 1), *of_cpu = maps + map_bytes / sizeof *maps;
-    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = { 0 }; /* the pair whose map a slot still has */
+    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = { 0 }; /* pair whose map is still in the slot */
     config.backend = VMAFGPU_BACKEND_CPU;
     if (!maps || vmafgpu_open(&cpu, &config) != VMAFGPU_OK) {
-        fail("%s", maps ? vmafgpu_last_error(cpu) : "no memory");
+        fail("%s", maps ? vmafgpu_last_error(cpu) : "out of memory");
         vmafgpu_close(cpu);
         free(maps);
         return 0;
@@ -1022,9 +1039,9 @@ static int check(engine *e) {
     }
     vmafgpu_close(cpu);
     free(maps);
-    printf("%d of %d scores are the CPU's\n", same, e->pushed);
+    printf("%d of %d scores equal those of the CPU\n", same, e->pushed);
     if (e->o.map)
-        printf("%d of %d maps are the CPU's\n", same_maps, mapped);
+        printf("%d of %d maps equal those of the CPU\n", same_maps, mapped);
     return same == e->pushed && e->pushed > 0 && same_maps == mapped;
 }
 
@@ -1048,10 +1065,10 @@ static void report(engine *e) {
     double sum = 0, seconds = now() - e->began;
     for (int i = 0; i < e->pushed; i++)
         sum += e->scores[i];
-    printf("%s%d frames, %d scored, %d left out; mean %.3f; %.1f frames/s on %s\n", e->o.is_quiet ? "" : "\n",
+    printf("%s%d frames, %d scored, %d skipped; mean %.3f; %.1f frames/s on %s\n", e->o.is_quiet ? "" : "\n",
            e->o.frames, e->pushed, e->left_out, e->pushed ? sum / e->pushed : 0, e->o.frames / seconds, e->name);
     if (e->o.load)
-        printf("the load behind each pair: %.3f ms\n", e->busy * 1e3 / e->o.frames);
+        printf("load after each pair: %.3f ms\n", e->busy * 1e3 / e->o.frames);
     show_percentiles("drawn to scored", e->took, e->pushed);
     if (e->has_timelines)
         show_percentiles("GPU time of a pair", e->gpu_took, e->pushed);
@@ -1074,8 +1091,8 @@ static int open_vmaf(engine *e) {
     return 1;
 }
 
-/* Whether a pair of frames is free, as far as the host has to know: Vulkan waits by itself for what is being scored,
- * but has one recording of a pair, which must be over. */
+/* Returns whether the CPU can submit a frame to the slot. With timelines only the command buffers of the slot must be
+ * done, because Vulkan itself waits for the score of the earlier pair. Without them the CPU waits here. */
 static int is_free(engine *e, const slot *s, int frame) {
     if (e->has_timelines) {
         return frame < e->o.ring ||
@@ -1092,14 +1109,14 @@ static int run(engine *e) {
     e->scores = (double *)calloc(count, sizeof *e->scores);
     e->frame_of = (int *)calloc(count, sizeof *e->frame_of);
     if (!e->drawn_at || !e->took || !e->gpu_took || !e->scores || !e->frame_of)
-        return fail("no memory");
+        return fail("out of memory");
     if (!e->o.is_quiet)
-        printf("%s; %s\n", e->name, e->has_timelines ? "two timelines" : "no timelines to share: the host waits");
+        printf("%s; %s\n", e->name, e->has_timelines ? "two timelines" : "timelines cannot be exported: the CPU waits");
     e->began = now();
     for (int i = 0; i < e->o.frames; i++) {
         slot *s = &e->slots[i % e->o.ring];
         const double due = e->o.rate > 0 ? e->began + i / e->o.rate : 0;
-        do { /* an engine does its own work here, and looks once per frame */
+        do { /* an engine would do its own work here and call look() once per frame */
             if (!look(e, i))
                 return 0;
         } while (now() < due || !is_free(e, s, i));
@@ -1116,7 +1133,7 @@ static int run(engine *e) {
 static void close_engine(engine *e) {
     if (e->device && vkDeviceWaitIdle)
         vkDeviceWaitIdle(e->device);
-    vmafgpu_close(e->vmaf); /* before the frames go */
+    vmafgpu_close(e->vmaf); /* before the frames are freed */
     if (e->in)
         cuStreamSynchronize(e->in);
     if (e->out)
@@ -1212,10 +1229,12 @@ static int parse(int argc, char **argv, options *o) {
                     !strcmp(argv[i], "--validate");
         }
         if (!known || (takes && !*value))
-            return fail("%s %s is not understood; see the top of vulkan_frames.c", argv[i], takes ? value : "");
+            return fail("%s%s%s: unknown option or invalid value; see the top of vulkan_frames.c", argv[i],
+                        takes && *value ? " " : "", takes ? value : "");
         i += takes;
     }
-    return !o->is_checked || o->frames <= MOST_CHECKED || fail("--check takes %d frames at most", (int)MOST_CHECKED);
+    return !o->is_checked || o->frames <= MOST_CHECKED ||
+           fail("--frames: at most %d with --check (%d)", (int)MOST_CHECKED, o->frames);
 }
 
 int main(int argc, char **argv) {
@@ -1224,12 +1243,12 @@ int main(int argc, char **argv) {
     int ok;
     if (!parse(argc, argv, &e.o))
         return 2;
-    if (!open_cuda(&e, uuid) || !open_vulkan(&e, uuid)) { /* it was said why; that is no failure of ours */
+    if (!open_cuda(&e, uuid) || !open_vulkan(&e, uuid)) { /* the reason has been printed; the exit status is 0 */
         close_engine(&e);
         return 0;
     }
     if (is_image(e.o.way) && !e.has_timelines)
-        e.o.way = is_luma(e.o.way) ? LUMA : RGBA; /* a driver without semaphores has no arrays either */
+        e.o.way = is_luma(e.o.way) ? LUMA : RGBA; /* a driver without semaphores cannot import images either */
     ok = open_pipeline(&e) && open_slots(&e) && open_vmaf(&e) && run(&e);
     close_engine(&e);
     return !ok;

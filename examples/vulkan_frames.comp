@@ -1,15 +1,15 @@
-/* The shader with which vulkan_frames.c draws. vulkan_frames.h contains the compiled words, with "static" added:
+/* Draws the pictures of vulkan_frames.c. This command compiles the shader into vulkan_frames.h (add "static" there):
  *
  *     glslangValidator -V --target-env vulkan1.2 --vn vulkan_frames_shader -o vulkan_frames.h vulkan_frames.comp
  */
 #version 450
 layout(local_size_x = 16, local_size_y = 16) in;
-layout(binding = 0) uniform writeonly image2D picture;   /* of any format */
+layout(binding = 0) uniform writeonly image2D picture;   /* any format */
 layout(push_constant) uniform Constants {
     uint frame;
-    uint side;      /* of squares of one colour: 1 for the reference, more for what a bad encoder leaves of it */
+    uint side;      /* size of squares of one colour: 1 for the reference, larger for the distorted frame */
     uint is_luma;   /* write Y (BT.709, limited range) instead of R, G, B */
-    uint work;      /* rounds of hashing per pixel, which keep the GPU busy */
+    uint work;      /* rounds of hashing per pixel, which only keep the GPU busy */
 };
 
 uint hash(uint x) {
@@ -31,7 +31,7 @@ void main() {
     uint busy = at.x;
     for (uint i = 0; i < work; i++)
         busy = hash(busy + i);
-    if (work != 0 && busy == 0x12345678u)   /* so that the work is not left out */
+    if (work != 0 && busy == 0x12345678u)   /* so that the compiler keeps the loop */
         rgb.x++;
     const uint luma = 16 + ((rgb.x * 11966 + rgb.y * 40254 + rgb.z * 4064 + 0x8000) >> 16);
     imageStore(picture, ivec2(at), is_luma != 0 ? vec4(float(luma) / 255.0) : vec4(vec3(rgb) / 255.0, 1.0));

@@ -1,4 +1,4 @@
-/* The shader vulkan_frames.comp in SPIR-V. Generated: see there. */
+/* The shader vulkan_frames.comp as SPIR-V. The comment in that file contains the command that generates it. */
 static const uint32_t vulkan_frames_shader[] = {
     0x07230203, 0x00010500, 0x0008000b, 0x000000f3, 0x00000000, 0x00020011, 0x00000001, 0x00020011, 0x00000032,
     0x00020011, 0x00000038, 0x0006000b, 0x00000001, 0x4c534c47, 0x6474732e, 0x3035342e, 0x00000000, 0x0003000e,

@@ -1,31 +1,29 @@
 #!/bin/bash
-# Runs programs that are linked to libvmaf, with libvmaf and with the replacement for it (LD_LIBRARY_PATH selects the
-# library). Apart from the fps value, the reports of both runs must be equal byte for byte.
+# Runs programs that are linked to libvmaf with libvmaf and with the library of this project; only LD_LIBRARY_PATH
+# differs. Their reports must be equal, byte for byte, except for the time that the program took.
 #
 #     test/clients.sh BUILD              or make test-clients
 #
-# LIBVMAF=prefix   libvmaf 3.2 with include/libvmaf and lib/libvmaf.so.3; default: from pkg-config
-# VMAF_SOURCE=dir  source tree of libvmaf; enables tests with its tool, and its C tests of public functions
-# CLIENTS=dir      directory for the source and the build of ffmpeg; default /tmp/vmafgpu-clients
-# FFMPEG=program   an existing ffmpeg that is linked to a shared libvmaf.so.3
+# LIBVMAF=prefix   libvmaf 3.2: include/libvmaf and lib/libvmaf.so.3; default: found by pkg-config
+# VMAF_SOURCE=dir  source tree of libvmaf, for its tool and for its C tests of the public functions
+# CLIENTS=dir      folder into which the source of ffmpeg is fetched and built, once; default /tmp/vmafgpu-clients
+# FFMPEG=program   an ffmpeg that is linked to a shared libvmaf.so.3, instead of building one
 # CLIPS=dir        y4m pairs, NAME_ref.y4m and NAME_dis.y4m; default ../shared/clips
 #
-# This is not part of `make test` because it needs the network, and some minutes for the first run.
+# `make test` does not run this script, because it needs the network, and some minutes the first time.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "${1:-build}" && pwd) || exit 1
 . test/check.sh
 unset VMAFGPU_BACKEND VMAFGPU_THREADS
 clients=${CLIENTS:-/tmp/vmafgpu-clients}
-clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) ||
-    { skip 'no clips found; set CLIPS to their directory'; finish; }
+clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'no clips were found (set CLIPS to their folder)'; finish; }
 libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)}
-[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] ||
-    { skip 'libvmaf 3.2 not found; set LIBVMAF to its prefix'; finish; }
+[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] || { skip 'libvmaf 3.2 is not installed (set LIBVMAF to its prefix)'; finish; }
 work_folder clients
 mkdir -p "$clients" || exit 1
 
-# ---- ffmpeg with no other filters than libvmaf ----
+# ---- an ffmpeg that contains little more than the filter ----
 
 fetch_ffmpeg() {
     local apt="$clients/apt" options
@@ -55,7 +53,7 @@ build_ffmpeg() {
 ffmpeg=${FFMPEG:-$clients/ffmpeg}
 if [ ! -x "$ffmpeg" ]; then
     if [ -z "$(ls -d "$clients"/ffmpeg-*/ 2> /dev/null)" ] && ! fetch_ffmpeg > "$clients/fetch.log" 2>&1; then
-        skip "the source of ffmpeg cannot be downloaded, see $clients/fetch.log"
+        skip "the source of ffmpeg cannot be fetched, see $clients/fetch.log"
         ffmpeg=
     elif ! (build_ffmpeg) > "$clients/build.log" 2>&1; then
         skip "ffmpeg cannot be built, see $clients/build.log"
@@ -65,11 +63,11 @@ fi
 
 # ---- comparisons ----
 
-plain() { # FILE: prints a report without its fps value
+plain() { # REPORT: prints the report without the frame rate
     [ ! -f "$1" ] || sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/' "$1"
 }
 
-# both WHAT COMMAND...: runs the command with each library and compares the reports; REPORT stands for the file name
+# both WHAT COMMAND...: runs the command with both libraries; REPORT in the command becomes the file to write
 both() {
     local what=$1 which status=()
     shift
@@ -131,7 +129,7 @@ if [ -n "$ffmpeg" ]; then
     for n in 1 2 3; do
         filter src01_8b csv "n_subsample=$n"
     done
-    # n_threads and n_subsample are not combined, because the order of columns in libvmaf reports then varies.
+    # With threads and n_subsample, the order of columns in libvmaf varies from run to run.
     for n in 1 2; do
         filter src01_8b json "n_threads=$n"
         filter src01_8b json "n_threads=$n:feature=name=psnr"
@@ -144,15 +142,15 @@ if [ -n "$ffmpeg" ]; then
     done
 fi
 
-# ---- tool of libvmaf, linked to the shared library ----
+# ---- the tool of libvmaf, linked to the shared library ----
 
 source=${VMAF_SOURCE:+$VMAF_SOURCE/libvmaf}
 printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n#define HAVE_STRSEP 1\n' > "$work/config.h"
 if [ -z "$source" ]; then
-    skip 'no source tree of libvmaf; set VMAF_SOURCE to it'
+    skip 'the source of libvmaf was not found (set VMAF_SOURCE)'
 elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" -o "$work/vmaf" \
     "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
-    skip "the tool of libvmaf cannot be built: $(grep -m 1 -E 'error|undefined' "$work/log")"
+    skip "the tool of libvmaf cannot be compiled: $(grep -m 1 -E 'error|undefined' "$work/log")"
 else
     for clip in src01_8b c422_10b odd_8b; do
         for format in --xml --json --csv --sub; do
@@ -169,7 +167,7 @@ else
     tool src01_8b --csv --model version=vmaf_b_v0.6.3:name=b:vif.vif_enhn_gain_limit=1
 fi
 
-# ---- libvmaf tests of its public functions ----
+# ---- tests of libvmaf for its public functions ----
 
 if [ -n "$source" ] && [ -d "$source/test" ]; then
     for test in test_context test_pic_preallocation; do
@@ -177,12 +175,12 @@ if [ -n "$source" ] && [ -d "$source/test" ]; then
             -o "$work/$test" "$source/test/$test.c" "$source/test/test.c" -L"$build" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
             check "$test of libvmaf" env LD_LIBRARY_PATH="$build" timeout 300 "$work/$test" > "$work/$test.log" 2>&1
         else
-            skip "$test of libvmaf cannot be built: $(grep -m 1 -E 'error|undefined' "$work/log")"
+            skip "$test of libvmaf cannot be compiled: $(grep -m 1 -E 'error|undefined' "$work/log")"
         fi
     done
 fi
 
-# ---- GStreamer element ----
+# ---- the element vmaf of GStreamer ----
 
 if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>&1; then
     both 'GStreamer' gst-launch-1.0 -q vmaf name=v results-filename=REPORT results-format=json frame-message=true \
@@ -190,6 +188,6 @@ if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>
         filesrc location="$clips/src01_8b_ref.y4m" ! y4mdec ! v.ref_sink filesrc location="$clips/src01_8b_dis.y4m" \
         ! y4mdec ! v.dist_sink
 else
-    skip 'GStreamer with the element vmaf not found'
+    skip 'GStreamer with the element vmaf is not installed'
 fi
 finish

@@ -1,11 +1,11 @@
-/* A program that is linked to libvmaf, as programs are: written against the documented functions, with whichever header
- * it is compiled, linked to whichever library. What it prints is the same with each.
+/* A program that uses the documented functions of libvmaf. It compiles with the headers of libvmaf and with those of
+ * this project, and prints the same with both libraries.
  *
- *     libvmaf_client calls FOLDER     figures, errors and reports, which it writes to the folder
- *     libvmaf_client sizes            layouts of the structs
- *     libvmaf_client threads          pairs from several threads (a promise of ours)
- *     libvmaf_client cuda             figures of frames in CUDA's memory, and of the same frames in the host's
- *     libvmaf_client memory           every allocation fails once (linked with malloc, calloc and realloc wrapped)
+ *     libvmaf_client calls FOLDER     prints values and errors, and writes reports to the folder
+ *     libvmaf_client sizes            prints the layouts of the structs
+ *     libvmaf_client threads          pushes pairs from several threads, which libvmaf does not allow
+ *     libvmaf_client cuda             compares the values of frames in CUDA memory and in host memory
+ *     libvmaf_client memory           makes each allocation fail once (malloc, calloc and realloc are wrapped)
  */
 #ifndef _WIN32
 #define _XOPEN_SOURCE 700
@@ -61,7 +61,7 @@ static int push_filled(VmafContext *c, enum VmafPixelFormat format, unsigned bpc
             fill(&p[k], frame, k);
     }
     err = err ? err : vmaf_read_pictures(c, &p[0], &p[1], index);
-    for (int k = 0; k < 2; k++) /* what was not taken */
+    for (int k = 0; k < 2; k++) /* pictures that were not taken */
         if (p[k].ref)
             vmaf_picture_unref(&p[k]);
     return err;
@@ -71,13 +71,13 @@ static VmafConfiguration plain(void) {
     VmafConfiguration config;
     memset(&config, 0, sizeof config);
     config.log_level = VMAF_LOG_LEVEL_NONE;
-    config.cpumask = (uint64_t)-1; /* libvmaf's vector code has other last bits */
+    config.cpumask = (uint64_t)-1; /* the vector code of libvmaf differs in the last bits */
     return config;
 }
 
 /* ---- calls ---- */
 
-/* A sum over a report's lines but that with the time it took. */
+/* Returns a checksum of a report, without the line that contains the frame rate. */
 static unsigned sum_report(const char *path) {
     char line[16384];
     unsigned sum = 2166136261u;
@@ -109,10 +109,10 @@ static void print_score(const char *what, int err, const double *score) {
 
 typedef struct clip {
     const char *title;
-    const char *versions[3]; /* of models, the name of each being its place */
+    const char *versions[3]; /* of the models, whose names are model0, model1, model2 */
     uint64_t flags;
     const char *features[4];
-    const char *option, *value; /* of the first feature */
+    const char *option, *value; /* for the first feature */
     enum VmafPixelFormat format;
     unsigned bpc, threads, subsample;
 } clip;
@@ -123,7 +123,7 @@ static const clip clips[] = {
     {"two models, threads", {"vmaf_v0.6.1", "vmaf_v0.6.1neg"}, 0, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV420P, 8, 2, 1},
     {"transform", {"vmaf_v0.6.1"}, VMAF_MODEL_FLAG_ENABLE_TRANSFORM | VMAF_MODEL_FLAG_DISABLE_CLIP, {NULL}, NULL, NULL,
      VMAF_PIX_FMT_YUV422P, 10, 0, 1},
-    {"not disabled", {"vmaf_v1.0.16_3d0h"}, VMAF_MODEL_FLAG_DISABLE_TRANSFORM,
+    {"flag without effect", {"vmaf_v1.0.16_3d0h"}, VMAF_MODEL_FLAG_DISABLE_TRANSFORM,
      {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV444P, 10,
      0, 1},
     {"subsample", {"vmaf_v0.6.1"}, 0, {NULL}, NULL, NULL, VMAF_PIX_FMT_YUV420P, 8, 0, 2},
@@ -157,27 +157,27 @@ static void run_clip(const clip *k, const char *folder) {
     for (unsigned i = 0; i < FRAMES; i++)
         printf("push: %d\n", push_filled(c, k->format, k->bpc, i, i));
     printf("flush: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
-    printf("again: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
+    printf("second flush: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
     for (int i = 0; i < count; i++) {
         print_score("at 2", vmaf_score_at_index(c, models[i], &score, 2), &score);
         print_score("at 9", vmaf_score_at_index(c, models[i], &score, 9), &score);
     }
     if (count)
-        print_reports(c, folder); /* one score each, so far */
+        print_reports(c, folder); /* each model has a score at one index so far */
     for (int i = 0; i < count; i++) {
         for (int m = VMAF_POOL_METHOD_UNKNOWN; m <= VMAF_POOL_METHOD_NB; m++) {
             print_score("pooled", vmaf_score_pooled(c, models[i], (enum VmafPoolingMethod)m, &score, 0, FRAMES - 1),
                         &score);
         }
         print_score("1 to 3", vmaf_score_pooled(c, models[i], VMAF_POOL_METHOD_MIN, &score, 1, 3), &score);
-        print_score("too far", vmaf_score_pooled(c, models[i], VMAF_POOL_METHOD_MIN, &score, 1, FRAMES), &score);
+        print_score("beyond the end", vmaf_score_pooled(c, models[i], VMAF_POOL_METHOD_MIN, &score, 1, FRAMES), &score);
     }
     print_score("psnr", vmaf_feature_score_pooled(c, "psnr_y", VMAF_POOL_METHOD_MEAN, &score, 0, 2), &score);
     print_score("adm2", vmaf_feature_score_at_index(c, "VMAF_integer_feature_adm2_score", &score, 2), &score);
     print_score("motion2", vmaf_feature_score_at_index(c, "VMAF_integer_feature_motion2_score", &score, 4), &score);
-    print_score("none", vmaf_feature_score_at_index(c, "nothing", &score, 2), &score);
+    print_score("unknown feature", vmaf_feature_score_at_index(c, "nothing", &score, 2), &score);
     for (int i = 0; i < count; i++)
-        vmaf_model_destroy(models[i]); /* before the report and the context, as some programs do */
+        vmaf_model_destroy(models[i]); /* before the report is written, as some programs do */
     print_reports(c, folder);
     printf("close: %d\n", vmaf_close(c));
 }
@@ -200,7 +200,7 @@ static void run_collection(const char *folder) {
     VmafFeatureDictionary *options = NULL;
     double score = 0;
     printf("\n== collection: %d\n", vmaf_init(&c, plain()));
-    printf("a model's: %d\n", vmaf_model_collection_load(&model, &collection, &m, "nothing"));
+    printf("unknown version: %d\n", vmaf_model_collection_load(&model, &collection, &m, "nothing"));
     printf("load: %d\n", vmaf_model_collection_load(&model, &collection, &m, "vmaf_b_v0.6.3"));
     vmaf_feature_dictionary_set(&options, "motion_force_zero", "true");
     printf("overload: %d\n", vmaf_model_collection_feature_overload(model, &collection, "motion", options));
@@ -218,7 +218,7 @@ static void run_collection(const char *folder) {
     printf("close: %d\n", vmaf_close(c));
 }
 
-/* Figures from elsewhere, and pairs in any order. */
+/* Imported values, and pairs in any order. */
 static void run_outside(const char *folder) {
     static const char *const names[] = {
         "VMAF_integer_feature_adm2_score",       "VMAF_integer_feature_motion2_score",
@@ -229,14 +229,14 @@ static void run_outside(const char *folder) {
     VmafModel *model;
     VmafModelConfig m = { NULL, VMAF_MODEL_FLAGS_DEFAULT };
     double score = 0;
-    printf("\n== outside: %d\n", vmaf_init(&c, plain()));
+    printf("\n== imported values: %d\n", vmaf_init(&c, plain()));
     printf("load: %d\n", vmaf_model_load(&model, &m, "vmaf_v0.6.1"));
-    print_score("nothing yet", vmaf_score_at_index(c, model, &score, 3), &score);
+    print_score("before the import", vmaf_score_at_index(c, model, &score, 3), &score);
     for (int i = 0; i < 6; i++)
         printf("import: %d\n", vmaf_import_feature_score(c, names[i], 0.9 - 0.05 * i, 3));
-    printf("twice: %d\n", vmaf_import_feature_score(c, names[0], 0.9, 3));
-    print_score("from outside", vmaf_score_at_index(c, model, &score, 3), &score);
-    printf("own: %d\n", vmaf_import_feature_score(c, "ours", 7, 1));
+    printf("second import: %d\n", vmaf_import_feature_score(c, names[0], 0.9, 3));
+    print_score("after the import", vmaf_score_at_index(c, model, &score, 3), &score);
+    printf("new name: %d\n", vmaf_import_feature_score(c, "ours", 7, 1));
     printf("feature: %d\n", vmaf_use_feature(c, "ciede", NULL));
     printf("push: %d\n", push_filled(c, VMAF_PIX_FMT_YUV444P, 8, 4, 4));
     printf("push: %d\n", push_filled(c, VMAF_PIX_FMT_YUV444P, 8, 1, 1));
@@ -248,7 +248,7 @@ static void run_outside(const char *folder) {
     printf("close: %d\n", vmaf_close(c));
 }
 
-/* The columns of reports, in their order. */
+/* Prints the names of the columns of a report, whose order depends on threads, frames and features. */
 static void run_order(const char *folder, unsigned threads, unsigned frames, const char *first, const char *second) {
     VmafConfiguration config = plain();
     VmafContext *c;
@@ -318,8 +318,8 @@ static void run_errors(void) {
     show("feature", vmaf_use_feature(c, "vif", NULL));
     show("picture", vmaf_picture_alloc(&p, VMAF_PIX_FMT_YUV420P, 8, WIDTH, HEIGHT));
     show("picture", vmaf_picture_alloc(&q, VMAF_PIX_FMT_YUV420P, 8, WIDTH, HEIGHT + 2));
-    show("one", vmaf_read_pictures(c, &p, NULL, 0));
-    show("unlike", vmaf_read_pictures(c, &p, &q, 0));
+    show("one picture", vmaf_read_pictures(c, &p, NULL, 0));
+    show("different sizes", vmaf_read_pictures(c, &p, &q, 0));
     show("unref", vmaf_picture_unref(&q));
     show("unref", vmaf_picture_unref(&p));
     show("score", vmaf_score_at_index(c, NULL, &score, 0));
@@ -432,7 +432,7 @@ static int threads(void) {
         }
         bad |= vmaf_close(c);
     }
-    /* Frames before the latest have scores while pictures still come, and motion wants them in order. */
+    /* While pictures are still being read, all but the latest frames have scores. Motion requires ordered indices. */
     VmafContext *c;
     VmafModel *model;
     VmafModelConfig m = { NULL, 0 };
@@ -446,12 +446,12 @@ static int threads(void) {
     }
     bad |= push_filled(c, VMAF_PIX_FMT_YUV420P, 8, 0, FRAMES + 1) == 0;
     vmaf_model_destroy(model);
-    bad |= vmaf_close(c); /* without a flush */
+    bad |= vmaf_close(c); /* without a flush before */
     printf("threads: %s\n", bad ? "wrong" : "right");
     return bad;
 }
 
-/* ---- frames in CUDA's memory ---- */
+/* ---- frames in CUDA memory ---- */
 
 #ifdef CLIENT_CUDA
 static int run_cuda(int method, unsigned bpc, const char *feature, double *scores) {
@@ -505,7 +505,7 @@ static int run_cuda(int method, unsigned bpc, const char *feature, double *score
             vmaf_picture_unref(&host);
         }
         bad |= vmaf_read_pictures(c, &p[0], &p[1], i);
-        bad |= i == 3 && vmaf_score_at_index(c, model, &scores[0], 0); /* a GPU is told to finish */
+        bad |= i == 3 && vmaf_score_at_index(c, model, &scores[0], 0); /* makes a GPU finish its batch */
     }
     bad |= vmaf_read_pictures(c, NULL, NULL, 0);
     for (unsigned i = 0; i < FRAMES; i++)
@@ -520,7 +520,7 @@ static int cuda(void) {
     static const struct {
         int method;
         unsigned bpc;
-        const char *feature; /* one that the CPU alone has: device pictures are brought to the host */
+        const char *feature; /* computed besides those of the model */
     } ways[] = { { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST, 8, NULL },
                  { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST_PINNED, 8, NULL },
                  { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, NULL },
@@ -537,7 +537,7 @@ static int cuda(void) {
         if (is_first)
             memcpy(expected, scores, sizeof scores);
         if (failed || differs) {
-            printf("way %d: %s\n", (int)i, failed ? "failed" : "other figures");
+            printf("way %d: %s\n", (int)i, failed ? "failed" : "different values");
             bad = 1;
         }
     }
@@ -562,7 +562,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *pointer, size_t size);
 
-static int left = -1; /* allocations before one fails; negative: none does */
+static int left = -1; /* number of allocations before one fails; negative: no allocation fails */
 
 static int is_last(void) {
     return left >= 0 && left-- == 0;
@@ -580,7 +580,7 @@ void *__wrap_realloc(void *pointer, size_t size) {
     return is_last() ? NULL : __real_realloc(pointer, size);
 }
 
-/* Everything once; the first error ends it. */
+/* Calls each function once; stops at the first error. */
 static int use_memory(const char *folder) {
     VmafContext *c = NULL;
     VmafModel *model = NULL, *main_model = NULL;
@@ -598,7 +598,7 @@ static int use_memory(const char *folder) {
     err = err ? err : vmaf_model_load(&model, &m, "vmaf_v0.6.1");
     err = err ? err : vmaf_feature_dictionary_set(&options, "vif_enhn_gain_limit", "1.5");
     if (!err)
-        err = vmaf_model_feature_overload(model, "vif", options); /* takes the options, whatever comes of it */
+        err = vmaf_model_feature_overload(model, "vif", options); /* takes the options, also on failure */
     err = err ? err : vmaf_model_collection_load(&main_model, &collection, &other, "vmaf_b_v0.6.3");
     err = err ? err : vmaf_use_features_from_model(c, model);
     err = err ? err : vmaf_use_features_from_model_collection(c, collection);

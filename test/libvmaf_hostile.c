@@ -1,5 +1,5 @@
-/* A program that uses the library with libvmaf's functions wrongly, or in ways that no ordinary program does. It checks
- * what each call returns; built with sanitizers, also that nothing else is read, written or freed.
+/* Misuses the library libvmaf, and uses it in ways that no ordinary program does. It checks the return value of each
+ * call. Sanitizers find invalid reads, writes and frees.
  *
  *     libvmaf_hostile FOLDER     writes its reports to the folder
  */
@@ -66,7 +66,7 @@ static VmafModel *model_of(const char *name) {
     return m;
 }
 
-/* Reads a new pair; gives it back if it is not taken. */
+/* Reads a new pair; frees it if it was not taken. */
 static int push(VmafContext *c, unsigned bpc, unsigned w, unsigned h, unsigned index) {
     VmafPicture p[2] = { picture_of(bpc, w, h), picture_of(bpc, w, h) };
     int err = vmaf_read_pictures(c, &p[0], &p[1], index);
@@ -80,7 +80,7 @@ static int flush(VmafContext *c) {
     return vmaf_read_pictures(c, NULL, NULL, 0);
 }
 
-/* ---- pictures that are one, none, or unlike ---- */
+/* ---- pairs that are one picture, no pictures, or different formats ---- */
 
 static void test_same_picture(unsigned threads) {
     VmafContext *c = context(threads, 0);
@@ -93,13 +93,13 @@ static void test_same_picture(unsigned threads) {
     CHECK(a.ref != NULL);
     CHECK_INT(vmaf_read_pictures(c, &a, &copy, 0), -EINVAL);
     CHECK(a.ref != NULL && copy.ref == a.ref);
-    CHECK_INT(vmaf_picture_unref(&a), 0); /* it is still ours, once */
+    CHECK_INT(vmaf_picture_unref(&a), 0); /* the caller still owns it, with one reference */
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0), 0);
     CHECK_INT(flush(c), 0);
     CHECK_INT(vmaf_score_at_index(c, m, &score, 0), 0);
     vmaf_model_destroy(m);
     CHECK_INT(vmaf_close(c), 0);
-    c = context(threads, 0); /* where nothing looks at pictures */
+    c = context(threads, 0); /* a context without features */
     a = copy = picture();
     CHECK_INT(vmaf_read_pictures(c, &a, &a, 0), -EINVAL);
     CHECK_INT(vmaf_read_pictures(c, &a, &copy, 0), -EINVAL);
@@ -111,7 +111,7 @@ static void test_unlike_pictures(void) {
     VmafContext *c = context(0, 0);
     VmafModel *m = model_of("vmaf");
     VmafPicture a = picture(), b = picture_of(10, WIDTH, HEIGHT), none = a;
-    snprintf(test_where, sizeof test_where, "unlike pictures");
+    snprintf(test_where, sizeof test_where, "pictures of different formats");
     none.ref = NULL;
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     CHECK_INT(vmaf_read_pictures(c, &none, &b, 0), -EINVAL);
@@ -139,7 +139,7 @@ static void test_allocation(void) {
     }
     snprintf(test_where, sizeof test_where, "large picture");
     CHECK_INT(vmaf_picture_alloc(&p, VMAF_PIX_FMT_YUV420P, 8, 0xffffffffu, 0xffffffffu), -EINVAL);
-    if (sizeof(size_t) < 8) { /* 2^32 bytes: a size that becomes small must not be taken for one */
+    if (sizeof(size_t) < 8) { /* 2^32 bytes or more: the size must not wrap around */
         CHECK_INT(vmaf_picture_alloc(&p, VMAF_PIX_FMT_YUV400P, 16, 1u << 20, 1u << 11), -ENOMEM);
         CHECK_INT(vmaf_picture_alloc(&p, VMAF_PIX_FMT_YUV444P, 16, 1u << 20, 1u << 20), -ENOMEM);
     }
@@ -156,25 +156,25 @@ static void test_pools(void) {
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     for (unsigned i = 0; i < 4; i++)
         CHECK_INT(vmaf_fetch_preallocated_picture(c, &kept[i]), 0);
-    CHECK_INT(vmaf_preallocate_pictures(c, second), 0); /* while all of the first are in use */
+    CHECK_INT(vmaf_preallocate_pictures(c, second), 0); /* while all pictures of the first pool are in use */
     for (unsigned i = 0; i < 4; i++)
         fill(&kept[i], i);
     CHECK_INT(vmaf_read_pictures(c, &kept[0], &kept[1], 0), 0);
     CHECK_INT(vmaf_read_pictures(c, &kept[2], &kept[3], 1), 0);
     CHECK_INT(vmaf_fetch_preallocated_picture(c, &other), 0);
     CHECK_INT(vmaf_close(c), 0);
-    fill(&other, 9); /* it outlives the context */
+    fill(&other, 9); /* the picture outlives the context */
     CHECK_INT(vmaf_picture_unref(&other), 0);
     vmaf_model_destroy(m);
 }
 
-/* Samples that the depth does not allow: the error comes with the pair, or with threads with a later one. */
+/* Samples that exceed the bit depth. With threads, a later call can return the error. */
 static void test_illegal_samples(unsigned threads) {
     VmafContext *c = context(threads, 0);
     VmafModel *m = model_of("vmaf");
     int err = 0;
     double score;
-    snprintf(test_where, sizeof test_where, "illegal samples, %u threads", threads);
+    snprintf(test_where, sizeof test_where, "samples above the bit depth, %u threads", threads);
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     for (unsigned i = 0; i < 8 && !err; i++) {
         VmafPicture a = picture_of(10, WIDTH, HEIGHT), b = picture_of(10, WIDTH, HEIGHT);
@@ -209,7 +209,7 @@ static void test_dictionaries(void) {
         snprintf(name, sizeof name, "n%d", i);
         CHECK_INT(vmaf_feature_dictionary_set(&many, name, name), 0);
     }
-    CHECK_INT(vmaf_use_feature(c, "psnr", many), 0); /* names that the feature does not have are ignored */
+    CHECK_INT(vmaf_use_feature(c, "psnr", many), 0); /* unknown options are ignored */
     CHECK_INT(vmaf_feature_dictionary_set(&colon, "enable_mse", "true:enable_apsnr=true"), 0);
     if (vmaf_use_feature(c, "psnr", colon) != 0)
         vmaf_feature_dictionary_free(&colon);
@@ -218,13 +218,13 @@ static void test_dictionaries(void) {
         vmaf_feature_dictionary_free(&empty);
     CHECK_INT(vmaf_feature_dictionary_set(&large, "vif_enhn_gain_limit", text), 0);
     CHECK_INT(vmaf_use_feature(c, "vif", large), -EINVAL);
-    CHECK_INT(vmaf_feature_dictionary_free(&large), 0); /* which was not taken */
+    CHECK_INT(vmaf_feature_dictionary_free(&large), 0); /* the failed call did not take it */
     CHECK_INT(vmaf_use_feature(c, text, NULL), -EINVAL);
     free(text);
     CHECK_INT(vmaf_close(c), 0);
 }
 
-/* More than there is space for, and models that are destroyed before the first picture. */
+/* More models and features than a context accepts, and a model that is destroyed before the first picture. */
 static void test_many_requests(void) {
     VmafContext *c = context(0, 0);
     VmafModel *m = model_of("vmaf");
@@ -244,10 +244,10 @@ static void test_many_requests(void) {
     vmaf_model_destroy(m);
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0), 0);
     CHECK_INT(vmaf_feature_score_at_index(c, "VMAF_integer_feature_adm2_score", &score, 0), 0);
-    CHECK_INT(vmaf_close(c), 0); /* without a flush */
+    CHECK_INT(vmaf_close(c), 0); /* without a flush before */
 }
 
-/* ---- numbers at the ends of their ranges ---- */
+/* ---- extreme values ---- */
 
 static void test_configurations(void) {
     static const unsigned threads[] = { 0, 1, 255, 256, 257, 1000000, 0xffffffffu };
@@ -281,7 +281,7 @@ static void test_configurations(void) {
     vmaf_model_destroy(m);
 }
 
-/* The text of a file, which the next call overwrites. */
+/* Returns the contents of a file, which the next call overwrites. */
 static const char *text_of(const char *path) {
     static char text[1 << 16];
     FILE *file = fopen(path, "rb");
@@ -292,7 +292,7 @@ static const char *text_of(const char *path) {
     return text;
 }
 
-/* Checks that a report has some words in it. */
+/* Writes a report and checks that it contains both texts. */
 static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat format, const char *words,
                          const char *more) {
     char path[4096];
@@ -302,7 +302,7 @@ static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat
     CHECK_HAS(text_of(path), more);
 }
 
-/* Indices up to the largest: no array up to there is allocated, and no loop runs up to there. */
+/* Large indices must not cause allocations or loops in proportion to them. */
 static void test_large_indices(void) {
     static const unsigned indices[] = { 0,           4095,        4096,        1000000,    0x0fffffffu,
                                         0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu };
@@ -329,7 +329,7 @@ static void test_large_indices(void) {
                  "2147483648,6.000000,-6.000000,\n4294967294,7.000000,-7.000000,\n4294967295,8.000000,-8.000000,\n");
     CHECK_INT(vmaf_close(c), 0);
 
-    c = context(0, 0); /* the same of pictures, where nothing looks at those before */
+    c = context(0, 0); /* large indices of pictures, with a feature that does not use earlier pictures */
     CHECK_INT(vmaf_use_feature(c, "vif", NULL), 0);
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0xffffffffu), 0);
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0xffffffffu), -EINVAL);
@@ -340,7 +340,7 @@ static void test_large_indices(void) {
 
 /* ---- names ---- */
 
-/* Every format holds any name: escaped, so that readers get it back. */
+/* Every format escapes special characters in names, so that parsers return the original name. */
 static void test_names(void) {
     static const char hostile[] = "a\"b\\c<d>&e\n\x01\x7f,|f \xc3\xa9\xff";
     VmafContext *c = context(0, 0);
@@ -366,7 +366,7 @@ static void test_names(void) {
                  "");
     CHECK_INT(vmaf_close(c), 0);
 
-    VmafModel *m = model_of(hostile); /* and models may have such names */
+    VmafModel *m = model_of(hostile); /* names of models, too */
     double score;
     c = context(0, 0);
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
@@ -390,7 +390,7 @@ static void test_order(void) {
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     CHECK_INT(vmaf_import_feature_score(c, "x", (double)NAN, 1000), 0);
     CHECK_INT(vmaf_import_feature_score(c, "VMAF_integer_feature_adm2_score", 5, 0), 0);
-    CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0), -EINVAL); /* whose adm2 is there already */
+    CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0), -EINVAL); /* its adm2 was imported before */
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 1), 0);
     CHECK_INT(flush(c), 0);
     CHECK_INT(flush(c), -EINVAL);
@@ -468,14 +468,14 @@ static void test_threads(void) {
     asker askers[THREADS];
     int bad[THREADS] = { 0 }, stops = 0;
     double score;
-    snprintf(test_where, sizeof test_where, "contexts of several threads");
+    snprintf(test_where, sizeof test_where, "one context per thread");
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(pthread_create(&thread[i], NULL, use_one, &bad[i]), 0);
     for (int i = 0; i < THREADS; i++) {
         CHECK_INT(pthread_join(thread[i], NULL), 0);
         CHECK_INT(bad[i], 0);
     }
-    snprintf(test_where, sizeof test_where, "a context of several threads");
+    snprintf(test_where, sizeof test_where, "one context, several threads");
     VmafContext *c = context(2, 0);
     VmafModel *m = model_of("vmaf");
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);

@@ -14,7 +14,7 @@ cat > "$work/model" << 'MODEL'
  "model": "svm_type nu_svr\nkernel_type rbf\ngamma 0.04\nnr_class 2\ntotal_sv 1\nrho -1.3\nSV\n4 1:0.6 \n"}}
 MODEL
 
-# identifier HEADER: the model's, which the comment on top names
+# identifier HEADER: prints the name of the model, which is in the comment at the top
 identifier() {
     sed -n 's/.* to &\([^ ]*\)\. \*\/$/\1/p' "$1"
 }
@@ -28,15 +28,14 @@ compiles() { # FILE COMPILER...
     done
 }
 
-# A program that uses every model made below, behind much of the C library.
-for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string time
-do
+# A program that uses each model below, after most headers of the C library.
+for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string time; do
     echo "#include <$header.h>"
 done > "$work/users.c"
 echo '#include "vmafgpu.h"' >> "$work/users.c"
 count=0
 
-# embeds WHAT IDENTIFIER ARGUMENTS...: an empty identifier is any
+# embeds WHAT IDENTIFIER ARGUMENTS...: an empty IDENTIFIER accepts any name
 embeds() {
     what=$1
     expected=$2
@@ -80,16 +79,16 @@ long=$(printf '%0200d' 0 | tr 0 x)
 embeds_file "$long.json"
 embeds_file "long_$long.json"
 
-# ---- names that are given ----
+# ---- the option --name ----
 
 embeds 'a name' mine_model --name mine "$work/model"
 embeds 'a name that ends a comment' '' --name 'my */ name /*' "$work/model"
 cp "$work/model" "$work/a_b.json"
 cp "$work/model" "$work/a-b.json"
 if "$embed" --private "$work/a_b.json" "$work/a-b.json" > /dev/null 2> "$work/log"; then
-    check 'two files of one name' false
+    check 'two files with the same name' false
 fi
-check 'two files of one name' grep -q 'same name; use --name' "$work/log"
+check 'two files with the same name: message' grep -q 'same name; use --name' "$work/log"
 embeds 'two files' a_b_model "$work/a_b.json" --name a_c "$work/a-b.json"
 check 'two files' grep -q 'const vmafgpu_model a_c_model = ' "$header"
 check 'headers of all names' compiles "$work/users.c" 'gcc -std=c99' 'gcc -std=gnu11' 'clang -std=c99' \
@@ -104,7 +103,7 @@ cat > "$work/table.c" << 'SOURCE'
 #include "vmafgpu.h"
 SOURCE
 check 'a table' compiles "$work/table.c" 'gcc -std=c99' 'clang++ -x c++ -std=c++11'
-for name in gpu JSON models simd threads gfx900 sm_90; do # VMAFGPU_NO_GPU and so on say something else
+for name in gpu JSON models simd threads psnr rgb gfx900 sm_90; do # VMAFGPU_NO_GPU and so on have another meaning
     if "$embed" -o "$work/table.h" --name $name "$work/model" 2> "$work/log"; then
         check "a table with $name" false
     fi

@@ -27,8 +27,8 @@ cat > "$work/yours.h" << 'YOURS'
 extern vmafgpu *v;
 extern vmafgpu_config cfg;
 int read_luma(void *rows, ptrdiff_t pitch);
-extern vmafgpu_frame ref, dist;
-extern int64_t n;
+extern vmafgpu_frame ref, dist, before, after;
+extern int64_t n, first, end;
 extern void *my_context, *my_stream, *ref_luma, *dist_luma, *pixels;
 extern vmafgpu_frame decoded;
 extern unsigned char ref_yuv[], dist_yuv[];

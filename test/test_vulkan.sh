@@ -10,7 +10,7 @@ work_folder vulkan
 driver=$build/test/libsimulated_cuda32.so
 [ -f "$driver" ] || { skip 'the simulated GPU (it needs a C++17 compiler)'; finish; }
 for icd in /usr/share/vulkan/icd.d/lvp_icd*.json; do
-    [ -f "$icd" ] || { skip 'there is no lavapipe (Debian: mesa-vulkan-drivers)'; finish; }
+    [ -f "$icd" ] || { skip 'lavapipe is not installed (Debian: mesa-vulkan-drivers)'; finish; }
 done
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/simulated.ptx"
 frames() { # ARGUMENT...
@@ -21,19 +21,19 @@ frames() { # ARGUMENT...
 frames --way plane --size 320x180 --frames 8 --map 16 --check
 status=$?
 if grep '^no ' "$work/out"; then
-    skip 'Vulkan, see above'
+    skip 'vulkan_frames: no Vulkan or no GPU'
     finish
 fi
 check 'luma: status' [ $status -eq 0 ]
-check 'luma: no message' [ ! -s "$work/err" ]
-check 'luma: all pairs' grep -q '^8 frames, 8 scored, 0 left out; mean [0-9.]*; ' "$work/out"
-check 'luma: the CPU agrees' grep -q '^8 of 8 scores are the CPU' "$work/out"
-check 'luma: maps' grep -q '^3 of 3 maps are the CPU' "$work/out"
+check 'luma: no error messages' [ ! -s "$work/err" ]
+check 'luma: number of pairs' grep -q '^8 frames, 8 scored, 0 skipped; mean [0-9.]*; ' "$work/out"
+check 'luma: scores' grep -q '^8 of 8 scores equal those of the CPU' "$work/out"
+check 'luma: maps' grep -q '^3 of 3 maps equal those of the CPU' "$work/out"
 check 'rgba' frames --way rgba --size 322x182 --frames 4 --check
-check 'rgba: the CPU agrees' grep -q '^4 of 4 scores are the CPU' "$work/out"
-check 'images become buffers' frames --size 160x90 --frames 2 --check
+check 'rgba: scores' grep -q '^4 of 4 scores equal those of the CPU' "$work/out"
+check 'buffers in place of images' frames --size 160x90 --frames 2 --check
 frames --size 160x
-check 'what is not understood' grep -q -- '--size 160x is not understood' "$work/err"
+check 'invalid size' grep -q -- '--size 160x: unknown option or invalid value' "$work/err"
 frames --way luma --frames 1000 --check
-check 'too many frames to check' grep -q -- '--check takes 240 frames' "$work/err"
+check 'too many frames with --check' grep -q -- '--frames: at most 240 with --check (1000)' "$work/err"
 finish

@@ -1,5 +1,5 @@
-/* A GPU for the examples: CUDA's driver or HIP's runtime, looked up at run time, so that they build everywhere; a
- * context (CUDA) or a device (HIP), a stream, memory. Yours has them from cuda.h or hip_runtime.h. */
+/* Opens a GPU for the examples, with a stream. The driver (CUDA) or the runtime (HIP) is loaded at run time, so that
+ * the examples compile on machines without either. Your program uses cuda.h or hip_runtime.h instead of this file. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -11,8 +11,9 @@
 #include <dlfcn.h>
 #endif
 
-/* What is needed: name, CUDA's, HIP's, arguments. Contexts and streams are opaque, device addresses 64 bits, 0 is
- * success. NULL: not needed there. */
+/* The functions that the examples call: field of `device`, name in CUDA, name in HIP, arguments. A name is NULL if that
+ * API does not need the function. Contexts and streams are opaque pointers, device addresses have 64 bits, and 0 is
+ * success. */
 #define DEVICE_FUNCTIONS(X) \
     X(init, "cuInit", "hipInit", (unsigned flags)) \
     X(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *count)) \
@@ -50,7 +51,7 @@ static inline void *device_function(void *driver, const char *symbol) {
 #endif
 }
 
-/* Says why there is none; it is to be closed in any case. */
+/* Returns NULL, or why there is no GPU. Call device_close() in both cases. */
 static inline const char *device_open(device *d, int is_hip, const char *driver) {
     int count = 0, found = 1;
     memset(d, 0, sizeof *d);
@@ -61,10 +62,10 @@ static inline const char *device_open(device *d, int is_hip, const char *driver)
     const char *const names[] = { driver, is_hip ? "libamdhip64.so.7" : "libcuda.so.1",
                                   is_hip ? "libamdhip64.so.6" : NULL, is_hip ? "libamdhip64.so" : NULL };
     for (int i = driver ? 0 : 1; !d->driver && i < (driver ? 1 : 4) && names[i]; i++)
-        d->driver = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* vmafgpu.h uses what the program has loaded */
+        d->driver = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* vmafgpu.h will use this library */
 #endif
     if (!d->driver)
-        return "there is no driver";
+        return "the driver library cannot be loaded";
 #define DEVICE_FIND(name, cuda, hip, arguments) \
     { \
         const char *symbol = is_hip ? hip : cuda; \

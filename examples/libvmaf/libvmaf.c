@@ -1,23 +1,30 @@
-/* libvmaf: a library with libvmaf's functions on top of vmafgpu.h. Programs that are linked to libvmaf 3 (ffmpeg,
- * GStreamer, VapourSynth, encoders) run with it as they are, with the same figures and the same reports, byte for byte.
+/* A library that provides the functions of libvmaf 3 on top of vmafgpu.h. Programs that are linked to libvmaf (ffmpeg,
+ * GStreamer, VapourSynth, encoders) run with it without a rebuild. They compute the same values and write the same
+ * reports, byte for byte.
  *
  * `make libvmaf` builds build/libvmaf.so.3 and build/libvmaf.a, with mingw build/libvmaf.dll.
  *
- * In the environment: VMAFGPU_BACKEND=auto, cpu, cuda or hip says what computes, instead of the CPU or, where the
- * program has imported a CUDA state, NVIDIA's GPU; VMAFGPU_THREADS=n how many threads, instead of what the program
- * says. The log (at VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library or in ../lib/vmafgpu.
+ * Environment variables:
+ *   VMAFGPU_BACKEND   auto, cpu, cuda or hip. By default the CPU computes, or an NVIDIA GPU if the program has imported
+ *                     a CUDA state
+ *   VMAFGPU_THREADS   number of threads; overrides the number that the program requests
+ * The log names both at VMAF_LOG_LEVEL_INFO. Kernels for GPUs must be beside the library or in ../lib/vmafgpu.
  *
- * What differs from libvmaf 3.2.0:
- * - scores of earlier frames are there while pictures are still being read, motion's and the models', too; a
- *   collection can be asked twice; columns are found by the names in reports as well ("integer_adm2");
- * - with motion or speed_temporal, or n_subsample, indices must run 0, 1, 2, ... as nothing else gives whole reports
- *   there; with n_subsample, features have values of the frames in the report only;
- * - a picture cannot be both of a pair: vmaf_read_pictures() returns -EINVAL and takes nothing;
- * - reports escape names that their format cannot hold as they are; in XML an attribute's name has _x0020_ for a space;
- * - samples that the bit depth does not allow are refused, and pictures of less than 16x16;
- * - cambi writes no heat maps;
- * - of device pictures all planes are read that a feature looks at, not luma alone;
- * - one file: there is no libvmaf's own internal interface, which some static libraries expose.
+ * Differences from libvmaf 3.2.0:
+ *   - Scores of earlier frames are available while pictures are still being read. This includes motion and the models.
+ *   - The score of a collection can be requested more than once.
+ *   - Features are also found by their names in reports ("integer_adm2").
+ *   - With motion, speed_temporal or n_subsample, the indices of pictures must be 0, 1, 2 and so on. Only such indices
+ *     give complete reports in libvmaf.
+ *   - With n_subsample, only the frames in the report have feature values.
+ *   - One picture cannot be both the reference and the distorted picture: vmaf_read_pictures() returns -EINVAL and does
+ *     not take the pictures.
+ *   - Reports escape names that contain characters which the format does not allow. In XML, a space in the name of an
+ *     attribute becomes _x0020_.
+ *   - Samples that exceed the bit depth are refused, and so are pictures below 16x16.
+ *   - cambi writes no heat maps.
+ *   - All planes of device pictures that a feature uses are read, not only luma.
+ *   - The library has no internal functions of libvmaf, which some static libraries expose.
  */
 #if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
 #define _XOPEN_SOURCE 700 /* fileno, isatty */
@@ -54,15 +61,15 @@
 enum {
     MOST_MODELS = 16,
     MOST_FEATURES = 32,
-    QUEUE = 4, /* pairs that wait for the thread that computes */
+    QUEUE = 4, /* maximum number of pairs that wait for the worker thread */
     MOST_MODEL_FILE = 64 << 20
 };
 
 /* ------------------------------------------------------------------------------------------------
- * Log, text
+ * Log, strings
  * ------------------------------------------------------------------------------------------------ */
 
-static int log_level = VMAF_LOG_LEVEL_INFO; /* of the process, as in libvmaf */
+static int log_level = VMAF_LOG_LEVEL_INFO; /* one level for the process, as in libvmaf */
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
@@ -88,7 +95,7 @@ say(int level, const char *format, ...) {
         fprintf(stderr, "libvmaf %s %s\n", names[level], text);
 }
 
-/* What a result of the engine is called here. */
+/* Converts a result of vmafgpu.h to a return value of libvmaf. */
 static int error_of(vmafgpu_result result) {
     return result >= VMAFGPU_OK ? 0 : result == VMAFGPU_ERROR_MEMORY ? -ENOMEM : -EINVAL;
 }
@@ -99,7 +106,7 @@ static char *copy_of(const char *text) {
     return copy ? (char *)memcpy(copy, text, size) : NULL;
 }
 
-/* Room for `count` elements, as many as are asked for and more. 0: there is no memory, and nothing changed. */
+/* Makes space for at least `count` elements in a list. Returns 0 if memory is short; the list is unchanged then. */
 static int reserve(void *list, size_t *room, size_t count, size_t size) {
     void *at;
     memcpy(&at, list, sizeof at);
@@ -170,7 +177,8 @@ int vmaf_feature_dictionary_free(VmafFeatureDictionary **options) {
     return 0;
 }
 
-/* "before:feature.name=value:..." in new memory, without `feature.` where that is NULL; NULL: there is none. */
+/* Returns "before:feature.name=value:..." in new memory, without "feature." if `feature` is NULL. Returns NULL if
+ * memory is short. */
 static char *join_options(const char *before, const char *feature, const VmafFeatureDictionary *d) {
     size_t size = strlen(before) + 1, used;
     for (size_t i = 0; d && i < d->count; i++)
@@ -187,7 +195,7 @@ static char *join_options(const char *before, const char *feature, const VmafFea
 }
 
 /* ------------------------------------------------------------------------------------------------
- * CUDA's driver, as far as pictures need it
+ * CUDA driver: the functions that pictures need
  * ------------------------------------------------------------------------------------------------ */
 
 #define DRIVER_FUNCTIONS(X) \
@@ -228,7 +236,7 @@ static int find_function(driver *d, const char *symbol, void *function, size_t s
     return found != NULL;
 }
 
-/* It stays loaded: the engine has it as well, and some versions crash when they are unloaded. */
+/* Loads the driver. It stays loaded, because vmafgpu.h also uses it, and some versions crash when they are unloaded. */
 static int open_driver(driver *d) {
 #ifdef _WIN32
     d->library = (void *)LoadLibraryA("nvcuda.dll");
@@ -240,7 +248,8 @@ static int open_driver(driver *d) {
 #undef DRIVER_FIND
 }
 
-/* Counted: the program never gives it back, so it goes with the last that uses it, a context or a picture. */
+/* The API has no function that frees the state. Contexts and pools of pictures count their references to it, and the
+ * last of them frees it. */
 struct VmafCudaState {
     int count;
     driver driver;
@@ -267,7 +276,8 @@ int vmaf_cuda_state_init(VmafCudaState **state, VmafCudaConfiguration config) {
     if (ok && !config.cu_ctx)
         s->is_primary = ok = s->driver.device_get(&s->device, 0) == 0 && s->driver.retain(&s->context, s->device) == 0;
     if (!ok) {
-        say(VMAF_LOG_LEVEL_ERROR, "%s", s->driver.library ? "CUDA's driver does not start" : "there is no CUDA driver");
+        say(VMAF_LOG_LEVEL_ERROR, "vmaf_cuda_state_init: the CUDA driver cannot be %s",
+            s->driver.library ? "initialised" : "loaded");
         free(s);
         *state = NULL;
         return -EINVAL;
@@ -279,7 +289,8 @@ int vmaf_cuda_state_init(VmafCudaState **state, VmafCudaConfiguration config) {
  * Pictures
  * ------------------------------------------------------------------------------------------------ */
 
-/* Pictures of one kind that are used again and again. Counted: the context and each picture that is in use have it. */
+/* A pool of pictures of one kind, which are reused. The context and each picture in use count their references to it.
+ * */
 typedef struct pool {
     int count;
     pthread_mutex_t lock;
@@ -287,8 +298,8 @@ typedef struct pool {
     unsigned w, h, bpc;
     enum VmafPixelFormat format;
     vmafgpu_memory memory;
-    VmafCudaState *cuda; /* of pinned and device memory */
-    size_t limit;        /* how many there may be; 0: any number */
+    VmafCudaState *cuda; /* for pinned and device memory */
+    size_t limit;        /* maximum number of pictures; 0: no limit */
     void **spare;
     size_t spares, room, made;
 } pool;
@@ -298,12 +309,13 @@ struct VmafRef {
     vmafgpu_memory memory;
     void *base;
     size_t size;
-    pool *home; /* NULL: none */
+    pool *home; /* NULL if the picture belongs to no pool */
 };
 
 enum { ROW_ALIGNMENT = 64, DEVICE_ROW_ALIGNMENT = 256 };
 
-/* The geometry of a picture, and how many bytes it takes; 0: there can be none. Half of an odd size is rounded down. */
+/* Sets the geometry of a picture and returns its size in bytes, or 0 if the arguments are invalid. Half of an odd size
+ * is rounded down. */
 static uint64_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc, unsigned w, unsigned h,
                         unsigned alignment, uint64_t offset[3]) {
     int is_half = format != VMAF_PIX_FMT_YUV444P, is_low = format == VMAF_PIX_FMT_YUV420P;
@@ -332,7 +344,7 @@ static void point_to(VmafPicture *p, void *base, const uint64_t offset[3]) {
         p->data[i] = p->h[i] ? (char *)base + (size_t)offset[i] : NULL;
 }
 
-/* Calls of the driver want the context to be current. */
+/* Makes the context current, as the driver requires for the calls that follow. */
 static int enter_cuda(VmafCudaState *s) {
     return s->driver.push(s->context) == 0;
 }
@@ -342,7 +354,7 @@ static void leave_cuda(VmafCudaState *s) {
     s->driver.pop(&ours);
 }
 
-/* Zeros, at an address that is a multiple of 64; what free() wants stands in front. */
+/* Allocates zeroed memory at a multiple of 64. The address for free() is stored in front of it. */
 static void *take_host(size_t size) {
     char *start = (char *)calloc(1, size + ROW_ALIGNMENT + sizeof start);
     if (!start)
@@ -495,8 +507,8 @@ static pool *make_pool(vmafgpu_memory memory, VmafCudaState *cuda, size_t limit,
 struct VmafModel {
     char *name, *options;
     uint64_t flags;
-    vmafgpu_model model;  /* the model alone, or with its collection, which share what was read from a file */
-    pthread_mutex_t lock; /* of what follows: several contexts may use the model */
+    vmafgpu_model model;  /* the model alone or with its collection; both refer to the same parsed file */
+    pthread_mutex_t lock; /* of `predictor`, which several contexts can use */
     vmafgpu *predictor;
 };
 
@@ -540,7 +552,7 @@ static VmafModel *make_model(const VmafModelConfig *config, const vmafgpu_model 
     return m;
 }
 
-/* collection is NULL where a single model is wanted. */
+/* `collection` is NULL if a single model is requested. */
 static int load(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config,
                 const vmafgpu_model *model) {
     *out = NULL;
@@ -576,7 +588,7 @@ static int load_version(VmafModel **out, VmafModelCollection **collection, const
     return load(out, collection, config, model);
 }
 
-/* The whole of a file in new memory; NULL: it cannot be read. */
+/* Returns the contents of a file in new memory, or NULL if it cannot be read. */
 static char *read_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     char *text = NULL;
@@ -600,20 +612,24 @@ static char *read_file(const char *path, size_t *size) {
 
 static int load_path(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config,
                      const char *path) {
-    char sentence[512] = "the file cannot be read";
+    char message[512] = "the file cannot be read";
     vmafgpu_model *parsed = NULL;
     size_t size;
     if (!out || !config || !path)
         return -EINVAL;
     char *text = read_file(path, &size);
     vmafgpu_result result =
-        text ? vmafgpu_model_parse(&parsed, path, text, size, NULL, sentence, sizeof sentence) : VMAFGPU_ERROR_MODEL;
+        text ? vmafgpu_model_parse(&parsed, path, text, size, NULL, message, sizeof message) : VMAFGPU_ERROR_MODEL;
     free(text);
     int err = result == VMAFGPU_OK ? load(out, collection, config, parsed) : error_of(result);
     vmafgpu_model_release(parsed);
     if (err) {
         say(VMAF_LOG_LEVEL_ERROR, "could not read model%s from path: \"%s\" (%s)", collection ? " collection" : "",
-            path, result == VMAFGPU_OK ? "it holds another kind of model" : sentence);
+            path,
+            result != VMAFGPU_OK ? message
+            : err == -ENOMEM     ? "out of memory"
+            : collection         ? "the file contains a single model"
+                                 : "the file contains a collection");
     }
     return err;
 }
@@ -643,7 +659,7 @@ static int overload(VmafModel *m, const char *feature, const VmafFeatureDictiona
     pthread_mutex_lock(&m->lock);
     free(m->options);
     m->options = text;
-    vmafgpu_close(m->predictor); /* its columns may be others now */
+    vmafgpu_close(m->predictor); /* options can change its columns */
     m->predictor = NULL;
     pthread_mutex_unlock(&m->lock);
     return 0;
@@ -665,8 +681,7 @@ int vmaf_model_collection_feature_overload(VmafModel *model, VmafModelCollection
     return err ? err : vmaf_model_feature_overload(model, feature, options);
 }
 
-/* As the engine wants it. libvmaf 3.2.0 does not look at VMAF_MODEL_FLAG_DISABLE_TRANSFORM of a model that is
- * loaded, so neither does this. */
+/* Returns the config of the model for vmafgpu.h. Like libvmaf 3.2.0, it ignores VMAF_MODEL_FLAG_DISABLE_TRANSFORM. */
 static vmafgpu_model_config model_config(const VmafModel *m) {
     vmafgpu_model_config config;
     memset(&config, 0, sizeof config);
@@ -679,7 +694,7 @@ static vmafgpu_model_config model_config(const VmafModel *m) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Figures by name and index
+ * Feature values and scores by name and index
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct figure {
@@ -687,21 +702,22 @@ typedef struct figure {
     int is_known;
 } figure;
 
-/* Figures of consecutive indices. A column allocates a page when its first figure is written: an index is any
- * unsigned number, and one array up to the largest of them would take 64 GB. */
+/* A page contains the values of consecutive indices. A column allocates a page when its first value is written: an
+ * index can be any unsigned number, and one array for all of them would need 64 GB. */
 enum { PAGE = 1024 };
 
 typedef struct page {
-    uint64_t number; /* of the first index, divided by PAGE */
+    uint64_t number; /* first index / PAGE */
     figure figures[PAGE];
 } page;
 
 typedef struct column {
-    char *name;   /* in reports */
-    page **pages; /* in order of their numbers */
+    char *name;   /* as in reports */
+    page **pages; /* sorted by number */
     size_t page_count, page_room;
 } column;
 
+/* All columns of a context with the values that are known. */
 typedef struct board {
     column *columns;
     size_t count, room;
@@ -714,7 +730,7 @@ static column *find_column(const board *b, const char *name) {
     return NULL;
 }
 
-/* Returns the place of the first page with that number or a larger one; page_count if there is none. */
+/* Returns the position of the first page whose number is at least `number`, or page_count if there is none. */
 static size_t find_page(const column *c, uint64_t number) {
     size_t low = 0, high = c->page_count;
     while (low < high) {
@@ -727,7 +743,7 @@ static size_t find_page(const column *c, uint64_t number) {
     return low;
 }
 
-/* Returns the figure that the column has at that index; NULL if there is none. */
+/* Returns the value of the column at an index, or NULL if there is none. */
 static const figure *figure_of(const column *c, uint64_t index) {
     size_t i = find_page(c, index / PAGE);
     if (i == c->page_count || c->pages[i]->number != index / PAGE || !c->pages[i]->figures[index % PAGE].is_known)
@@ -740,7 +756,7 @@ static const figure *find_figure(const board *b, const char *name, uint64_t inde
     return c ? figure_of(c, index) : NULL;
 }
 
-/* The column of that name, which is added if it is new; NULL: there is no memory. */
+/* Returns the column of that name; adds the column if it is new. Returns NULL if memory is short. */
 static column *make_column(board *b, const char *name) {
     column *c = find_column(b, vmafgpu_report_name(name));
     if (!c) {
@@ -755,7 +771,7 @@ static column *make_column(board *b, const char *name) {
     return c;
 }
 
-/* Returns the page of that number, which is allocated if it is new; NULL if memory is short. */
+/* Returns the page of that number; allocates the page if it is new. Returns NULL if memory is short. */
 static page *make_page(column *c, uint64_t number) {
     size_t i = find_page(c, number);
     if (i < c->page_count && c->pages[i]->number == number)
@@ -803,10 +819,10 @@ static void clear_board(board *b) {
 
 typedef struct pair {
     VmafPicture picture[2]; /* reference, distorted */
-    int64_t position;       /* of a borrowed one */
+    int64_t position;       /* number of pairs before it; for borrowed pairs only */
 } pair;
 
-/* What a model needs, without the model: programs may destroy it before the first picture. */
+/* A copy of the model that a context uses, because programs can destroy the model before the first picture. */
 typedef struct wanted_model {
     vmafgpu_model model;
     char *options;
@@ -815,7 +831,7 @@ typedef struct wanted_model {
 struct VmafContext {
     VmafConfiguration config;
     vmafgpu_backend backend;
-    int names_backend; /* the environment does */
+    int names_backend; /* the environment names the backend */
     int threads;
 
     wanted_model models[MOST_MODELS];
@@ -823,25 +839,25 @@ struct VmafContext {
     char *features[MOST_FEATURES], *options[MOST_FEATURES];
     int feature_count;
 
-    pthread_mutex_t lock; /* of all that follows; the engine is its thread's while `is_busy` */
+    pthread_mutex_t lock; /* of all fields below; while `is_busy`, only the worker thread uses the engine */
     pthread_cond_t changed;
     board board;
     vmafgpu *engine;
-    int is_ordered;                      /* indices must be positions */
-    int is_brought;                      /* pictures in device memory are copied to the host first */
-    int has_pictures, is_flushed, error; /* error: of the thread that computes */
-    unsigned w, h, bpc, read;            /* read: calls with pictures */
+    int is_ordered;                      /* the indices of pictures must be 0, 1, 2, ... */
+    int is_brought;                      /* pictures in device memory are first copied to the host */
+    int has_pictures, is_flushed, error; /* error: first error of the worker thread */
+    unsigned w, h, bpc, read;            /* read: number of calls with pictures */
     enum VmafPixelFormat format;
-    unsigned *index; /* of each position, where it is not ordered */
+    unsigned *index; /* index of each pushed pair, unless `is_ordered` */
     size_t index_room;
-    int64_t pushed, *known; /* pairs that the engine has; per column of it, how many are on the board */
+    int64_t pushed, *known; /* number of pushed pairs; for each column, the first pair that is not on the board */
     clock_t begin, end;
 
-    int64_t waited_for; /* of these, how many the GPU was told to finish */
-    pair *borrowed;     /* that the GPU reads, in order */
+    int64_t waited_for; /* value of `pushed` when a call last waited for a GPU */
+    pair *borrowed;     /* pairs whose pictures the GPU reads, in order */
     size_t borrowed_room, borrowed_count;
 
-    pthread_t thread; /* with n_threads: computes while the caller goes on */
+    pthread_t thread; /* the worker thread, with n_threads: computes while the caller continues */
     int has_thread, is_stopping, is_busy, queued, head;
     pair queue[QUEUE];
 
@@ -851,17 +867,17 @@ struct VmafContext {
     pool *cuda_pictures;
 };
 
-/* The distance between the indices that have figures. */
+/* Returns the distance between the indices that have values. */
 static uint64_t step_of(const VmafContext *c) {
     return c->config.n_subsample > 1 ? c->config.n_subsample : 1;
 }
 
-/* The first index from `first` on that n_subsample leaves. */
+/* Returns the first index from `first` on that n_subsample does not skip. */
 static uint64_t first_of(const VmafContext *c, uint64_t first) {
     return (first + step_of(c) - 1) / step_of(c) * step_of(c);
 }
 
-/* Whole numbers, or else the default. */
+/* Reads a whole number from the environment, or uses the default. Returns 0 if the variable is invalid. */
 static int number_of_environment(const char *name, int low, int high, int otherwise, int *value) {
     const char *text = getenv(name);
     char *end = NULL;
@@ -870,7 +886,7 @@ static int number_of_environment(const char *name, int low, int high, int otherw
         return 1;
     long number = strtol(text, &end, 10);
     if (*end || number < low || number > high) {
-        say(VMAF_LOG_LEVEL_ERROR, "%s in the environment must be a number from %d to %d, not \"%s\"", name, low, high,
+        say(VMAF_LOG_LEVEL_ERROR, "environment variable %s: not a number from %d to %d (\"%s\")", name, low, high,
             text);
         return 0;
     }
@@ -897,7 +913,8 @@ static int backend_of_environment(VmafContext *c) {
             return 1;
         }
     }
-    say(VMAF_LOG_LEVEL_ERROR, "VMAFGPU_BACKEND in the environment must be auto, cpu, cuda or hip, not \"%s\"", text);
+    say(VMAF_LOG_LEVEL_ERROR,
+        "environment variable VMAFGPU_BACKEND: unknown backend (\"%s\"); use auto, cpu, cuda or hip", text);
     return 0;
 }
 
@@ -931,7 +948,7 @@ static void on_log(void *user, vmafgpu_log_level level, const char *text) {
     say(levels[level], "%s", text);
 }
 
-/* What the features and models that were asked for are to the engine. */
+/* A config for vmafgpu.h with the requested features and models, and the arrays to which it points. */
 typedef struct request {
     vmafgpu_config config;
     vmafgpu_model_config models[MOST_MODELS];
@@ -944,7 +961,7 @@ static void fill_request(request *r, const VmafContext *c) {
         static const char *const names[MOST_MODELS] = { "0", "1", "2",  "3",  "4",  "5",  "6",  "7",
                                                         "8", "9", "10", "11", "12", "13", "14", "15" };
         r->models[i].model = &c->models[i].model;
-        r->models[i].name = names[i]; /* no column has it */
+        r->models[i].name = names[i]; /* names must differ; with model_features_only no column has them */
         r->models[i].options = c->models[i].options;
     }
     for (int i = 0; i < c->feature_count; i++) {
@@ -999,7 +1016,7 @@ int vmaf_use_features_from_model_collection(VmafContext *context, VmafModelColle
 }
 
 int vmaf_use_feature(VmafContext *c, const char *feature, VmafFeatureDictionary *options) {
-    static const char suffix[] = "_cuda"; /* of features that libvmaf has twice */
+    static const char suffix[] = "_cuda"; /* in libvmaf, ending of the features that a GPU computes */
     int err = -EINVAL;
     if (!c || !feature)
         return -EINVAL;
@@ -1035,7 +1052,7 @@ int vmaf_import_feature_score(VmafContext *c, const char *feature, double value,
     return err;
 }
 
-/* ---- pictures to come ---- */
+/* ---- preallocated pictures ---- */
 
 int vmaf_preallocate_pictures(VmafContext *c, VmafPictureConfiguration config) {
     VmafPicture probe;
@@ -1103,7 +1120,7 @@ int vmaf_cuda_fetch_preallocated_picture(VmafContext *c, VmafPicture *picture) {
 
 /* ---- the engine ---- */
 
-/* The engine is done with the pictures of that many pairs. */
+/* Releases the pictures of the first `pairs` pairs, which the engine no longer reads. */
 static void on_reusable(void *user, int64_t pairs) {
     VmafContext *c = (VmafContext *)user;
     size_t count = 0;
@@ -1117,7 +1134,7 @@ static void on_reusable(void *user, int64_t pairs) {
     }
 }
 
-/* What the pictures are in, which all are then. */
+/* Opens the engine for pictures in this kind of memory. All pictures of a context must be in the same kind. */
 static int open_engine(VmafContext *c, vmafgpu_memory memory) {
     static const vmafgpu_chroma chromas[] = { VMAFGPU_CHROMA_420, VMAFGPU_CHROMA_420, VMAFGPU_CHROMA_422,
                                               VMAFGPU_CHROMA_444, VMAFGPU_CHROMA_400 };
@@ -1127,7 +1144,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory memory) {
     r.config.height = (int)c->h;
     r.config.bit_depth = (int)c->bpc;
     r.config.chroma = chromas[c->format];
-    r.config.subsample = step_of(c) < INT_MAX ? (int)step_of(c) : INT_MAX; /* no clip is longer */
+    r.config.subsample = step_of(c) < INT_MAX ? (int)step_of(c) : INT_MAX; /* clips are shorter than INT_MAX frames */
     r.config.threaded_column_order = c->config.n_threads > 0;
     r.config.cpumask = (unsigned)c->config.cpumask;
     r.config.threads = c->threads > 1 ? c->threads : 1;
@@ -1135,7 +1152,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory memory) {
                        : c->cuda && !c->config.gpumask ? VMAFGPU_BACKEND_AUTO
                                                        : VMAFGPU_BACKEND_CPU;
     if (c->cuda && r.config.backend != VMAFGPU_BACKEND_CPU && r.config.backend != VMAFGPU_BACKEND_HIP) {
-        enum { LEGACY_STREAM = 1 }; /* where programs put what fills their pictures */
+        enum { LEGACY_STREAM = 1 }; /* CU_STREAM_LEGACY, on which programs fill their pictures */
         r.config.gpu.cuda_context = c->cuda->context;
         r.config.gpu.stream = (void *)LEGACY_STREAM;
         r.config.gpu.frame_memory = memory;
@@ -1147,9 +1164,9 @@ static int open_engine(VmafContext *c, vmafgpu_memory memory) {
     if (memory != VMAFGPU_MEMORY_DEVICE || r.config.gpu.frame_memory == VMAFGPU_MEMORY_DEVICE)
         result = vmafgpu_open(&c->engine, &r.config);
     if (memory == VMAFGPU_MEMORY_DEVICE && result == VMAFGPU_ERROR_BACKEND) {
-        say(VMAF_LOG_LEVEL_WARNING, "pictures in device memory are brought to the host, where %s",
-            r.config.gpu.frame_memory == VMAFGPU_MEMORY_DEVICE ? "alone all features can be computed"
-                                                               : "VMAFGPU_BACKEND wants them");
+        say(VMAF_LOG_LEVEL_WARNING, "pictures in device memory are copied to host memory (%s)",
+            r.config.gpu.frame_memory == VMAFGPU_MEMORY_DEVICE ? "the GPU cannot be used, see the message above"
+                                                               : "VMAFGPU_BACKEND or gpumask excludes CUDA");
         vmafgpu_close(c->engine);
         memset(&r.config.gpu, 0, sizeof r.config.gpu);
         r.config.backend = VMAFGPU_BACKEND_CPU;
@@ -1176,7 +1193,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory memory) {
     return 0;
 }
 
-/* A copy of a picture from device memory. */
+/* Replaces a picture in device memory by a copy in host memory. */
 static int bring_to_host(VmafContext *c, VmafPicture *picture) {
     VmafPicture copy;
     VmafRef *ref = picture->ref;
@@ -1201,7 +1218,7 @@ static int bring_to_host(VmafContext *c, VmafPicture *picture) {
         leave_cuda(s);
     }
     if (!ok) {
-        say(VMAF_LOG_LEVEL_ERROR, "a picture in device memory could not be read");
+        say(VMAF_LOG_LEVEL_ERROR, "vmaf_read_pictures: a picture in device memory cannot be copied to host memory");
         vmaf_picture_unref(&copy);
         return -EINVAL;
     }
@@ -1210,7 +1227,7 @@ static int bring_to_host(VmafContext *c, VmafPicture *picture) {
     return 0;
 }
 
-/* Gives a pair to the engine. On success its pictures are taken, on failure they stay the caller's. */
+/* Pushes a pair. On success the engine owns its pictures, on failure the caller does. */
 static int push_pair(VmafContext *c, pair *p) {
     vmafgpu_frame frames[2];
     memset(frames, 0, sizeof frames);
@@ -1231,7 +1248,7 @@ static int push_pair(VmafContext *c, pair *p) {
     if (err)
         return err;
     if (stays) {
-        /* A push may give back those before it, but this one at the earliest when it returns. */
+        /* The pair is added before the push, which can already release its pictures before it returns. */
         if (!reserve(&c->borrowed, &c->borrowed_room, c->borrowed_count + 1, sizeof *c->borrowed))
             return -ENOMEM;
         p->position = c->pushed;
@@ -1249,11 +1266,11 @@ static int push_pair(VmafContext *c, pair *p) {
     return 0;
 }
 
-/* Puts on the board what the engine knows by now. The engine must be ours, and the lock. Returns the first error,
- * after all columns: a figure that is there already keeps none of the others from the board. */
+/* Copies the values that are ready to the board. The calling thread must hold the lock and must be allowed to use the
+ * engine. An error does not prevent the other values from being copied; the function returns the first error. */
 static int harvest(VmafContext *c) {
     int first = 0, step = vmafgpu_get_config(c->engine)->subsample;
-    vmafgpu_reusable_count(c->engine); /* has a look at the GPU */
+    vmafgpu_reusable_count(c->engine); /* collects the finished batches of a GPU */
     for (int i = 0; i < vmafgpu_column_count(c->engine); i++) {
         double value;
         while (c->known[i] < c->pushed) {
@@ -1271,7 +1288,7 @@ static int harvest(VmafContext *c) {
     return first;
 }
 
-/* ---- the thread that computes ---- */
+/* ---- the worker thread ---- */
 
 static void *compute(void *user) {
     VmafContext *c = (VmafContext *)user;
@@ -1288,8 +1305,7 @@ static void *compute(void *user) {
         int earlier = c->error;
         pthread_cond_broadcast(&c->changed);
         pthread_mutex_unlock(&c->lock);
-        int err =
-            earlier ? earlier : push_pair(c, &p); /* behind a pair that failed the others' positions would be wrong */
+        int err = earlier ? earlier : push_pair(c, &p); /* after a failed pair, later pairs would get wrong positions */
         if (err) {
             vmaf_picture_unref(&p.picture[0]);
             vmaf_picture_unref(&p.picture[1]);
@@ -1307,7 +1323,7 @@ static void *compute(void *user) {
     return NULL;
 }
 
-/* Waits until nothing is on its way to the engine, which is the caller's then. */
+/* Waits until the worker thread is idle. The caller can then use the engine. */
 static void settle(VmafContext *c) {
     while (c->queued || c->is_busy)
         pthread_cond_wait(&c->changed, &c->lock);
@@ -1315,7 +1331,8 @@ static void settle(VmafContext *c) {
 
 /* ---- pairs ---- */
 
-/* Gives the columns on the board the order that libvmaf has after so many pairs, among the places that they have. */
+/* Sorts the columns of the engine into the order of libvmaf, which depends on the number of pairs. The other columns of
+ * the board, which are imported, keep their places. */
 static int order_board(VmafContext *c) {
     int count = vmafgpu_column_count(c->engine);
     column *before = (column *)malloc(((size_t)count + 1) * sizeof *before), **places = NULL;
@@ -1323,7 +1340,7 @@ static int order_board(VmafContext *c) {
     int ok = places != NULL;
     for (int i = 0; i < count && ok; i++) {
         places[i] = find_column(&c->board, vmafgpu_report_name(vmafgpu_column_name(c->engine, i)));
-        ok = places[i] != NULL; /* an earlier call lacked the memory for it */
+        ok = places[i] != NULL; /* NULL if memory was short when it was to be added */
         if (ok)
             before[i] = *places[i];
     }
@@ -1347,8 +1364,7 @@ static int flush(VmafContext *c) {
     return c->error ? c->error : err;
 }
 
-/* The pictures must be alike, and like those before. Two structs with one reference are one picture, and the call
- * takes two. */
+/* Checks that both pictures have the format of the earlier ones, and that they are two different pictures. */
 static int check_pictures(VmafContext *c, const VmafPicture *a, const VmafPicture *b) {
     if (!a->ref || !b->ref || a->ref == b->ref)
         return -EINVAL;
@@ -1374,7 +1390,7 @@ static int read_pair(VmafContext *c, VmafPicture *reference, VmafPicture *distor
         return err;
     if (!c->begin)
         c->begin = clock();
-    if (!c->model_count && !c->feature_count) { /* nothing looks at pictures */
+    if (!c->model_count && !c->feature_count) { /* nothing to compute */
         vmaf_picture_unref(reference);
         return vmaf_picture_unref(distorted);
     }
@@ -1391,9 +1407,9 @@ static int read_pair(VmafContext *c, VmafPicture *reference, VmafPicture *distor
     position = c->pushed + c->is_busy + c->queued;
     if (c->is_ordered && index != position) {
         say(VMAF_LOG_LEVEL_ERROR,
-            "the picture's index is %u, not %lld: features that look at other pictures, and n_subsample, "
-            "need all in order",
-            index, (long long)position);
+            "vmaf_read_pictures: the index must be %lld (%u); n_subsample, motion and speed_temporal require the "
+            "indices 0, 1, 2 and so on",
+            (long long)position, index);
         return -EINVAL;
     }
     if (!c->is_ordered) {
@@ -1462,10 +1478,10 @@ int vmaf_close(VmafContext *c) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Scores. The lock is held.
+ * Scores. The caller of these functions holds the lock.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Waits for more figures, where some are on their way; 0: there are none. */
+/* Waits for more values if some are being computed. Returns 0 if none are. */
 static int await_more(VmafContext *c) {
     if (c->queued || c->is_busy) {
         pthread_cond_wait(&c->changed, &c->lock);
@@ -1473,7 +1489,7 @@ static int await_more(VmafContext *c) {
     }
     if (!c->engine || c->is_flushed || c->waited_for == c->pushed)
         return 0;
-    c->waited_for = c->pushed; /* a GPU gathers pairs */
+    c->waited_for = c->pushed; /* a GPU collects pairs into batches, so they must be submitted */
     return vmafgpu_wait(c->engine, -1) == VMAFGPU_OK && harvest(c) == 0;
 }
 
@@ -1488,7 +1504,7 @@ static int figure_at(VmafContext *c, const char *name, double *value, uint64_t i
     return -EINVAL;
 }
 
-/* Has the model ready for figures. */
+/* Opens the context that applies the model, unless it is open. */
 static int open_predictor(VmafModel *m) {
     if (m->predictor)
         return 0;
@@ -1507,8 +1523,8 @@ static int open_predictor(VmafModel *m) {
     return error_of(result);
 }
 
-/* The model's outputs from the figures that are on the board by now go on the board, too, from the `first` on. A
- * figure that is missing, of those that the model looks at, makes its score no number: it is named. */
+/* Applies the model to the values on the board and writes its outputs to the board, starting with output `first`. If a
+ * value is missing that the model needs, the score is NaN: the function fails and sets `missing` to the feature. */
 static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int first, const char **missing) {
     vmafgpu_score score;
     int err = open_predictor(m);
@@ -1536,14 +1552,14 @@ static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int firs
 static int predict(VmafContext *c, VmafModel *m, uint64_t index, int first) {
     const char *missing;
     int err;
-    do { /* never waits with the model's lock, which others may want who have ours */
+    do { /* releases the lock of the model before it waits; a thread with the lock of the context may need it */
         pthread_mutex_lock(&m->lock);
         err = try_to_predict(c, m, index, first, &missing);
         pthread_mutex_unlock(&m->lock);
     } while (missing && await_more(c));
     if (missing) {
-        say(VMAF_LOG_LEVEL_ERROR, "there is no '%s' at index %llu for the model '%s'", missing,
-            (unsigned long long)index, m->name);
+        say(VMAF_LOG_LEVEL_ERROR, "model \"%s\": feature \"%s\" has no value at index %llu", m->name, missing,
+            (unsigned long long)index);
     }
     return err;
 }
@@ -1557,7 +1573,7 @@ static int score_at(VmafContext *c, VmafModel *m, double *score, uint64_t index)
     return figure_at(c, m->name, score, index);
 }
 
-/* The outputs of a collection besides those of its parts. */
+/* Number of outputs of a collection, without those of its single models. */
 enum { OUTPUTS = 4 };
 
 static void collection_outputs(VmafModelCollectionScore *s, double *outputs[OUTPUTS]) {
@@ -1577,7 +1593,7 @@ static char *output_name(const VmafModel *m, int output) {
     return name;
 }
 
-/* As many pairs are pooled as n_subsample leaves; the least starts from 0 where the first is left out, as in
+/* Pools the values that n_subsample does not skip. If it skips `first`, the minimum and maximum start from 0, as in
  * libvmaf. */
 static int pool_at(VmafContext *c, const char *name, enum VmafPoolingMethod method, double *score, unsigned first,
                    unsigned last) {
@@ -1640,7 +1656,7 @@ static int score_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMethod met
     return err ? err : pool_at(c, m->name, method, score, first, last);
 }
 
-/* In a public function: the call with the lock. */
+/* Ends a public function with a call under the lock. */
 #define LOCKED(c, call) \
     do { \
         pthread_mutex_lock(&(c)->lock); \
@@ -1690,7 +1706,7 @@ int vmaf_score_pooled_model_collection(VmafContext *c, VmafModelCollection *coll
 }
 
 const char *vmaf_version(void) {
-    return "3.2.0"; /* whose figures these are */
+    return "3.2.0"; /* the version of libvmaf with the same values */
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1707,8 +1723,8 @@ static int reported_value(void *user, int64_t frame, int i, double *value) {
     return f != NULL;
 }
 
-/* The first index from `frame` on whose page some column has, so that no report looks at thousands of millions in
- * between. */
+/* Returns the first index from `frame` on that is on a page of some column, so that a report skips large gaps without
+ * looking at each index. */
 static int64_t reported_next(void *user, int64_t frame) {
     VmafContext *c = (VmafContext *)user;
     uint64_t next = INT64_MAX;

@@ -1,17 +1,17 @@
-/* libvmaf.h: the binary interface of libvmaf 3.2.0, as examples/libvmaf/libvmaf.c implements it.
+/* Declares the binary interface of libvmaf 3.2.0, which examples/libvmaf/libvmaf.c implements.
  *
- * Names, numbers and layouts are those that programs compiled with libvmaf's own headers have in them; what the
- * functions do there, and differently here, stands in examples/libvmaf/libvmaf.c. Functions return 0, or a negative
- * errno.
+ * Names, constants and struct layouts equal those of the headers of libvmaf, so that programs which were compiled with
+ * those headers run unchanged. The comment at the top of libvmaf.c lists the differences in behaviour. Functions return
+ * 0 on success and a negative errno on failure.
  */
 #ifndef LIBVMAF_LIBVMAF_H
 #define LIBVMAF_LIBVMAF_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h> /* programs rely on it */
+#include <stdio.h> /* programs rely on this include */
 
-/* What stands before every function. */
+/* Prefix of every function. */
 #ifndef VMAF_API
 #define VMAF_API extern
 #endif
@@ -20,11 +20,11 @@
 extern "C" {
 #endif
 
-/* ---- options of a feature: names and values ---- */
+/* ---- options of features ---- */
 
 typedef struct VmafFeatureDictionary VmafFeatureDictionary;
 
-/* *options is made if it is NULL. */
+/* Allocates the dictionary if *options is NULL. */
 VMAF_API int vmaf_feature_dictionary_set(VmafFeatureDictionary **options, const char *name, const char *value);
 VMAF_API int vmaf_feature_dictionary_free(VmafFeatureDictionary **options);
 
@@ -42,7 +42,7 @@ typedef struct VmafRef VmafRef;
 
 typedef struct VmafPicture {
     enum VmafPixelFormat pix_fmt;
-    unsigned bpc; /* bits per sample; above 8 samples are words */
+    unsigned bpc; /* bits per sample; samples of more than 8 bits are 16-bit words */
     unsigned w[3], h[3];
     ptrdiff_t stride[3]; /* in bytes */
     void *data[3];
@@ -67,7 +67,7 @@ typedef struct VmafModel VmafModel;
 typedef struct VmafModelCollection VmafModelCollection;
 
 typedef struct VmafModelConfig {
-    const char *name; /* NULL: "vmaf" */
+    const char *name; /* default (NULL): "vmaf" */
     uint64_t flags;
 } VmafModelConfig;
 
@@ -170,12 +170,12 @@ VMAF_API int vmaf_score_pooled_model_collection(VmafContext *context, VmafModelC
 VMAF_API int vmaf_write_output(VmafContext *context, const char *path, enum VmafOutputFormat format);
 VMAF_API const char *vmaf_version(void);
 
-/* ---- frames in CUDA's memory ---- */
+/* ---- frames in CUDA memory ---- */
 
 typedef struct VmafCudaState VmafCudaState;
 
 typedef struct VmafCudaConfiguration {
-    void *cu_ctx; /* a CUcontext; NULL: the primary one of the first device */
+    void *cu_ctx; /* a CUcontext; default (NULL): the primary context of the first device */
 } VmafCudaConfiguration;
 
 enum VmafCudaPicturePreallocationMethod {

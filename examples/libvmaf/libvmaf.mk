@@ -1,12 +1,13 @@
-# The library with libvmaf's functions, for the Makefiles of the repository and of a release. They set CC, WINDOWS,
-# BUILD and the flags; PREFIX, LIBDIR and DESTDIR are as usual.
+# Builds and installs the library libvmaf. The Makefiles of the repository and of a release include this file and define
+# CC, WINDOWS, BUILD and the compiler flags. PREFIX, LIBDIR and DESTDIR have their usual meaning.
 
 PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 vmaf_headers := feature.h model.h picture.h libvmaf_cuda.h
 vmaf_library := $(BUILD)/$(if $(WINDOWS),libvmaf.dll,libvmaf.so.3)
 vmaf_kernels := vmafgpu_kernels.nvidia vmafgpu_kernels.amd
-# A library in PREFIX/lib finds the kernels. In another folder, their place must be compiled in.
+# A library in PREFIX/lib finds the kernels in PREFIX/lib/vmafgpu. A library in another folder needs the path at compile
+# time.
 vmaf_folder  := $(if $(WINDOWS)$(filter $(PREFIX)/lib,$(LIBDIR)),,-DVMAFGPU_KERNEL_FOLDER='"$(PREFIX)/lib/vmafgpu"')
 
 .PHONY: libvmaf install-libvmaf uninstall-libvmaf
@@ -23,8 +24,7 @@ $(BUILD)/libvmaf.a: $(BUILD)/libvmaf.o
 	rm -f $@
 	$(if $(filter %-gcc,$(CC)),$(CC:gcc=ar),ar) rcs $@ $<
 
-# Programs load the name with the number, linkers read the name without it. -static is for programs, not for a shared
-# library.
+# Programs load libvmaf.so.3, linkers look for libvmaf.so. -static in LDFLAGS is for programs, not for a shared library.
 $(BUILD)/libvmaf.so.3: $(BUILD)/libvmaf.o
 	$(CC) -shared $(CFLAGS) -Wl,-soname,libvmaf.so.3 $(SANFLAGS) -o $@ $< $(filter-out -static,$(LDFLAGS)) $(LDLIBS)
 	ln -sf libvmaf.so.3 $(BUILD)/libvmaf.so
@@ -50,7 +50,7 @@ install-libvmaf: libvmaf
 	for file in $(vmaf_kernels); do [ ! -f $(BUILD)/$$file ] || { mkdir -p '$(DESTDIR)$(PREFIX)/lib/vmafgpu' && \
 	    install -m 644 $(BUILD)/$$file '$(DESTDIR)$(PREFIX)/lib/vmafgpu'; } || exit 1; done
 
-# This also removes kernels that an installed tool uses. `make install` installs them again.
+# This also removes the kernels of the tool; `make install` installs them again.
 uninstall-libvmaf:
 	cd '$(DESTDIR)$(PREFIX)' && rm -f $(vmaf_headers:%=include/libvmaf/%) include/libvmaf/libvmaf.h \
 	    include/libvmaf/version.h bin/libvmaf.dll $(vmaf_kernels:%=lib/vmafgpu/%)

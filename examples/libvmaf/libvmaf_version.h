@@ -1,4 +1,4 @@
-/* libvmaf/version.h: the version of libvmaf's interface that libvmaf.h has, for programs that ask for it with #if. */
+/* Defines the version of the libvmaf interface in libvmaf.h, for programs that compare it with #if. */
 #ifndef LIBVMAF_VERSION_H
 #define LIBVMAF_VERSION_H
 

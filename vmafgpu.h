@@ -262,7 +262,7 @@
  *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; no options
  *
  * GPU: requirements. No toolkit is needed.
- *                  NVIDIA                                        AMD
+ *                  NVIDIA                                        AMD (Vega to RDNA 4)
  *   driver         525 (2022) or later                           libamdhip64 of ROCm 5.3 or later, or amdhip64.dll
  *   devices        compute capability 7.5 (Turing) or higher     gfx900, gfx906, gfx908, gfx90a, gfx942, gfx1010,
  *                                                                gfx1030, gfx1100 to gfx1103, gfx1151, gfx1200, gfx1201
@@ -273,8 +273,8 @@
  *     used, unless gpu.driver_path is set. It is never unloaded, because some versions crash when they are.
  *   - Kernels are searched in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) compiled in by
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
- *     implementation, (5) ../lib/vmafgpu and ../vmafgpu from there, (6) both for the executable,
- *     (7) VMAFGPU_KERNEL_FOLDER. Kernel files have checksums. A damaged or unsuitable file is refused with a message.
+ *     implementation, (5) ../lib/vmafgpu and ../vmafgpu from there, (6) the same folders for the executable,
+ *     (7) VMAFGPU_KERNEL_FOLDER. Files are compressed and have checksums. Unsuitable files are refused with a message.
  *   - Self-test: some drivers compile wrongly, and some cards are broken. At open the kernels that the context will use
  *     score a small picture, and the CPU compares the result. vmafgpu_self_test_checksum() is equal on all GPUs.
  *
@@ -428,9 +428,9 @@
  * config.discard_scores is set. The CPU backend allocates its planes when a GPU fails, and buffers at the first
  * vmafgpu_acquire_pair(). vmafgpu_percentile() makes a temporary copy of a column.
  *
- * ERRORS. Every function that can fail returns a vmafgpu_result: 0 is success, a positive value is a state (AGAIN,
- * END), and a negative value is a failure. vmafgpu_last_error() then returns a message that names the field, frame or
- * option at fault. A failed call changes nothing, unless its description says otherwise.
+ * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. A positive value is a state (AGAIN,
+ * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
+ * frame or option at fault. A failed call changes nothing, unless its description states something else.
  *
  * OTHER LANGUAGES, SHARED LIBRARIES. Structs can grow in any release. So compile the implementation and its users with
  * the same header, and compare vmafgpu_version_number() with VMAFGPU_VERSION_NUMBER. To initialise a struct, set all
@@ -438,7 +438,7 @@
  * C library unchanged, on Windows in the ANSI code page.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
- *   - All feature values, model scores and pooled values are bit-identical to the plain C code of libvmaf 3.2.0
+ *   - Feature values, model scores and pooled values are bit-identical to the plain C code of libvmaf 3.2.0
  *     (`vmaf --cpumask 255`) with the same C library. The vector code of libvmaf differs from its C code in ADM, at
  *     some widths below 533 and on hard synthetic edges. Its CUDA code differs in ADM and motion everywhere.
  *   - adm, vif, motion, cambi and psnr are integer sums per frame: the same on every machine, compiler, thread count,
@@ -1152,7 +1152,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame 
  *     `results` is NULL, or receives one result per context. Do not push the pair again to contexts that took it.
  *   - If the reference was acquired, the context that returned it must be the last one, because it owns the memory
  *     after its push.
- *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT before any pair is taken, and
+ *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and no context takes a pair, and
  *     vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted, vmafgpu_result *results);

@@ -11,7 +11,7 @@
  *
  * ==== EVERY PROGRAM ====
  *
- * Every program calls five functions: open, push, flush, a function that returns scores, and close.
+ * Every program calls vmafgpu_open(), _push(), _flush(), a function that returns scores (here _pool()), and _close().
  *
  *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. ref and dist: buffers for a frame.
  *     int print_vmaf(int width, int height, unsigned char *ref, unsigned char *dist) {
@@ -76,7 +76,7 @@
  *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // cfg.max_candidates was 2 or more
  *
  * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs, and push all frames of an index together.
- * On the CPU the contexts share the work that depends on the reference only. Each has its own scores and pooling.
+ * On the CPU the contexts share the work that depends on the reference only. Each context has its own scores.
  *
  *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu *contexts[2];
@@ -183,9 +183,9 @@
  *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at three picture heights; neg does not reward sharpening
  *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at one and a half picture heights
  *   vmaf_b_v0.6.3                          1080p; a bootstrap model, with a confidence interval
- *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: these with float features
+ *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: with float features
  *   vmaf_v1.0.16_3d0h, _5d0h               1080p at three and five picture heights
- *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at one and a half and three picture heights; the latter scores 0..110
+ *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at one and a half and three picture heights; _3d0h_2160 scores 0..110
  *   vmaf_v1.0.16_hfr_3d0h, ...             these four models of v1 for 50 or more frames per second
  * The eight models of v1 (libvmaf 3.2.0, June 2026) are one SVM. They also measure banding and chroma, so frames need
  * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. They were trained on 10 bits and accept 8.
@@ -299,11 +299,11 @@
  * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background a thread opens it while
  * the CPU scores the first pairs. The first push or acquisition after that switches to the GPU, with identical scores.
  * If features look back, the switch is one or two pairs later; acquired buffers are used up first. Until the switch the
- * backend name is "cpu", the config has no batch and no queue, and at most 4 pairs can be acquired. While the GPU is
- * being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no work.
+ * backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs can be acquired.
+ * While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no work.
  *
- * GPU: several. Each GPU in turn is assigned a run of gpu.queue_depth * gpu.batch pairs. This number includes the
- * references, or the pair, that the run needs from before its start, which are also sent to its GPU. Each GPU uses as
+ * GPU: several. Each GPU in turn is assigned a run of gpu.queue_depth * gpu.batch pairs. If features look back, this
+ * number includes one or two references (or a pair) from before the run, which its GPU also receives. Each GPU uses as
  * much memory as a single one. Device frames are read in place on the GPU that vmafgpu_next_device() returns before the
  * push. On another GPU they are copied peer to peer, which requires samples in the low bits of words, or bytes at 8
  * bits. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. So device frames must be ready
@@ -323,12 +323,12 @@
  *
  * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
  * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|.
- *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3 and columns of options follow from
- *     it; others are unchanged. Each score equals that of libvmaf for a clip that ends with the pair, to the last bit.
+ *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3 and columns of options follow it.
+ *     Other columns are unchanged. Each score is bit-identical to that of libvmaf for a clip that ends with the pair.
  *     motion2 is never lower than in the whole clip, so scores are mostly slightly higher. Pooling uses live scores.
  *   - vmafgpu_try_push(), _next_score(), _reusable_count() and _request_map() never wait for a GPU. vmafgpu_push(),
- *     _acquire_pair(), _flush(), _reset(), _close(), _wait() and the calls for single pairs and edits can wait. On the
- *     CPU vmafgpu_try_push() scores the pair during the call.
+ *     _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can wait. On the CPU
+ *     vmafgpu_try_push() scores the pair during the call.
  *   - Motion is measured from one pushed reference to the next. The context keeps the references that it needs.
  *
  * FROM THE API OF LIBVMAF. A program that is linked to libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which

@@ -1,62 +1,201 @@
 /* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and GPUs, bit-identical to libvmaf 3.2.0
  *
- * In ONE file of your program, compiled as C99 or C++11 or later, write:
+ * VMAF compares a distorted video with its original. In ONE file of your program, compiled as C99 or C++11 or later:
  *
  *     #define VMAFGPU_IMPLEMENTATION
  *     #include "vmafgpu.h"
  *
  * In all other files include it without the define. Keep models/model_embed.h (the built-in models) beside the header.
- * Link the maths and thread libraries: `cc program.c -lm -lpthread` (glibc before 2.34: also -ldl; Windows: nothing).
- * The CPU backend needs nothing else. For a GPU `make blobs` builds the kernels; the driver is loaded at run time.
+ * Compile with `cc -O2 program.c -lm -lpthread`. A glibc before 2.34 also needs -ldl; Windows needs no library.
+ * The CPU backend needs nothing else. For a GPU, `make blobs` builds the kernels; the driver is loaded at run time.
  *
- * THE SHORTEST PROGRAM
+ * ==== EVERY PROGRAM ====
  *
- *     vmafgpu_config cfg = VMAFGPU_INIT;             // the default in every field
- *     cfg.width = 1920; cfg.height = 1080;           // 8-bit 4:2:0, model vmaf_v0.6.1
- *     vmafgpu *v;
- *     if (vmafgpu_open(&v, &cfg) < 0) puts(vmafgpu_last_error(v));
- *     while (read_pair(ref_yuv, dist_yuv)) {         // your function
- *         vmafgpu_frame ref = vmafgpu_frame_of(&cfg, ref_yuv, 0), dist = vmafgpu_frame_of(&cfg, dist_yuv, 0);
- *         if (vmafgpu_push(v, &ref, &dist) < 0) puts(vmafgpu_last_error(v));
+ * Every program calls vmafgpu_open(), _push(), _flush(), a function that returns scores (here _pool()), and _close().
+ *
+ *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. ref and dist: buffers for a frame.
+ *     int print_vmaf(int width, int height, unsigned char *ref, unsigned char *dist) {
+ *         vmafgpu_config cfg = VMAFGPU_INIT;                    // zero is the default in every field
+ *         vmafgpu *v = NULL;
+ *         double mean = 0;
+ *         cfg.width = width, cfg.height = height;
+ *         int ok = vmafgpu_open(&v, &cfg) == VMAFGPU_OK;        // allocates all memory; model vmaf_v0.6.1
+ *         while (ok && read_pair(ref, dist)) {                  // your function: reads the next frame of each clip
+ *             vmafgpu_frame r = vmafgpu_frame_of(&cfg, ref, 0), d = vmafgpu_frame_of(&cfg, dist, 0);
+ *             ok = vmafgpu_push(v, &r, &d) == VMAFGPU_OK;       // scores the pair, or queues it on a GPU
+ *         }
+ *         ok = ok && vmafgpu_flush(v) == VMAFGPU_OK;            // ends the clip: all scores are ready
+ *         ok = ok && vmafgpu_pool(v, vmafgpu_model_column(v, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK;
+ *         if (ok)
+ *             printf("VMAF %.2f\n", mean);
+ *         else
+ *             fprintf(stderr, "%s\n", vmafgpu_last_error(v));   // names the field, frame or option at fault
+ *         vmafgpu_close(v);                                     // also needed after a failed open
+ *         return ok;
  *     }
- *     vmafgpu_flush(v);
- *     double mean;
- *     if (vmafgpu_pool(v, vmafgpu_model_column(v, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK)
- *         printf("VMAF %.2f\n", mean);
- *     vmafgpu_close(v);
  *
- * examples/ contains one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and
- * tune_vmaf.c (one block at a time), stream.c (scores as they become ready), device_frames.c (frames in GPU memory),
- * engine_overlay.c (live, without waiting), vulkan_frames.c (Vulkan images), embed_model.c (embeds a model of your
- * own). examples/tool/ is the command-line tool; examples/libvmaf/ is a library that provides the functions of libvmaf.
+ * The declarations after the manual explain every function, field and enumerator. examples/ contains small programs:
+ * minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c, engine_overlay.c, vulkan_frames.c
+ * and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ replaces libvmaf.
  *
- * WHAT IT DOES
- *   - Models: vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; the float models
- *     vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1 and vmaf_float_b_v0.6.3; the v1 models
- *     vmaf_v1.0.16_3d0h, _5d0h, _1d5h_2160, _3d0h_2160, vmaf_v1.0.16_hfr_3d0h and so on, see MODELS OF V1; and any
- *     other libvmaf model, as a JSON file or an embedded array, that uses the features below. One pass can compute
- *     several models.
- *   - Features: all features of libvmaf 3.2.0 with all their options, also on GPUs: the integer features adm, vif and
- *     motion, cambi (banding), speed_chroma, speed_temporal, psnr, psnr_hvs, ciede, and the float features. Values per
- *     frame, pooled values, and the aggregates of psnr.
- *   - Formats: 8 to 16 bits; 4:0:0, 4:2:0, 4:2:2, 4:4:4; planar, NV12-like and P010-like; any pitch; 16x16 to
- *     16384x16384.
- *   - Whole clips, clips in segments with identical scores, and single pairs without history. Several threads can share
- *     a frame.
- *   - Backends: the CPU; NVIDIA GPUs of compute capability 7.5 or higher; AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA
- *     4). Frames can be in host, pinned or device memory, see GPU.
- * WHAT IT DOES NOT
- *   - It writes no files. The heat maps of cambi are passed to config.on_heatmap; the tool writes heat maps and
- *     reports.
- *   - It does not scale or decode. Both frames of a pair have the size of the config, and its format, or are RGB (see
- *     COLOUR).
- *   - It never prints or aborts, and never changes global state, the locale or the floating-point environment. The only
- *     data outside of contexts is one error message per thread, see vmafgpu_last_error().
+ * ==== TASKS ====
  *
- * FEATURES AND OPTIONS. Names are those of libvmaf. Each feature is listed with its columns, then its options as: name
- * (alias) default, range. An option that differs from its default appends _alias_value, or _alias for a flag, to the
- * column name. Numbers are first rounded to six significant digits, as in libvmaf. An option that the feature does not
- * have is ignored with a warning; see config.strict_options.
+ * In this part `v` is an open context, and `cfg` is its config before the open. reference(i), distorted(i) and
+ * encode(i, quality) are your functions; each returns the vmafgpu_frame with index i. Check all results as above.
+ *
+ * SCORE A CLIP. The program above does it. One pass can compute several models and more features. A context has one
+ * column for each feature value, then one for each model. Pool columns with vmafgpu_pool(), vmafgpu_percentile(), or
+ * vmafgpu_pool_range() for a part of the clip. To score another clip of this format, call vmafgpu_reset().
+ *
+ *     vmafgpu_model_config models[2] = VMAFGPU_INIT;            // models[0] is the default, vmaf_v0.6.1
+ *     vmafgpu_feature_config psnr = {"psnr", "enable_chroma=false"};
+ *     models[1].version = "vmaf_v0.6.1neg", models[1].name = "neg";
+ *     cfg.models = models, cfg.model_count = 2, cfg.features = &psnr, cfg.feature_count = 1;
+ *     // open, push all pairs and flush; then:
+ *     vmafgpu_pool(v, vmafgpu_column_index(v, "psnr_y"), VMAFGPU_POOL_MIN, &value);
+ *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
+ *
+ * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. Motion depends on the
+ * next frame, so a score comes one push late, and on a GPU when its batch is finished. You can set config.on_score
+ * instead. For a stream without end, set config.discard_scores: memory stays constant, and vmafgpu_pool() still works.
+ *
+ *     vmafgpu_score score;
+ *     vmafgpu_result result;
+ *     while ((result = vmafgpu_next_score(v, &score)) == VMAFGPU_OK)
+ *         printf("frame %d: %f\n", (int)score.index, score.score);
+ *     if (result < 0)                                           // frame score.index has no score
+ *         fprintf(stderr, "%s\n", vmafgpu_last_error(v));
+ *
+ * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair outside of the clip and allocates nothing. Pass the
+ * previous reference for motion; with NULL motion is 0. vmafgpu_score_candidates() scores several encodes of one frame.
+ * On the CPU the work that depends on the reference only is then done once.
+ *
+ *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
+ *     vmafgpu_score score, scores[2];
+ *     vmafgpu_score_pair(v, &ref, &encodes[0], &before, &score);
+ *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // cfg.max_candidates was 2 or more
+ *
+ * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs, and push all frames of an index together.
+ * On the CPU the contexts share the work that depends on the reference only. Each context has its own scores.
+ *
+ *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
+ *     vmafgpu *contexts[2];
+ *     cfg.contexts_per_pass = 2;
+ *     for (int k = 0; k < 2; k++) vmafgpu_open(&contexts[k], &cfg);
+ *     vmafgpu_push_many(contexts, 2, &ref, versions, NULL);                   // for each i
+ *
+ * SEGMENTS OF A CLIP can be scored separately, with the scores of the whole clip. Motion needs references before and
+ * after the segment. score.index and config.subsample count from the first pair of the segment.
+ *
+ *     vmafgpu_frame ref, dist;
+ *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
+ *         if (i >= 0)
+ *             ref = reference(i), vmafgpu_push_preceding(v, &ref);
+ *     for (int64_t i = first; i <= last; i++)
+ *         ref = reference(i), dist = distorted(i), vmafgpu_push(v, &ref, &dist);
+ *     if (last + 1 < frames)                                                  // afterwards flush
+ *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);
+ *
+ * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory states
+ * where a frame is. A frame in GPU memory stays in use after the push, until vmafgpu_reusable_count() counts its pair.
+ * To wait for frame i pass i + 1 to vmafgpu_wait(), or make a stream wait with vmafgpu_stream_wait().
+ *
+ *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // of all frames
+ *     cfg.gpu.stream = my_stream;                                             // work on it fills the frames
+ *     vmafgpu_frame ref = VMAFGPU_INIT;
+ *     ref.data[0] = (const void *)(uintptr_t)address, ref.pitch[0] = pitch, ref.memory = VMAFGPU_MEMORY_DEVICE;
+ *     vmafgpu_push(v, &ref, &dist);
+ *     vmafgpu_wait(v, i + 1);                                                 // before frame i is overwritten
+ *
+ * SEVERAL GPUS share the pairs of a clip. Scores come in order and are identical. If one fails, the others continue.
+ *
+ *     cfg.gpu.device_count = VMAFGPU_ALL_DEVICES;                             // or the length of cfg.gpu.devices
+ *     if (vmafgpu_open(&v, &cfg) == VMAFGPU_OK)
+ *         printf("%s; device frames of the next pair: GPU %d\n", vmafgpu_device_name(v), vmafgpu_next_device(v));
+ *
+ * LIVE. In games and streams each score must be ready with its pair, and no call may wait. With config.live a score
+ * does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the scores are then those of a
+ * clip without it. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free the frames.
+ *
+ *     vmafgpu_score score;
+ *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames of the ring are free
+ *         draw_pair(&ref, &dist);                                             // your function
+ *         pushed += vmafgpu_try_push(v, &ref, &dist) == VMAFGPU_OK;           // otherwise skip the pair
+ *     }
+ *     while (vmafgpu_next_score(v, &score) == VMAFGPU_OK)
+ *         printf("VMAF %.2f\n", score.score);
+ *
+ * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair, the
+ * base. vmafgpu_edit_try() scores the base with other samples in a rectangle, bit-identical to scoring the whole frame.
+ * vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() approximate
+ * which sums and blocks matter most. Edits support models of adm, vif and motion: those of v0.6 without float.
+ *
+ *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // cfg.max_edit_size was 16 or more
+ *     vmafgpu_edit_score tried;
+ *     edit.x = 64, edit.y = 32, edit.width = edit.height = 16, edit.data = samples;
+ *     vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL);
+ *     if (vmafgpu_edit_try(v, &edit, 1, &tried, NULL) == VMAFGPU_OK && tried.change > 0)
+ *         vmafgpu_edit_commit(v, &edit, 1, NULL);
+ *
+ * MAPS show where in a frame VMAF is lost: one float per block. They need config.map_block_size and config.live. A map
+ * in host memory is complete when the score of its pair is ready.
+ *
+ *     int across, down;
+ *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map`
+ *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next push that is scored
+ *     vmafgpu_push(v, &ref, &dist);
+ *
+ * RGB. Each frame can be RGB or YUV on its own: for example, the reference is an image of a game engine, and the
+ * distorted frame is decoded NV12. RGB is converted to planes in the format of the config, only to those that the
+ * features use. config.colour must state the conversion; nothing is guessed. vmafgpu_colour defines the arithmetic.
+ *
+ *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before the open
+ *     vmafgpu_frame image = VMAFGPU_INIT;
+ *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
+ *     vmafgpu_push(v, &image, &dist);
+ *
+ * OWN MODELS in libvmaf's format work as JSON text, or as C arrays, which examples/embed_model.c makes of the text.
+ *
+ *     vmafgpu_model *model;
+ *     vmafgpu_model_config mine = VMAFGPU_INIT;
+ *     if (vmafgpu_model_parse(&model, "mine", json, json_size, NULL, NULL, 0) == VMAFGPU_OK) {
+ *         mine.model = model, cfg.models = &mine, cfg.model_count = 1;
+ *         vmafgpu_open(&v, &cfg);
+ *         vmafgpu_model_release(model);                                       // the context keeps a reference
+ *     }
+ *
+ * PREDICT FROM FEATURES. vmafgpu_predict() applies the models to feature values that were measured before. A context
+ * with config.predict_only needs no memory for frames.
+ *
+ *     double features[64] = {0};                                              // vmafgpu_model_column(v, 0) or more
+ *     vmafgpu_score score;
+ *     features[vmafgpu_column_index(v, "integer_adm2")] = adm2;               // and the other inputs of the model
+ *     vmafgpu_predict(v, features, &score);
+ *
+ * ==== REFERENCE ====
+ *
+ * LIMITS. Frames have 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2 or 4:4:4, and 16x16 to 16384x16384 pixels. They are planar,
+ * NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of a pair have the size of
+ * the config. It writes no files; the tool writes reports and heat maps. It never prints or aborts, and never changes
+ * global state, the locale or the floating-point environment. One error message per thread is outside of contexts.
+ *
+ * MODELS. These are built in. Scores of v0.6 and v1 are not comparable.
+ *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at three picture heights; neg does not reward sharpening
+ *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at one and a half picture heights
+ *   vmaf_b_v0.6.3                          1080p; a bootstrap model, with a confidence interval
+ *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: with float features
+ *   vmaf_v1.0.16_3d0h, _5d0h               1080p at three and five picture heights
+ *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at one and a half and three picture heights; _3d0h_2160 scores 0..110
+ *   vmaf_v1.0.16_hfr_3d0h, ...             these four models of v1 for 50 or more frames per second
+ * The eight models of v1 (libvmaf 3.2.0, June 2026) are one SVM. They also measure banding and chroma, so frames need
+ * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. They were trained on 10 bits and accept 8.
+ * The smallest 4:2:0 picture is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160). If the encode was
+ * smaller than the frames, set model options: "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
+ *
+ * FEATURES AND OPTIONS. All features of libvmaf 3.2.0 with all options, also on GPUs. Each feature is listed with its
+ * columns, then its options as: name (alias) default, range. An option that differs from its default appends
+ * _alias_value, or _alias for a flag, to the column name. Numbers are first rounded to six significant digits, as in
+ * libvmaf. An option that the feature does not have is ignored with a warning; see config.strict_options.
  *   vif     integer_vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
  *           debug false: adds numerators, denominators
@@ -90,13 +229,11 @@
  *           options of speed_chroma, with speed_prescale up to 1, without speed_weight_var_mode, and
  *           speed_use_ref_diff (urd) false. speed_max_val only changes the column name, as in libvmaf
  *   The following features accept 8, 10, 12 and 16 bits unless noted otherwise. "CPU only" marks cases without GPU
- *   kernels: the CPU backend then scores the whole context. If the config requires a GPU, vmafgpu_open() fails instead.
- *   vmafgpu_backend_note() names the feature.
+ *   kernels: the CPU backend then scores the whole context, or vmafgpu_open() fails if the config requires a GPU.
  *   psnr    psnr_y, psnr_cb, psnr_cr
  *           enable_chroma true | enable_mse false: adds mse_y and so on | enable_apsnr false: see vmafgpu_aggregate()
  *           reduced_hbd_peak false: the peak is 255 * 2^(bits - 8) instead of 2^bits - 1 | min_sse 0, at least 0
- *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits; needs chroma; NaN for a plane
- *           below 8x8
+ *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma; NaN for a plane below 8x8
  *   ciede          ciede2000; needs chroma; above 33554432 pixels CPU only
  *   float_adm      adm2, aim, adm3, adm_scale0..3; needs 17x17 pixels
  *           options of adm except adm_skip_aim; adm_csf_mode is 0..9: 1 Barten, 2 another fit, others Watson; the alias
@@ -117,90 +254,89 @@
  *           for motion | debug true: false removes the column motion
  *   float_ssim     float_ssim; needs 11x11 pixels after downscaling
  *           scale 0, 0..10: downscaling factor; 0 is min(width, height) / 256, rounded | enable_lcs false: adds
- *           float_ssim_l, _c, _s | enable_db false: in decibels | clip_db false: limits decibels to the maximum for the
- *           size and depth
+ *           float_ssim_l, _c, _s | enable_db false: decibels | clip_db false: limits them according to size and depth
  *   float_ms_ssim  float_ms_ssim; needs 176x176 pixels
- *           enable_lcs false: adds float_ms_ssim_l_scale0..4, _c_scale0..4, _s_scale0..4 | enable_db, clip_db: as in
- *           float_ssim
+ *           enable_lcs false: adds float_ms_ssim_l_scale0..4, _c_scale0..4, _s_scale0..4 | enable_db, clip_db as above
  *   float_ansnr    float_ansnr, float_anpsnr; no options
  *   float_psnr     float_psnr; no options
  *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; no options
  *
- * MODELS OF V1 (libvmaf 3.2.0, June 2026) measure banding and chroma besides detail and motion. Frames must contain
- * chroma planes, data[1] and data[2]; otherwise vmafgpu_push() fails and the message names the missing plane. There are
- * eight names for one SVM:
- *   - _3d0h is for 1080p at a viewing distance of three picture heights, _5d0h at five.
- *   - _1d5h_2160 and _3d0h_2160 are for 4K at one and a half and at three picture heights. _3d0h_2160 scores 0..110.
- *   - hfr_ is for 50 or more frames per second.
- * The models were trained on 10 bits; 8 bits are accepted. If the encode was smaller than the frames, set the model's
- * options, for example "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8". The smallest picture with
- * 4:2:0 is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160).
+ * GPU: requirements. No toolkit is needed.
+ *                  NVIDIA                                        AMD (Vega to RDNA 4)
+ *   driver         525 (2022) or later                           libamdhip64 of ROCm 5.3 or later, or amdhip64.dll
+ *   devices        compute capability 7.5 (Turing) or higher     gfx900, gfx906, gfx908, gfx90a, gfx942, gfx1010,
+ *                                                                gfx1030, gfx1100 to gfx1103, gfx1151, gfx1200, gfx1201
+ *   kernel file    vmafgpu_kernels.nvidia: PTX, machine code     vmafgpu_kernels.amd: code objects, version 5
+ *                  for 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0
+ *   - PTX is for newer devices and older drivers. The driver compiles it at the first open (seconds) and caches it.
+ *   - HIP 5.2 of Debian 12 and older runtimes cannot load the code objects. A HIP runtime that is already loaded is
+ *     used, unless gpu.driver_path is set. It is never unloaded, because some versions crash when they are.
+ *   - Kernels are searched in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) compiled in by
+ *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
+ *     implementation, (5) ../lib/vmafgpu and ../vmafgpu from there, (6) the same folders for the executable,
+ *     (7) VMAFGPU_KERNEL_FOLDER. Files are compressed and have checksums. Unsuitable files are refused with a message.
+ *   - Self-test: some drivers compile wrongly, and some cards are broken. At open the kernels that the context will use
+ *     score a small picture, and the CPU compares the result. vmafgpu_self_test_checksum() is equal on all GPUs.
  *
- * GPU. With VMAFGPU_BACKEND_AUTO (the default) a GPU is used if one is available, NVIDIA before AMD; otherwise the CPU
- * backend is used silently. CUDA and HIP require a GPU: vmafgpu_open() fails without one, and the message explains why.
- * vmafgpu_backend_name(), _device_name() and _backend_note() report the backend, the device, and why the GPU is not
- * used.
- *   - Requirements: a driver and the kernel file; no toolkit. NVIDIA: driver 525 (2022) or later. AMD: the HIP runtime,
- *     libamdhip64 of ROCm 5.3 or later, or amdhip64.dll. Kernels are searched in this order: gpu.kernels (in memory);
- *     gpu.kernels_path; compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER); the file vmafgpu_kernels.nvidia or
- *     vmafgpu_kernels.amd in the folder of the shared library that contains this implementation, then in that of the
- *     executable; from each of these folders also in ../lib/vmafgpu, where `make install` puts it; last in
- *     VMAFGPU_KERNEL_FOLDER, if that is defined. A kernel file contains compressed machine code for many devices, each
- *     image with a checksum. For NVIDIA GPUs newer than the file, or older drivers, it also contains PTX, which the
- *     driver compiles at the first open (seconds) and caches on disk.
- *   - Self-test: some drivers compile wrongly and some cards are broken. At open, the kernels that the context will use
- *     score a small known picture and the CPU compares the result. This takes a few milliseconds; gpu.skip_self_test
- *     disables it. vmafgpu_self_test_checksum() returns a checksum that is equal on all GPUs.
- *   - Memory: frame.memory states where a frame is stored.
- *     HOST: gpu.copy_threads threads copy and check it before push returns. Frames in buffers from
- *     vmafgpu_acquire_pair() are not copied.
- *     PINNED: the GPU copies it.
- *     DEVICE (data[0] is a CUdeviceptr or a pointer from hipMalloc()): the GPU reads luma in place if the address and
- *     pitch are multiples of 16 bytes, a row is a multiple of 4 bytes long, and samples are in the low bits. Otherwise,
- *     or with config.max_edit_size, the GPU makes a packed copy. If a feature uses chroma, the chroma planes must be in
- *     the same kind of memory; they are read in place.
- *     PINNED and DEVICE frames stay in use until vmafgpu_reusable_count() counts their pair. vmafgpu_wait() blocks
- *     until then; vmafgpu_stream_wait() makes a stream wait. gpu.stream is the stream that fills device frames; without
- *     it they must be ready when they are pushed. If all frames are of one kind, set gpu.frame_memory to it to save
- *     memory for the other kinds.
- *   - Batches: push collects gpu.batch pairs per launch and keeps up to gpu.queue_depth batches in flight; it blocks
- *     only if the queue is full. Scores become available when their batch is finished. vmafgpu_flush() and
- *     vmafgpu_wait() submit an incomplete batch. gpu.batch = 1 has the lowest latency; for small pictures the default
- *     is many times faster. vmafgpu_score_pair() submits the incomplete batch and waits for no other pair; if the queue
- *     is full it waits for the oldest batch.
- *   - gpu.cuda_context is the CUcontext to use (default: the primary context of gpu.device, retained until close; HIP
- *     has none). Calls can come from any thread and with any current context or HIP device; the current one is
- *     restored, and no error state is left in HIP. Several contexts can share a GPU. A HIP runtime that the program has
- *     loaded is used (gpu.driver_path overrides this). It is never unloaded, because some versions crash when they are.
- *   - gpu.open_in_background (AUTO only): opening a GPU takes a quarter of a second or more. A thread opens it while
- *     the CPU scores the first pairs. The first push or acquisition after the GPU is ready switches to it; the scores
- *     are bit-identical. With features that look back the switch is one or two pairs later, and acquired buffers are
- *     used up first. vmafgpu_is_opening() returns 1 until the GPU is open. Until the switch vmafgpu_backend_name() is
- *     "cpu", vmafgpu_get_config() reports no batch and no queue, and at most 4 pairs can be acquired. If there is no
- *     GPU, vmafgpu_backend_note() explains why. vmafgpu_close() waits for the thread, which stops at its next step.
- *     Memory that the config points to can be freed after vmafgpu_open(), as without open_in_background. If
- *     gpu.frame_memory is DEVICE, the open waits for the GPU. vmafgpu_push_many() shares no work until the GPU is open.
- *   - Several GPUs: set gpu.devices, or gpu.device_count = VMAFGPU_ALL_DEVICES. Each GPU in turn is assigned a run of
- *     consecutive pairs, as long as what one GPU has in flight (gpu.queue_depth * gpu.batch). If features look back,
- *     the one or two references, or the pair, before the run are part of this number and are also sent to its GPU.
- *     Scores are returned in order and are bit-identical. Each GPU uses as much memory as a single one;
- *     gpu.copy_threads threads copy for all of them. If a GPU fails, the CPU scores the pairs assigned to it and the
- *     other GPUs continue (vmafgpu_backend_note()); if all fail, the CPU continues alone. Device frames are read in
- *     place on the GPU that vmafgpu_next_device() returns before the push. On another GPU they are copied peer to peer,
- *     which requires samples in the low bits of words, or bytes at 8 bits. Device frames must be ready when they are
- *     pushed: gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU.
- *   - If the GPU fails, the CPU scores pairs from host and pinned memory, bit-identically, and vmafgpu_backend_note()
- *     explains why. Pairs in device memory each end with VMAFGPU_ERROR_DEVICE; earlier scores stay available. If an AMD
- *     GPU itself faults, for example on a device frame smaller than the config states, the AMD runtime terminates the
- *     process.
+ * GPU: memory of frames
+ *   frame.memory    how it is read                                                        may be overwritten
+ *   HOST            gpu.copy_threads threads copy and check it before the push returns    when the push has returned
+ *   HOST, acquired  you write to the buffers of vmafgpu_acquire_pair(); no further copy   never after the push
+ *   PINNED          the GPU copies it                                                     when it is reusable (1)
+ *   DEVICE          luma in place or packed by the GPU (see below), chroma in place       when it is reusable (1)
+ *   SURFACE, ARRAY  the GPU converts the images to planes                                 when it is reusable (1)
+ *   (1) when vmafgpu_reusable_count() counts the pair, or by your work on a stream after vmafgpu_stream_wait()
+ *   - Luma in device memory is read in place on these conditions: address and pitch are multiples of 16 bytes, rows are
+ *     multiples of 4 bytes long, samples are in the low bits, and config.max_edit_size is 0.
+ *   - Calls can come from any thread and with any current CUDA context or HIP device. The current one is restored, and
+ *     no error state is left in HIP. Several contexts can share a GPU.
  *
- * FROM LIBVMAF'S API. A program that is linked to libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
- * implements the functions of libvmaf on top of this header. New code sets in one config, before open, what libvmaf
- * adds to a context call by call. A failure is a vmafgpu_result with a message in vmafgpu_last_error(), not a negative
- * errno.
+ * GPU: batches. A push collects gpu.batch pairs per launch and keeps up to gpu.queue_depth batches in flight. It blocks
+ * only if the queue is full. Scores become available when their batch is finished. vmafgpu_flush(), vmafgpu_wait() and
+ * vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() waits for no other pair, except for the oldest
+ * batch if the queue is full. Batch 1 has the lowest latency; for small pictures the default is many times faster.
+ *
+ * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background a thread opens it while
+ * the CPU scores the first pairs. The first push or acquisition after that switches to the GPU, with identical scores.
+ * If features look back, the switch is one or two pairs later; acquired buffers are used up first. Until the switch the
+ * backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs can be acquired.
+ * While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no work.
+ *
+ * GPU: several. Each GPU in turn is assigned a run of gpu.queue_depth * gpu.batch pairs. If features look back, this
+ * number includes one or two references (or a pair) from before the run, which its GPU also receives. Each GPU uses as
+ * much memory as a single one. Device frames are read in place on the GPU that vmafgpu_next_device() returns before the
+ * push. On another GPU they are copied peer to peer, which requires samples in the low bits of words, or bytes at 8
+ * bits. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. So device frames must be ready
+ * when they are pushed. RGB frames must be in host or pinned memory.
+ *
+ * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
+ *   what happens                                         backend AUTO                            backend CUDA or HIP
+ *   no driver, GPU, kernels or GPU memory at open        the CPU scores (1)                      VMAFGPU_ERROR_BACKEND
+ *   self-test fails, or a feature is CPU only            the CPU scores (1)                      VMAFGPU_ERROR_BACKEND
+ *   host memory is short at open                         the CPU scores (1)                      VMAFGPU_ERROR_MEMORY
+ *   GPU fails later, frames in host or pinned memory     the CPU scores these pairs, same bits   the same
+ *   GPU fails later, frames in GPU memory                VMAFGPU_ERROR_DEVICE for these pairs    the same
+ *   (1) If gpu.frame_memory is DEVICE or SURFACE, or gpu.devices is a list, the open fails as with CUDA.
+ *   - Scores from before a failure stay available. If one of several GPUs fails, the CPU scores the pairs assigned to
+ *     it, and the other GPUs continue. If all fail, the CPU continues alone.
+ *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime ends the process.
+ *
+ * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
+ * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|.
+ *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3 and columns of options follow it.
+ *     Other columns are unchanged. Each score is bit-identical to that of libvmaf for a clip that ends with the pair.
+ *     motion2 is never lower than in the whole clip, so scores are mostly slightly higher. Pooling uses live scores.
+ *   - vmafgpu_try_push(), _next_score(), _reusable_count() and _request_map() never wait for a GPU. vmafgpu_push(),
+ *     _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can wait. On the CPU
+ *     vmafgpu_try_push() scores the pair during the call.
+ *   - Motion is measured from one pushed reference to the next. The context keeps the references that it needs.
+ *
+ * FROM THE API OF LIBVMAF. A program that is linked to libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
+ * implements libvmaf's functions with this header. New code sets one config before the open, instead of adding models
+ * and features call by call. A failure is a vmafgpu_result with a message, not a negative errno.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
- *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .log
+ *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
  *   vmaf_model_load                           config.models[].version; flags: .disable_clip, .enable_transform,
  *                                             .disable_transform; name: .name
  *   vmaf_model_load_from_path                 vmafgpu_model_parse() of the file's text, config.models[].model
@@ -228,8 +364,7 @@
  *   vmaf_score_at_index_model_collection      the same row: values[vmafgpu_column_index(v, "vmaf_bagging")], and
  *                                             _stddev, _ci_p95_lo and _ci_p95_hi
  *   vmaf_feature_score_at_index               the same row: values[vmafgpu_column_index(v, "integer_adm2")], the
- *                                             name in reports; "VMAF_integer_feature_adm2_score"
- *                                             is also found
+ *                                             name in reports, or "VMAF_integer_feature_adm2_score"
  *   vmaf_score_pooled                         vmafgpu_pool() of any column, and vmafgpu_percentile(), over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
  *   vmaf_feature_score_pooled
@@ -250,16 +385,15 @@
  *                                  this switch and support one thread only
  *   VMAFGPU_NO_GPU                 no GPU backend, no search for drivers. Implied if pointers have 32 bits
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles the kernels in, vmafgpu_nvidia.h of
- *                                  `make blobs`; VMAFGPU_NO_SM_75 and so on leave one target out, unless another
+ *                                  `make blobs`. VMAFGPU_NO_SM_75 and so on leave one target out, unless another
  *                                  target is stored as a difference from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last folder in which kernel files are searched
- *   VMAFGPU_NO_SIMD                no vector code: halves the compile time of debug builds and does not change scores.
- *                                  Implied except with GCC and clang on x86-64 and AArch64
+ *   VMAFGPU_NO_SIMD                no vector code: halves the compile time of some 15 seconds, for debug builds. Scores
+ *                                  do not change. Implied except with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          name of this file, by which it includes itself, default "vmafgpu.h"
  *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: refuses calls on a closed context and ignores a second
- *                                  close, if the memory has not been reused; vmafgpu_last_error(NULL) returns the
- *                                  message
+ *                                  close, if the memory has not been reused (message: vmafgpu_last_error(NULL))
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
@@ -271,245 +405,149 @@
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
  *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"
  *
- * THREADS. Only one thread at a time can use a context. Different contexts are independent and can be used at the same
- * time.
+ * THREADS. Only one thread at a time can use a context; it need not always be the same thread. Different contexts are
+ * independent. Several contexts and threads can read the same frame. Callbacks must not throw or longjmp.
  *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame, or fewer if frames
- *     have less work. With config.parallel_for your own thread pool does this instead. The default is 1, which starts
- *     no thread.
- *   - A GPU backend uses config.threads, or gpu.copy_threads, threads to copy frames in host memory; the driver may
- *     start more. The GPU works while the calling thread goes on.
- *   - gpu.open_in_background starts one more thread until the GPU is open.
- *   - Several GPUs are opened by one thread each, which end before vmafgpu_open() returns. This requires more than one
- *     thread in the config and no config.parallel_for.
- *   - Callbacks (allocator, log, on_score, parallel_for and so on) must not throw or longjmp.
+ *     have less work. With config.parallel_for your own thread pool does this instead. The default starts no thread.
+ *   - On a GPU, gpu.copy_threads (default config.threads) threads copy frames in host memory. The driver may start
+ *     more. The GPU works while the calling thread goes on. gpu.open_in_background starts a thread until the GPU is
+ *     open. Several GPUs are opened by one thread each, which end before vmafgpu_open() returns. This requires more
+ *     than one thread and no config.parallel_for.
  *
- * STACK. On the CPU, in optimised builds of GCC and clang for x86-64, vmafgpu_open() needs at most 6 kB of stack, a
- * push or another call 24 kB, vmafgpu_model_parse() 8 kB, and a task of config.parallel_for 15 kB. The tested limits
- * are 48 kB for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. GPU calls also need the stack
- * that the driver uses.
+ * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
+ * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. The tested limits are 48 kB
+ * for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. GPU calls also use the driver's stack.
  *
- * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C, chosen at open by what the processor and the
- * operating system support; vmafgpu_instruction_set() returns the choice. config.cpumask disables instruction sets,
- * with the bits of libvmaf: 8 AVX2, 16 AVX-512 (which requires VNNI: Cascade Lake, Zen 4 and later), on ARM 1 NEON. The
- * choice does not change scores.
+ * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C, chosen at open for the processor and operating
+ * system. AVX-512 requires VNNI (Cascade Lake, Zen 4 and later). The choice does not change scores. config.cpumask
+ * disables instruction sets; vmafgpu_instruction_set() returns the choice.
  *
- * ONE REFERENCE, MANY DISTORTED FRAMES. For several distorted videos of one reference, open one context per video with
- * equal configs and config.contexts_per_pass set to their number, and pass all frames of an index to
- * vmafgpu_push_many(). Each context has its own scores, columns and pooling. For candidates of one frame without a
- * clip, set config.max_candidates and call vmafgpu_score_candidates() on one context.
+ * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked and device memory by the
+ * driver, one allocation each. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is short,
+ * open reports how much it needs. These things are allocated later: vmafgpu_push() doubles the score list, unless
+ * config.discard_scores is set. The CPU backend allocates its planes when a GPU fails, and buffers at the first
+ * vmafgpu_acquire_pair(). vmafgpu_percentile() makes a temporary copy of a column.
  *
- * COLOUR. Each frame can be RGB (frame.pixels) or YUV on its own: for example, the reference is an image of a game
- * engine and the distorted frame is decoded NV12. RGB frames are converted to planes with the depth and chroma of the
- * config. config.colour must state the conversion; nothing is guessed. Only the planes that the features use are made:
- * for models of v0.6 luma only. Alpha is ignored; colours are not multiplied by it.
- *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact value for the input codes. For
- *     RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above it. Kr, Kg and Kb have the four decimals of the
- *     standards (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627, 0.0593). Limited range of n bits spans
- *     219 or 224 * 2^(n - 8), full range 2^n - 1. The conversion uses integers: it is identical on every processor and
- *     GPU.
- *   - Chroma is rounded once, from weighted sums of R, G and B. Siting left uses weights [1 2 1] across and [1 1] down,
- *     center [1 1] and [1 1], top-left [1 2 1] and [1 2 1]. Edge pixels are repeated beyond the edge. With an odd width
- *     or height the last column or row has no chroma of its own, as everywhere in this header.
- *   - RGBA16F is linear light in the primaries of the matrix. A table applies the transfer function and maps each
- *     component to 16 bits. Values below 0 and NaN become 0, values above 1 (with PQ: 10000 cd/m2) become 1.
- *   - Memory: the threads of the CPU convert RGB frames in host and pinned memory. The GPU converts RGB frames in
- *     device memory. Rows may have any address and pitch there; multiples of 16 bytes are read fastest. The GPU also
- *     reads surfaces in place: images of Vulkan or Direct3D that the program has imported, as an array with
- *     CUDA_ARRAY3D_SURFACE_LDST or a surface from cuSurfObjectCreate(). The same holds for NV12 or P010 planes of an
- *     encoder in such images. With several GPUs, RGB frames must be in host or pinned memory.
- *
- * ENCODERS. Edits answer how the score would change if a block were coded differently. With config.max_edit_size set,
- * vmafgpu_edit_begin() takes a pair. vmafgpu_edit_try() then scores the pair with other samples in a rectangle, in
- * about a tenth of a millisecond and bit-identical to scoring the whole frame. vmafgpu_edit_commit() makes edits part
- * of the pair. The sign of `change` is reliable even for very small edits. vmafgpu_edit_gradient() returns the weight
- * of each sum of the frame; vmafgpu_edit_blocks() shows where the score is lost. Edits support models of v0.6 (adm, vif
- * and motion), on the CPU or on one GPU. See examples/encoder_rdo.c and examples/tune_vmaf.c.
- *
- * LIVE. For games and streams each score must be ready with its pair, and no call may block.
- *   - In libvmaf, motion2 of frame i, i >= 1, is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
- *     mean absolute difference of the blurred references (libvmaf's integer_motion). For the last frame it is |i, i-1|
- *     alone. So a score requires the next frame. With config.live no pair waits for the next one: each score is
- *     bit-identical to the one that libvmaf gives if the clip ends with that pair. So motion2 is |i, i-1|, and 0 for
- *     the first pair; motion3 and the columns that options add are computed from it. Columns that do not look ahead are
- *     unchanged. Live scores differ from those of the whole clip where motion changes: motion2 is never lower, so
- *     scores are mostly slightly higher. Pooling uses the live scores. vmafgpu_score_pair() computes motion in the same
- *     way.
- *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN. vmafgpu_next_score() returns the next score, or
- *     VMAFGPU_AGAIN if none is ready. vmafgpu_reusable_count() returns how many pairs are done, whose frames can be
- *     overwritten. None of these calls blocks. vmafgpu_push(), _flush(), _reset(), _close(), _wait() and the calls for
- *     single pairs do. With config.live gpu.batch is 1 by default, so that no pair waits for a batch to fill.
- *   - With config.map_block_size, vmafgpu_request_map() requests a map of where the score of the next pair is lost.
- *   - If the GPU is busy, skip the pair, as examples/engine_overlay.c does. The scores are then bit-identical to those
- *     of a clip without that pair; motion is measured from one pushed reference to the next.
- *
- * MEMORY. All memory is allocated at open: host memory from config.allocator if set, page-locked and device memory from
- * the driver, one allocation each. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is
- * short, open reports how much it needs. Three things are allocated later:
- *   - the score list, which grows by doubling in vmafgpu_push() unless config.discard_scores is set;
- *   - the planes of the CPU backend when a GPU fails, and the CPU's frames for vmafgpu_acquire_pair() at its first
- *     call;
- *   - a temporary copy of one column in vmafgpu_percentile().
- * Frames in host memory are borrowed for the call that takes them, other frames until vmafgpu_reusable_count() counts
- * their pair.
- *
- * ERRORS. Every function that can fail returns a vmafgpu_result: 0 is success, a positive value is a state (AGAIN,
+ * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. A positive value is a state (AGAIN,
  * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
- * frame or option at fault. A failed call changes nothing, unless its description says otherwise.
- * vmafgpu_last_error(NULL) returns the message of the last failed open on the calling thread, or of another failed call
- * without a context.
+ * frame or option at fault. A failed call changes nothing, unless its description states something else.
+ *
+ * OTHER LANGUAGES, SHARED LIBRARIES. Structs can grow in any release. So compile the implementation and its users with
+ * the same header, and compare vmafgpu_version_number() with VMAFGPU_VERSION_NUMBER. To initialise a struct, set all
+ * its bytes to zero. Enums are 32-bit integers; if -fshort-enums is used, use it for all files. Paths are passed to the
+ * C library unchanged, on Windows in the ANSI code page.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
- *   - adm, vif, motion, cambi and psnr are integer sums per frame. These are the same on every machine, compiler,
- *     thread count, parallel_for and GPU, in every version of this header. One piece of code converts them to doubles,
- *     with a few calls of powf, pow, log10 and exp of the C library.
- *   - The other features are float throughout. The order of their operations is fixed, whatever the thread count and
- *     the backend. The functions that they call per sample (logarithms, powf, the sixth and seventh powers of ciede)
- *     are part of the header and equal those of the GNU C library; only the log2 of SpEED can differ in the last bit
- *     (0.05 % of arguments), which has changed no feature value so far. Tables, and values that are computed once per
- *     frame or block, use the C library (exp, log2, log10, pow, with lanczos4 sin), as do the pixels of ciede (sin,
- *     cos, atan2, exp) before rounding to float.
- *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's
- *     plain C path (`vmaf --cpumask 255`) on the same C library. The vector code of libvmaf itself differs from its C
- *     code in ADM at some widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion
- *     everywhere.
+ *   - Feature values, model scores and pooled values are bit-identical to the plain C code of libvmaf 3.2.0
+ *     (`vmaf --cpumask 255`) with the same C library. The vector code of libvmaf differs from its C code in ADM, at
+ *     some widths below 533 and on hard synthetic edges. Its CUDA code differs in ADM and motion everywhere.
+ *   - adm, vif, motion, cambi and psnr are integer sums per frame: the same on every machine, compiler, thread count,
+ *     parallel_for and GPU, in every version of this header. One piece of code converts them to doubles, with a few
+ *     calls of powf, pow, log10 and exp of the C library. With the C library of MinGW-w64, 3 in 1,000 values (ADM and
+ *     scores) differ, by less than 1e-7.
+ *   - The other features are float throughout. The order of their operations is fixed for all thread counts and
+ *     backends. Functions for each sample (logarithms, powf, sixth and seventh powers of ciede) are part of the header
+ *     and equal those of the GNU C library. Only the log2 of SpEED can differ in the last bit, for 0.05 % of
+ *     arguments, which has changed no feature value so far. The C library computes tables and values per frame or block
+ *     (exp, log2, log10, pow, lanczos4: sin) and the pixels of ciede before rounding to float (sin, cos, atan2, exp).
  *   - float_adm is the only feature whose bits depend on the processor, as in libvmaf: see config.float_reciprocal.
  *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. These cases are defined
  *     here:
  *       adm with 32 or fewer pixels in width or height: the same border rules (vif, motion: libvmaf works down to 16)
  *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: words are samples; libvmaf reads bytes as samples
- *       cambi's full_ref, 10 bits, a source larger than the frames: rows are in order; libvmaf mixes them up
+ *       cambi with full_ref, 10 bits, a source larger than the frames: rows are in order; libvmaf mixes them up
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
  *       ciede, 4:2:0, an odd width with a chroma width that is a multiple of 32: values beyond a plane are zero
  *       float_adm and adm without any detail in the reference (adm_noise_weight 0): aim is 0
- *       y4m of odd width (or height at 4:2:0): the tool reads chroma planes rounded up, as y4m stores them; libvmaf's
- *         tool reads them rounded down, so that chroma of the first frame is wrong and then the tool crashes
- *     These cases are refused with a message:
- *       psnr, psnr_hvs, ciede and the float features at bit depths that they do not accept
- *       psnr_hvs and ciede at 4:0:0
- *       float_adm below 17x17; float_vif if its kernel is larger than a scale; float_ssim below 11x11
- *       float_ms_ssim below 176x176; speed_chroma, speed_temporal below 80x80 after the prescale
- *       speed_temporal with speed_prescale above 1
- *       float_motion's motion_add_uv with motion_add_scale1 except at 4:4:4
- *       vif_prescale_method bilinear to more than 7680 columns
+ *       y4m of odd width (or height at 4:2:0): the tool reads chroma planes rounded up, as y4m stores them. The tool of
+ *         libvmaf reads them rounded down: chroma of the first frame is wrong, and then the tool crashes
+ *     These cases are refused with a message, and so are the sizes, formats and options that FEATURES excludes:
+ *       float_vif if its kernel is larger than a scale; vif_prescale_method bilinear to more than 7680 columns
  *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a
- *         double above 65535 to uint16_t, which is undefined in C. The message states the largest adm_csf_scale and
- *         adm_csf_diag_scale
+ *         double above 65535 to uint16_t, which is undefined. The message states the largest scales that work
  *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in their tables: libvmaf
  *         uses an error code as the sensitivity and reports NaN
  *     Raw 4:2:0 and 4:2:2 video of odd size is not such a case: both tools expect chroma planes rounded down. Other
  *     programs (ffmpeg) write them rounded up, as in y4m.
- *   - Compiler flags: inside this header pragmas switch off fused multiply-add and -funsafe-math-optimizations with all
- *     its parts, whatever flags you use (-O3, -march=native, gnu modes), and restore your settings at the end.
+ *   - Compiler flags: pragmas in this header switch off fused multiply-add and all of -funsafe-math-optimizations,
+ *     whatever flags you use (-O3, -march=native, gnu modes). They restore your settings at the end of the header.
  *     -ffast-math is refused at compile time. If unsafe arithmetic remains, or the calling thread does not round to
  *     nearest, open and push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no
  *     harm. 32-bit x86 needs -msse2 -mfpmath=sse.
  *   - Emulators can be wrong: QEMU before 8.1 computes MDEBR of s390x wrongly. clang uses that instruction for adm
  *     (errors of up to 6 %, without an error code); GCC does not.
  *
- * SECTIONS, in this order; search for the banner, >>name, which is here, in the code and in vmafgpu_kernels.cu. What is
- * called stands before what calls it; >>levels and what follows is another part, which >>cpu includes once per
- * instruction set.
+ * ==== FOR DEVELOPERS ====
  *
- *   >>settings          compilers, switches, what must not be fused or reordered
- *   >>arithmetic        what is computed per sample, once for every backend
- *   >>launch            what the host tells a kernel; shared memory
- *   >>sums              what a backend delivers for a pair: integers
- *   >>edits arithmetic  what a changed rectangle changes; predictions of that, and of maps
- *   >>context           the types of the engine
- *   >>memory            allocation, carving, errors, log
- *   >>text              numbers and sentences
- *   >>frames            the caller's planes: where rows lie, what is legal, copies
- *   >>json  >>model reader  >>svm reader  >>models       from a model file, or its C array, to a prediction
- *   >>features          what a feature is: options, columns, names
- *   >>gpu features      what several features have on a GPU
- *   >>threads           a frame's work in parts
- *   >>contrast sensitivity  >>resampling      shared by adm and float_adm; by speed_*, float_vif and float_motion
- *   >>chains            a frame's pieces shared out among threads
- *   >>cpu state         what the backend on the CPU has
- *   Chapters, one per feature. Each has five parts: shared with kernels, CPU, lanes or vectors, GPU, tables.
- *   >>pixels            RGB frames become planes
- *   >>vif               visual information fidelity, in integers
- *   >>motion            how the blurred reference differs from the frames before it, in integers
- *   >>adm               detail lost and added, in wavelet bands of integers
- *   >>cambi             banding: flat areas whose values differ by little
- *   >>speed             speed_chroma: entropy of the chroma planes, in float
- *   >>speed temporal    speed_temporal: entropy of how luma has changed
- *   >>floats            what the float features share: samples, weighted sums, resampled pictures
- *   >>psnr              peak signal-to-noise ratio of each plane
- *   >>float psnr        float_psnr and float_moment: sums of luma's squares
- *   >>ssim              float_ssim and float_ms_ssim: structural similarity at one scale, and at five
- *   >>psnr_hvs          PSNR of what the eye sees of 8x8 blocks
- *   >>float adm         adm in float throughout
- *   >>ciede             CIEDE2000: how far colours are apart
- *   >>float ansnr       signal-to-noise ratio of smoothed pictures
- *   >>float motion      the difference of blurred references, in float
- *   >>float vif         visual information fidelity, in float
- *   >>cpu               the choice of a level; views of frames and pieces of work
- *   >>cpu backend       frames on the CPU, and its memory
- *   >>frame checks      whether the caller's frames can be read
- *   >>lzma              kernels as they are packed
- *   >>driver            a vendor's API, found at run time, and the kernels for it
- *   >>gpu               the backend on a GPU: state, failure, planes
- *   >>gpu batches       kernels are found, and launched for the pairs of a slot
- *   >>gpu frames        the caller's frames come to planes on the device
- *   >>gpu backend       what the backend table has of a GPU; its memory
- *   >>gpu test          the self-test
- *   >>gpu open          a GPU is found, tested and closed
- *   >>vendors           what differs between NVIDIA and AMD
- *   >>fleet             one clip on several backends
- *   >>fleet backend     what the backend table has of several backends
- *   >>table             the list of features
- *   >>scores            rows, prediction, pooling
- *   >>edits             what other samples in a rectangle change
- *   >>edit figures      what edits and blocks come to: predictions, gradients, maps
- *   >>edit calls        edits are checked, tried and become part of the base
- *   >>gpu edits         edits and maps on a GPU
- *   >>gpu tries         edits on a GPU, in batches
- *   >>edit test         edits and maps in the self-test of a GPU
- *   >>config            what a config may say: defaults, ranges, rules
- *   >>inputs            models and features of a context, and its columns
- *   >>open              backends, and the steps from a config to a context
- *   >>public            the functions of the API: contexts, frames, pairs
- *   >>public edits      maps and edits
- *   >>public scores     scores, pooling, names
- *   >>levels            names of vector code
- *   >>level operations  an instruction set, one row per operation
+ * SECTIONS, in the order of the file. Each has a banner, >>name, here, in the code and in vmafgpu_kernels.cu. A section
+ * calls functions of earlier sections. >>levels and >>level operations are another part of the file: >>cpu includes it
+ * once for each instruction set.
+ *   >>settings          compilers, switches, float rules     >>arithmetic        per sample, for all backends
+ *   >>launch            arguments of kernels                 >>sums              results for a pair: integers
+ *   >>edits arithmetic  changed rectangles, predictions      >>context           types of the engine
+ *   >>memory            allocation, errors, log              >>text              numbers and messages
+ *   >>frames            the planes of the caller             >>json              JSON text
+ *   >>model reader      from JSON to a model                 >>svm reader        libsvm text in a model file
+ *   >>models            built-in models, prediction          >>features          options, columns, names
+ *   >>gpu features      launches and memory of features      >>threads           the work on a frame in parts
+ *   >>contrast sensitivity  of adm, float_adm                >>resampling        of speed, float_vif, float_motion
+ *   >>chains            pieces of a frame for threads        >>cpu state         state of the CPU backend
+ * Chapters. Each contains a feature in five parts: shared with kernels, on the CPU, lanes or vectors, on a GPU, tables.
+ *   >>pixels            RGB frames to planes                 >>vif               visual information fidelity, integers
+ *   >>motion            change of blurred references         >>adm               lost and added detail, integers
+ *   >>cambi             banding in flat areas                >>speed             speed_chroma: entropy, float
+ *   >>speed temporal    entropy of changes of luma           >>floats            shared by the float features
+ *   >>psnr              peak signal-to-noise ratio           >>float psnr        float_psnr and float_moment
+ *   >>ssim              float_ssim and float_ms_ssim         >>psnr_hvs          PSNR of visible detail, 8x8 blocks
+ *   >>float adm         adm in float                         >>ciede             CIEDE2000: differences of colours
+ *   >>float ansnr       SNR of smoothed pictures             >>float motion      motion in float
+ *   >>float vif         vif in float                         >>cpu               choice of instruction set; views
+ *   >>cpu backend       frames on the CPU                    >>frame checks      pointers, pitches, kinds of memory
+ *   >>lzma              decompression of kernels             >>driver            loads driver and kernels
+ *   >>gpu               state, failure, planes               >>gpu batches       launches for the pairs of a slot
+ *   >>gpu frames        frames to planes on the device       >>gpu backend       the backend table; memory
+ *   >>gpu test          the self-test                        >>gpu open          finds, tests and closes a GPU
+ *   >>vendors           NVIDIA and AMD                       >>fleet             one clip on several backends
+ *   >>fleet backend     the backend table of a fleet         >>table             the list of features
+ *   >>scores            rows, prediction, pooling            >>edits             sums of a changed rectangle
+ *   >>edit figures      predictions, gradients, maps         >>edit calls        checks, tries, commits
+ *   >>gpu edits         edits and maps on a GPU              >>gpu tries         edits on a GPU, in batches
+ *   >>edit test         self-test of edits and maps          >>config            defaults, ranges, rules
+ *   >>inputs            models, features, columns            >>open              from a config to a context
+ *   >>public            API: contexts, frames, pairs         >>public edits      API: maps and edits
+ *   >>public scores     API: scores, pooling, names          >>levels            names of vector code
+ *   >>level operations  operations of an instruction set
  *
- * HOW A PAIR FLOWS
- *   vmafgpu_push() checks the frames, and vmafgpu__submit() assigns the pair a position. A backend of type
- *   vmafgpu__backend_table takes it.
+ * HOW A PAIR FLOWS. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes it to a
+ * backend (vmafgpu__backend_table).
  *   CPU: vmafgpu__cpu_submit() views or copies luma (vmafgpu__view_frame()) and runs vmafgpu__frame_task() on each
  *   thread. The task takes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A piece calls
  *   a function of the instruction set, from vmafgpu__cpu_functions, for a strip of rows and adds to the sums of its
  *   thread. CAMBI and SpEED divide their steps among the threads themselves (vmafgpu__score_whole()).
  *   GPU: vmafgpu__gpu_submit() lets threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller
- *   wrote them there, and vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the
- *   slot is full, vmafgpu__launch_batch() lets each feature launch its kernels (vmafgpu__gpu_feature). The sums are
- *   copied back, followed by an event (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs
- *   on the CPU. Several GPUs, or the CPU and the GPU that follows it, are units of one backend, vmafgpu__fleet_backend,
- *   which assigns pairs to its units.
+ *   wrote them there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
+ *   is full, vmafgpu__launch_batch() lets each feature launch its kernels (vmafgpu__gpu_feature). The sums are copied
+ *   back, followed by an event (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the
+ *   CPU. Several GPUs, or the CPU and the GPU that follows it, are units of one backend, vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
- *   and vmafgpu__predict() evaluates the models. The row is then ready for vmafgpu_next_score(), vmafgpu_pool() and
- *   config.on_score.
+ *   and vmafgpu__predict() evaluates the models. The row is then ready for the functions that return scores.
  *
  * WHAT MUST STAY TRUE
  *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. So backends are
- *      exact if their sums are equal. The chapter of a feature that is floating point itself (SpEED, the float family)
- *      defines its order of operations; the GPU delivers the sums as doubles, and the chapter turns them into the
- *      values of the CPU.
+ *      exact if their sums are equal. The chapter of a float feature defines the order of its operations. There the GPU
+ *      delivers sums as doubles, and the chapter turns them into the values of the CPU.
  *   2. The arithmetic is written once: >>arithmetic, and the code that chapters share with kernels, compile as C, as
  *      C++ and as device code. The kernels include this file for it.
  *   3. Vector code is written once, over the operations of >>level operations; plain C is one of the instruction sets.
- *   4. GPU code is written once: CUDA's driver API and the HIP runtime fill one table of functions; only >>vendors
+ *   4. GPU code is written once: the CUDA driver API and the HIP runtime fill one table of functions. Only >>vendors
  *      distinguishes them.
- *   5. No surprises: no global state, no thread that was not requested, memory from the caller's allocator and all of
- *      it at open (see MEMORY for the exceptions), and messages through config.on_log only.
+ *   5. No surprises: no global state, no thread that was not requested, and messages through config.on_log only. Memory
+ *      comes from the allocator of the caller, all of it at open (ALLOCATION lists the exceptions).
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
- *   7. A sum of floats or doubles has libvmaf's order of additions. There are two exceptions. Sums that are exact
- *      (integers below 2^53) may have any order. Another order, a fused operation or another formula is also allowed if
- *      an error bound decides whether the rounded result can differ, and the sum is computed again in libvmaf's order
- *      if it can.
+ *   7. A sum of floats or doubles has the order of additions of libvmaf. There are two exceptions. Exact sums (integers
+ *      below 2^53) may have any order. Another order, a fused operation or another formula is allowed if an error bound
+ *      shows whether the rounded result can differ. If it can, the sum is computed again in the order of libvmaf.
  *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN cannot
  *      arrive: -0.0 has a sign bit but is not below 0.
  *
@@ -550,9 +588,10 @@
 #  endif
 #endif
 
-/* Initialises a struct of this header, or a whole array of them, with zeros; zero means the default in every field.
- * Compiles without warnings in C and C++: vmafgpu_config cfg = VMAFGPU_INIT; vmafgpu_frame frames[6] = VMAFGPU_INIT;
- * (In C, gcc's -Wmissing-braces warns if it initialises a single element of an array.) */
+/* Initialises a struct of this header with zeros: `vmafgpu_config cfg = VMAFGPU_INIT;`. Zero means the default in every
+ * field. Also initialises a whole array: `vmafgpu_frame frames[6] = VMAFGPU_INIT;`. Compiles without warnings in C and
+ * C++, except that -Wmissing-braces of gcc warns in C about a single element of an array. In other languages, set all
+ * bytes of a struct to zero. */
 #ifdef __cplusplus
 #  define VMAFGPU_INIT {}
 #else
@@ -566,8 +605,8 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------------
  * Results
  *
- * One table: name, number, message. Zero and positive values are not failures. Negative values are
- * failures, and vmafgpu_last_error() names the field, frame or file position at fault.
+ * One table: name, number, message. Zero and positive values are not failures. Negative values are failures. The
+ * message of vmafgpu_last_error() names the field, frame or file position at fault.
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
@@ -607,29 +646,32 @@ typedef enum vmafgpu_chroma {
 /* Layout of the planes, and the position of a sample in its word. */
 typedef enum vmafgpu_layout {
     VMAFGPU_LAYOUT_PLANAR = 0,      /* Y, U, V planes, samples in the low bits (I420, I010, yuv422p12le, ...) */
-    VMAFGPU_LAYOUT_SEMIPLANAR,      /* Y, then interleaved UV, samples in the low bits (NV12, NV16, NV24)      */
-    VMAFGPU_LAYOUT_SEMIPLANAR_HIGH  /* Y, then interleaved UV, samples in the high bits of 16-bit words (P010,
-                                P012, P016, P210, P410); the low bits must be zero                      */
+    VMAFGPU_LAYOUT_SEMIPLANAR,      /* Y, then interleaved UV, samples in the low bits (NV12, NV16, NV24)     */
+    VMAFGPU_LAYOUT_SEMIPLANAR_HIGH  /* Y, then interleaved UV, samples in the high bits of 16-bit words (P010, P012,
+                                       P016, P210, P410); the low bits must be zero */
 } vmafgpu_layout;
 
-/* Where a frame is stored, and until when it is borrowed. */
+/* Kind of memory of all planes of a frame. A frame in host memory is borrowed until the call that takes it returns. Any
+ * other frame is borrowed until vmafgpu_reusable_count() counts its pair, or, in single pairs and edits, until the call
+ * returns. For DEVICE, SURFACE and ARRAY, data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
-    VMAFGPU_MEMORY_HOST = 0, /* any host memory; borrowed until the call that takes the frame returns */
-    VMAFGPU_MEMORY_PINNED,   /* host memory that the GPU's API has page-locked; the GPU reads it. Borrowed until
-                                vmafgpu_reusable_count() counts the pair */
-    VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores (CUdeviceptr or hipMalloc()); with several GPUs see
-                                vmafgpu_next_device(). Borrowed until vmafgpu_reusable_count() counts the pair */
-    VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores. The images must be
-                                at least as large as the frame. They contain RGB pixels (see COLOUR), or planes in the
-                                layout of the config with 8 or 16 bits per sample; an element is one sample, or two
-                                for semi-planar chroma (Vulkan's R8, R8G8, R16, R16G16). pitch is ignored, and so are
-                                the low bits of SEMIPLANAR_HIGH. YUV images require gpu.frame_memory = SURFACE or a
-                                stated config.colour. Borrowed like device memory */
-    VMAFGPU_MEMORY_ARRAY     /* like SURFACE, but data[] are CUarrays; push creates surfaces for them for that time */
+    VMAFGPU_MEMORY_HOST = 0, /* any host memory */
+    VMAFGPU_MEMORY_PINNED,   /* host memory that the API of the GPU has page-locked, so that the GPU can read it. The
+                                CPU backend reads it as host memory */
+    VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores: a CUdeviceptr, or a pointer from hipMalloc(). With
+                                several GPUs see vmafgpu_next_device() */
+    VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores, for example of
+                                imported Vulkan or Direct3D images. The images must be at least as large as the frame.
+                                They contain RGB pixels, or planes in the layout of the config with 8 or 16 bits per
+                                sample. An element is one sample, or two for semi-planar chroma (R8, R8G8, R16, R16G16
+                                in Vulkan). `pitch` is ignored, and so are the low bits of SEMIPLANAR_HIGH. YUV images
+                                require gpu.frame_memory = SURFACE or a stated config.colour */
+    VMAFGPU_MEMORY_ARRAY     /* like SURFACE, but data[] are CUarrays with CUDA_ARRAY3D_SURFACE_LDST. Each push creates
+                                surfaces for them. If you use the same array again, create a surface once instead */
 } vmafgpu_memory;
 
-/* Pixel format of a frame: planes in the format of the config, or RGB pixels in rows, which are converted to such
- * planes; see COLOUR. The two frames of a pair can differ, and so can successive frames. */
+/* Pixel format of a frame: planes in the format of the config, or rows of RGB pixels, which are converted to planes as
+ * config.colour states. The two frames of a pair can differ in it, and so can successive frames. */
 typedef enum vmafgpu_pixels {
     VMAFGPU_PIXELS_YUV = 0,  /* planes in the format of the config                                           */
     VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM or _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM) */
@@ -640,8 +682,21 @@ typedef enum vmafgpu_pixels {
     VMAFGPU_PIXELS_RGBA16F   /* four IEEE half floats R, G, B, A in linear light (VK_FORMAT_R16G16B16A16_SFLOAT) */
 } vmafgpu_pixels;
 
-/* How RGB is converted to YUV. There are no defaults, because a wrong value changes scores by a lot: if a frame needs a
- * value that is not stated, the call fails and the message names the field. */
+/* ---- Conversion of RGB to YUV ----
+ *
+ * There are no defaults, because a wrong value changes scores by a lot. If a frame needs a value that is not stated,
+ * the call fails and the message names the field. The conversion uses integers, so it is identical on every processor
+ * and GPU. Only the planes that the features use are made. Alpha is ignored; colours are not multiplied by it.
+ *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact value for the input codes. For
+ *     RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above the exact value.
+ *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020). Kg is 1 - Kr -
+ *     Kb. Limited range of n bits spans 219 (luma) or 224 (chroma) times 2^(n - 8), full range 2^n - 1.
+ *   - Chroma is rounded once, from weighted sums of R, G and B. Edge pixels are repeated beyond the edge. With an odd
+ *     width or height the last column or row has no chroma of its own.
+ *   - RGBA16F is linear light in the primaries of the matrix. A table applies the transfer function and maps each
+ *     component to 16 bits. Values below 0 and NaN become 0, values above 1 (with PQ: 10000 cd/m2) become 1.
+ *   - The CPU converts frames in host and pinned memory, the GPU frames in device memory. On the GPU, rows can have any
+ *     address and pitch; multiples of 16 bytes are read fastest. */
 typedef enum vmafgpu_matrix {
     VMAFGPU_MATRIX_UNSTATED = 0,
     VMAFGPU_MATRIX_BT601,
@@ -655,11 +710,13 @@ typedef enum vmafgpu_range {
     VMAFGPU_RANGE_FULL            /* at 8 bits 0..255 */
 } vmafgpu_range;
 
-typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2 */
+typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; weights of its pixels */
     VMAFGPU_SITING_UNSTATED = 0,
-    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, H.264's default */
-    VMAFGPU_SITING_CENTER,        /* between columns and rows: JPEG, MPEG-1 */
-    VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. For 4:2:2, with chroma in every row, the same as LEFT */
+    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, default of H.264. Weights
+                                     [1 2 1] across, [1 1] down */
+    VMAFGPU_SITING_CENTER,        /* between columns and rows: JPEG, MPEG-1. Weights [1 1] and [1 1] */
+    VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. Weights [1 2 1] and [1 2 1]. For 4:2:2, with chroma in
+                                     every row, the same as LEFT */
 } vmafgpu_siting;
 
 typedef enum vmafgpu_transfer {   /* transfer function from linear light to the values that the matrix converts */
@@ -676,31 +733,32 @@ typedef struct vmafgpu_colour {
     vmafgpu_transfer transfer;    /* for RGBA16F frames only, and required for them */
 } vmafgpu_colour;
 
-/* One picture in the caller's memory. It is borrowed and never written; see vmafgpu_memory for how long. Only its
- * samples are read, no byte between or beside the rows.
- *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes (data[2] is unused if semi-planar). They
- *     are read only if a feature uses chroma of the pair (speed_chroma, psnr, psnr_hvs, ciede, float_motion with
- *     motion_add_uv), and can be NULL otherwise. Only the chroma samples that the feature needs are read and checked
- *     against the bit depth. On a GPU, a failed check is the result of the pair, not of the push.
+/* One picture in memory of the caller. It is borrowed and never written; vmafgpu_memory states for how long. Only its
+ * samples are read, no byte between or beside the rows. The struct itself is read during the call only.
+ *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
+ *     Chroma is read only if a feature uses it, and can be NULL otherwise. These features are speed_chroma, psnr,
+ *     psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
+ *   - Only samples that a feature needs are read, and they are checked against the bit depth. vmafgpu_push() states
+ *     when the check fails the push, and when it fails the pair.
  *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width is
  *     rounded up). It can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
  *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit a ptrdiff_t.
  *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
-    const void *data[3];
-    ptrdiff_t   pitch[3];
-    vmafgpu_memory memory;    /* default: host */
-    vmafgpu_pixels      pixels;    /* default: YUV. With RGB only data[0] and pitch[0] are used */
-    uint64_t            tag;       /* any value, for example a timestamp or a pointer: the tag of the distorted frame
-                                      comes back in vmafgpu_score.tag. Other tags are ignored */
+    const void     *data[3];
+    ptrdiff_t       pitch[3];
+    vmafgpu_memory  memory;        /* default: host                                                          */
+    vmafgpu_pixels  pixels;        /* default: YUV. With RGB only data[0] and pitch[0] are used              */
+    uint64_t        tag;           /* any value, for example a timestamp or a pointer. vmafgpu_score.tag returns the tag
+                                      of the distorted frame; other tags are ignored */
 } vmafgpu_frame;
 
 /* ------------------------------------------------------------------------------------------------
  * Models
  * ------------------------------------------------------------------------------------------------ */
 
-/* One support-vector regression with its pre- and post-processing. The fields follow the keys of libvmaf's model files;
- * all pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
+/* One support-vector regression with its pre- and post-processing. The fields follow the keys of the model files of
+ * libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
 typedef struct vmafgpu_svm {
     int                 feature_count;       /* 1..64                                                        */
     const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
@@ -737,28 +795,29 @@ typedef struct vmafgpu_model {
 /* ------------------------------------------------------------------------------------------------
  * Config
  *
- * Zero-initialise it (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field.
- * vmafgpu_open() copies the config. The data it points to can be freed when vmafgpu_open() returns. Exceptions, which
- * must live as long as the context: models that were not parsed, the callbacks' user pointers, gpu.cuda_context and
- * gpu.stream. (A parsed model is kept until the context is closed, even if it is freed before.)
+ * Zero-initialise it (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags are 0 or 1.
+ * vmafgpu_open() copies the config. The data it points to can be freed when vmafgpu_open() returns. There are four
+ * exceptions, which must live as long as the context: models that were not parsed, the `user` pointers of callbacks,
+ * gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Set both functions or neither. `allocate` returns memory aligned for any type (as malloc does), or NULL; `release`
- * never receives NULL. Both are called
- * from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(), _acquire_pair(), _percentile(), _close()
- * and the model reader. After a GPU has failed, or with gpu.open_in_background, the next call on the context can
- * also call them. They run on the calling thread, with two exceptions: gpu.open_in_background calls them at the same
- * time on the thread that opens the GPU, and several GPUs that are opened with more than one thread call them on
- * those threads. */
+/* Host memory of the library. Set both functions or neither. `allocate` returns memory aligned for any type (as malloc
+ * does), or NULL. `release` never receives NULL. `user` is passed to both.
+ *   - They are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(), _acquire_pair(),
+ *     _percentile(), _close() and the model reader. After a GPU has failed, or with gpu.open_in_background, the next
+ *     call on the context can also call them.
+ *   - They run on the calling thread, with two exceptions. With gpu.open_in_background the thread that opens the GPU
+ *     calls them at the same time. If several GPUs are opened by several threads, these threads call them. */
 typedef struct vmafgpu_allocator {
     void *(*allocate)(void *user, size_t size);
     void  (*release)(void *user, void *pointer);
     void  *user;
 } vmafgpu_allocator;
 
-/* Must call task(arg, i) exactly once for each i in 0..count-1, on any threads, in any order, also at the same time,
- * and return when all calls have returned. `count` is config.threads; with 1 the callback is not used. Other values of
- * i are ignored. If a task was not called exactly once, the call of this library fails with VMAFGPU_ERROR_SYSTEM. */
+/* Must call task(arg, i) exactly once for each i in 0..count-1, and return when all calls have returned. The calls can
+ * be on any threads, in any order, and at the same time. `count` is config.threads; with 1 the callback is not used.
+ * Other values of i are ignored. If a task was not called exactly once, the call of this library fails with
+ * VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
@@ -769,14 +828,14 @@ typedef enum vmafgpu_log_level {
 
 typedef enum vmafgpu_backend {
     VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
-                                   CPU. Fails without a GPU only if gpu.frame_memory is DEVICE or SURFACE or
-                                   gpu.devices is set. If gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or
-                                   gpu.cuda_context is set, only CUDA is tried, because an address does not identify its
-                                   vendor. To use HIP then, name it */
+                                   CPU, silently. vmafgpu_backend_note() explains why. Fails without a GPU only if
+                                   gpu.frame_memory is DEVICE or SURFACE or gpu.devices is set. If gpu.frame_memory is
+                                   DEVICE or SURFACE, or gpu.stream or gpu.cuda_context is set, only CUDA is tried,
+                                   because an address does not identify its vendor. To use HIP then, state it */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
-    VMAFGPU_BACKEND_HIP         /* AMD, with the same results as CUDA if it cannot be used */
+    VMAFGPU_BACKEND_HIP         /* AMD; fails as CUDA does */
 } vmafgpu_backend;
 
 /* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); elsewhere it divides.
@@ -789,191 +848,198 @@ typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_DIVISION    /* as on ARM */
 } vmafgpu_reciprocal;
 
-enum { VMAFGPU_ALL_DEVICES = -1 };
+enum { VMAFGPU_ALL_DEVICES = -1 };  /* for gpu.device_count */
 
-/* How a GPU is used. Zero means the default in every field. The CPU backend ignores these fields. */
 /* Type of the per-sample statistics of VIF on a GPU. The results are bit-identical. */
 typedef enum vmafgpu_vif_arithmetic {
-    VMAFGPU_VIF_ARITHMETIC_AUTO = 0,
+    VMAFGPU_VIF_ARITHMETIC_AUTO = 0,  /* the faster one on the device */
     VMAFGPU_VIF_ARITHMETIC_DOUBLE,
     VMAFGPU_VIF_ARITHMETIC_INTEGER
 } vmafgpu_vif_arithmetic;
 
+/* How a GPU is used. Zero means the default in every field. The CPU backend ignores these fields. */
 typedef struct vmafgpu_gpu_config {
-    int         device;         /* ordinal of the GPU, default 0 */
-    const int  *devices;        /* ordinals of several GPUs of one vendor, which share the pairs (see GPU); replaces
-                                   `device`. Borrowed for vmafgpu_open(). If one of them cannot be used, the open fails,
-                                   also with AUTO */
-    int         device_count;   /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default 0.
-                                   vmafgpu_get_config() reports how many are used */
-    int         open_in_background; /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU. The CPU
-                                   scores until the GPU is ready, then pushes go to the GPU; see GPU. Has no effect if
-                                   `frame_memory` is DEVICE or SURFACE, with config.map_block_size, or in builds
-                                   without threads. Not with `devices` */
-    void       *cuda_context;   /* the caller's CUcontext, which must outlive this context; `device` is then ignored.
-                                   Default: the primary context of the device, retained from open to close. Must be NULL
-                                   with HIP, which has no contexts */
-    void       *stream;         /* the caller's CUstream or hipStream_t: frames in device memory are ready when the work
-                                   queued on it before the push is done. NULL: they must be ready when they are pushed.
-                                   (For the default stream pass CU_STREAM_LEGACY, or hipStreamLegacy if the runtime has
-                                   it) */
-    vmafgpu_memory frame_memory; /* the kinds of memory that frames can be in; narrower choices save memory. HOST
-                                   (default): any kind; PINNED: pinned or device; DEVICE: device, surfaces and arrays;
-                                   SURFACE: surfaces and arrays, also if all are arrays, requires CUDA and one GPU */
-    int         batch;          /* pairs per launch, 1..32. Default by size: 2 at 4K, 8 at 1080p, 32 at 576x324. If
-                                   `frame_memory` is DEVICE or SURFACE: twice as many, or if the device has 25 GB, 16 at
-                                   4K and 32 below. At least 16 with `devices`; fewer if memory is short; 1 with
-                                   config.live or config.map_block_size. A pair waits until its batch is full, or until
-                                   vmafgpu_flush() or vmafgpu_wait(): 1 has the lowest latency */
-    int         queue_depth;    /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of `batch` and
-                                   `queue_depth` keep device memory below 288 MB (2^20 bytes), below 384 MB if
-                                   `frame_memory` is DEVICE or SURFACE, and below four times that per GPU with
-                                   `devices`, if a batch of one and a queue of two fit. If `frame_memory` is DEVICE or
-                                   SURFACE the limit is a 64th of the device's memory where that is larger and four
-                                   times as much is free */
-    const void *kernels;        /* kernel image in memory, used instead of searching for a file: an output of
-                                   `make blobs`, PTX of this project alone, or machine code, which is passed to the
-                                   driver unchecked (for AMD also an uncompressed bundle of code objects). Borrowed for
-                                   vmafgpu_open() */
-    size_t      kernels_size;   /* size of `kernels` in bytes */
-    const char *kernels_path;   /* kernel file to use. Default: compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER),
-                                   otherwise a search for vmafgpu_kernels.nvidia or vmafgpu_kernels.amd, see GPU */
-    const char *driver_path;    /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or libamdhip64.so.8 ..
-                                   .5 / amdhip64_7.dll .. */
-    vmafgpu_vif_arithmetic vif_arithmetic; /* of the VIF kernels; default: the faster one on the device */
-    int         copy_threads;   /* 1..256, default config.threads: CPU threads that copy and check frames in host
-                                   memory, open several GPUs at the same time, and score if the GPU fails or until
-                                   open_in_background has opened it. If `frame_memory` is PINNED or a device kind,
-                                   threads are started during an open only */
-    int         skip_self_test; /* 1: skips the self-test at open, which takes a few milliseconds and finds drivers that
-                                   compile wrongly and broken cards. If it fails, the GPU is not used, and
-                                   vmafgpu_backend_note() names the kernel and the card */
+    int         device;                 /* ordinal of the GPU, default 0 */
+    const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
+                                           replaces `device`. Borrowed for vmafgpu_open(). If one of them cannot be
+                                           used, the open fails, also with AUTO */
+    int         device_count;           /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default
+                                           0. vmafgpu_get_config() returns the number of GPUs in use */
+    int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
+                                           CPU scores until the GPU is ready. Has no effect if `frame_memory` is DEVICE
+                                           or SURFACE, with config.map_block_size, or in builds without threads. Not
+                                           with `devices` */
+    void       *cuda_context;           /* CUcontext of the caller, which must outlive this context; `device` is then
+                                           ignored. Default: the primary context of the device, retained from open to
+                                           close. Must be NULL with HIP, which has no contexts */
+    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready when
+                                           the work queued on it before the push is done. NULL: they must be ready when
+                                           they are pushed. (For the default stream pass CU_STREAM_LEGACY, or
+                                           hipStreamLegacy if the runtime has it) */
+    vmafgpu_memory frame_memory;        /* kinds of memory that frames can be in; narrower choices save memory. HOST
+                                           (default): any kind; PINNED: pinned, device, surfaces and arrays; DEVICE:
+                                           device, surfaces and arrays; SURFACE: surfaces and arrays. If all frames are
+                                           arrays, also set SURFACE. SURFACE requires CUDA and one GPU */
+    int         batch;                  /* pairs per launch, 1..32. Default by size: 2 at 4K, 8 at 1080p, 32 at 576x324.
+                                           If `frame_memory` is DEVICE or SURFACE: twice as many, or if the device has
+                                           25 GB, 16 at 4K and 32 below. At least 16 with `devices`; fewer if memory is
+                                           short; 1 with config.live or config.map_block_size. A pair waits until its
+                                           batch is full, or until vmafgpu_flush() or vmafgpu_wait(): 1 has the lowest
+                                           latency */
+    int         queue_depth;            /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of
+                                           `batch` and `queue_depth` limit device memory if a batch of one and a queue
+                                           of two fit. The limit is 288 MB (of 2^20 bytes), or 384 MB if `frame_memory`
+                                           is DEVICE or SURFACE. In the latter case it is a 64th of the device memory if
+                                           that is larger and four times as much is free. With `devices` it is 4 times
+                                           288 or 384 MB per GPU */
+    const void *kernels;                /* kernel image in memory, used instead of searching for a file: an output of
+                                           `make blobs`, PTX of this project, or machine code. Machine code is passed to
+                                           the driver unchecked; for AMD it can be an uncompressed bundle of code
+                                           objects. Borrowed for vmafgpu_open() */
+    size_t      kernels_size;           /* size of `kernels` in bytes */
+    const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels, otherwise a search;
+                                           see `GPU: requirements` in the manual */
+    const char *driver_path;            /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or
+                                           libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
+    vmafgpu_vif_arithmetic vif_arithmetic; /* of the VIF kernels; default: the faster one */
+    int         copy_threads;           /* 1..256, default config.threads: CPU threads that copy and check frames in
+                                           host memory, for all GPUs, and open several GPUs at the same time. They score
+                                           if the GPU fails, or until open_in_background has opened it. If
+                                           `frame_memory` is PINNED or a device kind, threads are started during an open
+                                           only */
+    int         skip_self_test;         /* 1: skips the self-test at open, which takes a few milliseconds. If the
+                                           self-test fails, the GPU is not used, and vmafgpu_backend_note() names the
+                                           kernel and the card */
 } vmafgpu_gpu_config;
 
 /* A model to score with. Set `model`, or `version` for a built-in one. */
 typedef struct vmafgpu_model_config {
-    const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h", ...; see
-                                               vmafgpu_builtin_model()                                       */
-    const vmafgpu_model *model;             /* instead of `version`: a parsed model, or an embedded one, which must
-                                               live as long as the context                                   */
-    const char          *name;              /* column name; default "vmaf"; must be unique in a context      */
-    int                  disable_clip;      /* 1: do not clip to the model's score_clip                      */
-    int                  enable_transform;  /* 1: apply the model's score_transform (vmaf_v0.6.1: "phone" model) */
+    const char          *version;          /* name of a built-in model: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h",
+                                              ...; see MODELS in the manual */
+    const vmafgpu_model *model;            /* instead of `version`: a parsed model, or an embedded one, which must live
+                                              as long as the context */
+    const char          *name;             /* column name; default "vmaf"; must be unique in a context */
+    int                  disable_clip;     /* 1: do not clip to the score_clip of the model */
+    int                  enable_transform; /* 1: apply the score_transform of the model (vmaf_v0.6.1: "phone" model) */
     int                  disable_transform; /* 1: do not apply it, even if the model enables it. Not with
-                                               enable_transform                                              */
-    const char          *options;           /* feature options that override those of the model,
-                                               "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2". Options of
-                                               features that the model does not use are ignored, see
-                                               config.strict_options                                         */
+                                              enable_transform */
+    const char          *options;          /* feature options that override those of the model:
+                                              "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2". Options of
+                                              features that the model does not use are ignored, see
+                                              config.strict_options */
 } vmafgpu_model_config;
 
-/* A feature to compute in addition to those that the models need. */
+/* A feature to compute in addition to those that the models need. See FEATURES AND OPTIONS in the manual. */
 typedef struct vmafgpu_feature_config {
-    const char *name;      /* "vif", "psnr_hvs", ..., see FEATURES AND OPTIONS in the manual                 */
-    const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL, see FEATURES AND OPTIONS. Numbers are
-                              converted to float and printed with "%g", as in libvmaf. If two features would produce
-                              the same column names, the first one is used, as in libvmaf                    */
+    const char *name;      /* "vif", "psnr_hvs", ... */
+    const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL. Numbers are converted to float and printed
+                              with "%g", as in libvmaf. If two features would produce the same column names, the first
+                              one is used, as in libvmaf */
 } vmafgpu_feature_config;
 
 struct vmafgpu_score;
 
-/* One of libvmaf's heat maps: banding in the distorted picture at one of cambi's five scales. */
+/* A heat map of cambi: banding in the distorted frame at one of five scales. */
 typedef struct vmafgpu_heatmap {
-    const char     *path;           /* value of the option heatmaps_path, which identifies one of several cambi */
-    int64_t         index;          /* index of the frame                                                    */
-    int             scale;          /* 0..4                                                                  */
-    int             width, height;  /* of the map                                                            */
-    int             named_width, named_height;   /* size in libvmaf's file names; with cambi_high_res_speedup the
-                                       map is smaller                                                        */
-    const uint16_t *samples;        /* rows without padding; the maximum is 65535. Valid during the call     */
+    const char     *path;          /* value of the option heatmaps_path, which identifies one of several cambi */
+    int64_t         index;         /* index of the frame */
+    int             scale;         /* 0..4 */
+    int             width, height; /* of the map */
+    int             named_width, named_height; /* size in the file names of libvmaf; with cambi_high_res_speedup the map
+                                                 is smaller */
+    const uint16_t *samples;       /* rows without padding; the maximum is 65535. Valid during the call */
 } vmafgpu_heatmap;
 
 typedef struct vmafgpu_config {
-    int             width, height;        /* luma, 16..16384 each; required                                  */
-    int             bit_depth;            /* 8..16; default 8                                                */
+    int             width, height;        /* size of luma in pixels, 16..16384 each; required */
+    int             bit_depth;            /* 8..16; default 8 */
     int             bytes_per_sample;     /* 1 or 2; default 1 for 8 bits (2 for SEMIPLANAR_HIGH), otherwise 2 */
-    vmafgpu_chroma  chroma;               /* default 4:2:0                                                   */
-    vmafgpu_layout  layout;               /* default planar                                                  */
+    vmafgpu_chroma  chroma;               /* default 4:2:0 */
+    vmafgpu_layout  layout;               /* default planar */
 
-    vmafgpu_colour  colour;               /* conversion of RGB frames, see COLOUR. On the CPU it takes one luma plane
-                                             for each frame of a call, and chroma planes if a feature uses chroma */
+    vmafgpu_colour  colour;               /* conversion of RGB frames; default: all frames are YUV. On the CPU it needs
+                                             memory for one luma plane per frame of a call, and for chroma planes if a
+                                             feature uses chroma */
 
-    const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone                                      */
-    int                           model_count;   /* 0..16                                                    */
-    int             features_only;        /* 1: no model, not even the default one; computes `features` only  */
+    const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone */
+    int                           model_count; /* 0..16 */
+    int             features_only;        /* 1: no model, not even the default one; computes `features` only */
     int             model_features_only;  /* 1: computes the features that the models need, but not the models; they
-                                             have no columns and are not used after the open                 */
-    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames and
-                                             uses no memory for them and no backend; width and height can be 0 */
-    const vmafgpu_feature_config *features;
-    int                           feature_count; /* 0..32                                                    */
+                                             have no columns and are not used after the open */
+    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames and uses
+                                             no memory for them and no backend; width and height can be 0 */
+    const vmafgpu_feature_config *features; /* features in addition to those of the models; default: none */
+    int                           feature_count; /* 0..32 */
     int             strict_options;       /* 1: refuses options that a feature does not have, and model options for
-                                             unknown features; 0: ignores them, as libvmaf does, and sends a warning
-                                             to `on_log`. Invalid values are refused in both cases           */
-    int             threaded_column_order; /* order of columns in libvmaf's reports: 1 as with threads (psnr,
+                                             unknown features; 0: ignores them, as libvmaf does, and sends a warning to
+                                             `on_log`. Invalid values are refused in both cases */
+    int             threaded_column_order; /* order of columns in reports of libvmaf: 1 as with threads (psnr,
                                              speed_temporal and float_motion come first), 0 as without threads */
-    int             subsample;            /* N: score only frames whose index is divisible by N; default 1.
-                                             Every pair must still be pushed, because motion uses all reference
-                                             frames. The other distorted frames are used by psnr and
-                                             speed_temporal only                                             */
-    int             discard_scores;       /* 1: do not keep scores after delivery, so that memory does not grow with
-                                             the clip. Pooling still works; percentiles, vmafgpu_pool_range(),
-                                             vmafgpu_score_at() and vmafgpu_value_at() do not                */
+    int             subsample;            /* N: score only frames whose index is divisible by N; default 1. Every pair
+                                             must still be pushed, because motion uses all reference frames. The other
+                                             distorted frames are used by psnr and speed_temporal only. The index counts
+                                             the pairs of this context: in a segment, frame 0 is its first pair */
+    int             discard_scores;       /* 1: do not keep scores after delivery, so that memory does not grow with the
+                                             clip. Pooling still works; percentiles, vmafgpu_pool_range(),
+                                             vmafgpu_score_at() and vmafgpu_value_at() do not */
 
     int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are those that
-                                             libvmaf gives if the clip ends with the pair. See LIVE          */
+                                             libvmaf gives if the clip ends with the pair. See LIVE SCORES in the
+                                             manual. gpu.batch is then 1 by default */
 
     int             max_candidates;       /* maximum number of distorted frames per vmafgpu_score_candidates() call,
                                              1..16; default 1. Each after the first takes about 1.5 bytes per pixel */
-    int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() computes in one
-                                             pass on the CPU, 1..16; default 1; more contexts take more passes.
-                                             Takes some memory per thread. Set it equally in all contexts    */
+    int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() computes in one pass on
+                                             the CPU, 1..16; default 1. More contexts take more passes. Takes some
+                                             memory per thread. Set it equally in all contexts */
     int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
                                              samples, usually 16; default 0: no maps. Requires `live`, a model, and only
                                              the features of edits; not with `contexts_per_pass`. With CUDA and HIP: one
-                                             GPU, 516 bytes of its memory per block, and gpu.batch is 1      */
+                                             GPU, 516 bytes of its memory per block, and gpu.batch is 1 */
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
-                                             Takes two luma planes and a few megabytes per thread; on a GPU 90 bytes per
-                                             pixel and up to 100 MB of its memory, and 30 MB of pinned memory */
+                                             Takes two luma planes and a few megabytes per thread. On a GPU it takes 90
+                                             bytes per pixel and up to 100 MB of device memory, and 30 MB of pinned
+                                             memory */
 
-    vmafgpu_backend backend;              /* default auto                                                    */
+    vmafgpu_backend backend;              /* default auto */
     vmafgpu_gpu_config gpu;
-    int             threads;              /* 1..256 threads that share the work on a frame, including the calling
-                                             one; default 1: no thread is started. If the system starts fewer, they
-                                             do the work, with the same scores, and a warning goes to `on_log` */
-    unsigned        cpumask;              /* instruction sets not to use, one bit each: 8 AVX2, 16 AVX-512, on ARM 1
-                                             NEON; other bits are ignored. Does not change scores            */
-    vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine                      */
-    vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on the caller's own threads; default: none */
+    int             threads;              /* 1..256 threads that share the work on a frame, including the calling one;
+                                             default 1: no thread is started. If the system starts fewer, they do the
+                                             work, with the same scores, and a warning goes to `on_log` */
+    unsigned        cpumask;              /* instruction sets not to use, one bit each as in libvmaf: 8 AVX2, 16
+                                             AVX-512, on ARM 1 NEON. Other bits are ignored. Does not change scores */
+    vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine */
+    vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on threads of the caller; default: none */
     void           *parallel_for_user;
 
-    vmafgpu_allocator allocator;          /* both functions or neither; default (NULL): malloc and free      */
+    vmafgpu_allocator allocator;          /* default: malloc and free */
 
-    /* Called inside a call of this library, on the calling thread. Default: no messages. */
+    /* Receives messages. Called inside a call of this library, on the calling thread. Default: no messages. */
     void          (*on_log)(void *user, vmafgpu_log_level level, const char *message);
     void           *on_log_user;
 
-    /* Delivers scores without polling vmafgpu_next_score(): called in frame order from inside vmafgpu_push(),
-     * _try_push(), _push_many(), _acquire_pair(), _push_following(), _next_score(), _wait(), _reusable_count() and
-     * _flush(). From inside the callback, the same context accepts functions that take it as const (columns, names,
-     * config), and vmafgpu_score_at(), _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and
+    /* Receives the scores, in frame order; vmafgpu_next_score() then returns none. A frame that failed has
+     * score->result below 0. Called inside vmafgpu_push(), _try_push(), _push_many(), _acquire_pair(),
+     * _push_following(), _next_score(), _wait(), _reusable_count() and _flush().
+     * From inside the callback, the same context accepts functions that take it as const (columns, names, config). It
+     * also accepts vmafgpu_score_at(), _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and
      * _reusable_count(); they cover this score and those before it. Other calls return VMAFGPU_ERROR_STATE;
      * vmafgpu_close() does nothing. */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 
-    /* Reports the value of vmafgpu_reusable_count() when it has grown, without polling: called at the end of calls
-     * on the context, for example vmafgpu_push(), _try_push(), _push_many(), _push_following(), _next_score(),
-     * _wait(), _reusable_count() and _flush(). The callback can overwrite or free the frames of these pairs. It must
-     * not call functions on the context. */
+    /* Receives the value of vmafgpu_reusable_count() when it has grown: the callback can overwrite or free the frames
+     * of these pairs. Called at the end of calls on the context, for example vmafgpu_push(), _try_push(), _push_many(),
+     * _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). The callback must not call functions
+     * on the context. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
     /* Receives the heat maps of every cambi that has the option heatmaps_path; without this callback the option is
-     * refused. The value of the option is only passed on. Called from inside vmafgpu_push(), _try_push() and
-     * _push_many(), for frames that are scored, scale by scale. If the push fails, its maps are delivered again with
-     * the next attempt. The callback must not call functions on the context. The CPU makes heat maps, with nearly twice
-     * the work; no GPU is used with this option. */
+     * refused. The value of the option is only passed on. Called inside vmafgpu_push(), _try_push() and _push_many(),
+     * for frames that are scored, scale by scale. If the push fails, its maps are delivered again with the next
+     * attempt. The callback must not call functions on the context. The CPU makes heat maps, with nearly twice the
+     * work; no GPU is used with this option. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
@@ -982,19 +1048,19 @@ typedef struct vmafgpu_config {
 /* ------------------------------------------------------------------------------------------------
  * Scores
  *
- * A context has columns: the features in the order of libvmaf's report (integer_adm2, integer_aim, ...; for a clip of
- * one frame see vmafgpu_report_column()), then the outputs of the models ("vmaf", ...). Each scored frame is a row.
+ * A context has columns: the features in the order of libvmaf's report (integer_adm2, integer_aim, ...), then the
+ * outputs of the models ("vmaf", ...). For a clip of one frame see vmafgpu_report_column(). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
-    int64_t       index;     /* index of the frame, 0 for the first pair pushed. 0 for scores outside of the clip
-                                (single pairs, edits, vmafgpu_predict())                                             */
-    double        score;     /* score of the first model; NaN without a model                                */
-    const double *values;    /* one value per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset()
-                                or vmafgpu_close(); with discard_scores, and for scores outside of the clip,
-                                until the next call on the context                                           */
-    vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; all values are NaN then           */
-    uint64_t      tag;       /* `tag` of the distorted frame, also if the frame failed; 0 for vmafgpu_predict() and
-                                without a distorted frame                                                    */
+    int64_t        index;    /* index of the frame, 0 for the first pair pushed since open or reset. 0 for scores
+                                outside of the clip (single pairs, edits, vmafgpu_predict()) */
+    double         score;    /* score of the first model; NaN without a model */
+    const double  *values;   /* one value per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset() or
+                                vmafgpu_close(); with discard_scores, and for scores outside of the clip, until the next
+                                call on the context */
+    vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; all values are NaN then */
+    uint64_t       tag;      /* `tag` of the distorted frame, also if the frame failed; 0 for vmafgpu_predict() and
+                                without a distorted frame */
 } vmafgpu_score;
 
 typedef enum vmafgpu_pool_method {
@@ -1009,14 +1075,18 @@ typedef struct vmafgpu vmafgpu;
 /* ------------------------------------------------------------------------------------------------
  * Functions
  *
- * Thread safety: calls on different contexts can run at the same time; calls on one context must not. A call on a
- * context that is busy with another call, on another thread or from a callback, returns VMAFGPU_ERROR_STATE, and
- * vmafgpu_last_error() names the other call. Functions that take the context as const are not checked in this way.
+ * Threads: calls on different contexts can run at the same time; calls on one context must not. Consecutive calls on a
+ * context can come from different threads. A context can be busy with another call, on another thread or because the
+ * call comes from a callback. Then a call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other call.
+ * Functions that take the context as const are not checked in this way.
+ *
+ * A NULL context or argument is VMAFGPU_ERROR_ARGUMENT, unless a description allows NULL. Getters then return 0, -1,
+ * NULL or "". Functions of a context whose open failed return VMAFGPU_ERROR_STATE.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens a context and allocates all its memory except the score list. *context is set even on failure: it then accepts
- * vmafgpu_last_error() and must be closed. It is NULL only if there is no memory for the context itself
- * (VMAFGPU_ERROR_MEMORY). Config above states how long the data that `config` points to must live. */
+/* Opens a context and allocates all its memory except the score list. *context is set even on failure: the context then
+ * accepts vmafgpu_last_error() and must be closed. *context is NULL only if there is no memory for the context itself
+ * (VMAFGPU_ERROR_MEMORY). The comment of vmafgpu_config states how long the data that `config` points to must live. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
 /* Checks whether vmafgpu_open() would accept a config, without opening anything: its fields, models, features and their
@@ -1025,135 +1095,151 @@ VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config 
  * `on_log` receives the message and warnings, as from an open. */
 VMAFGPU_API vmafgpu_result vmafgpu_check_config(const vmafgpu_config *config);
 
-/* Frees the context and everything it holds; NULL is allowed. Does nothing while another call uses the context. */
+/* Frees the context and everything it holds; NULL is allowed. Waits for work on the GPU, and for a thread that opens a
+ * GPU. Close the context before you free frames that it borrows. Does nothing while another call uses the context. */
 VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 
-/* Discards all frames and scores and keeps the memory: the next pair is frame 0 of a new clip. */
+/* Discards all frames and scores and keeps the memory: the next pair is frame 0 of a new clip. Acquired buffers and map
+ * requests are discarded as well. */
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
-/* Scores the next pair of the clip. On the CPU the pair is scored during the call. A GPU only queues it; the call
- * blocks if the queue is full. vmafgpu_next_score() and config.on_score deliver the scores.
- *   - If the call fails, the pair was not taken and the index does not advance; it can be corrected and pushed again.
+/* Scores the next pair of the clip. On the CPU the pair is scored during the call. On a GPU the call queues the pair
+ * and blocks only if the queue is full. vmafgpu_next_score() and config.on_score deliver the scores.
+ *   - If the call fails, the pair was not taken and the index does not advance; the pair can be corrected and pushed
+ *     again.
  *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
  *     vmafgpu_next_score() or are in flight.
- *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically, and
- *     vmafgpu_backend_note() explains why. Pairs in device memory fail one by one: vmafgpu_next_score() returns the
- *     failure instead of the score.
- *   - Samples that exceed the bit depth also fail the pair, not the push, if the GPU checks them: in device memory, in
- *     acquired buffers, and in pinned memory that the GPU copies unchanged.
+ *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically.
+ *     Pairs in device memory fail one by one with VMAFGPU_ERROR_DEVICE: vmafgpu_next_score() returns the failure.
+ *   - If a sample exceeds the bit depth and the CPU checks it, the push fails with VMAFGPU_ERROR_FRAME. If the GPU
+ *     checks it, the pair fails instead: chroma, and luma in device memory, in acquired buffers, and in pinned memory
+ *     that the GPU copies unchanged.
  *   - A failed pair also fails the neighbours whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
 
 /* Like vmafgpu_push(), but never waits for a GPU: returns VMAFGPU_AGAIN if the queue is full, and the pair was not
- * taken. Push it again later, with either function, or skip it: see LIVE. Pairs in host memory are copied during the
- * call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
+ * taken. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory are copied
+ * during the call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
                                             const vmafgpu_frame *distorted);
 
-/* Returns buffers for the next pair, so that a reader or decoder writes samples directly where the engine needs them,
- * without a further copy by the CPU. On a GPU they are pinned memory. The frames have the format of the config and
- * .memory HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma;
- * otherwise chroma of odd sizes is rounded up. Push the frames unchanged, except for `tag`.
- *   - Push pairs in the order in which they were acquired. Each push, also of a preceding or following frame, releases
- *     the oldest acquired pair, even if you push other frames instead. An acquired frame in another position is refused
- *     with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair stays acquired.
+/* Returns buffers for the next pair: a reader or decoder writes samples directly where the backend needs them, and the
+ * CPU makes no further copy. On a GPU they are pinned memory. The frames have the format of the config and .memory
+ * HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise
+ * chroma of odd sizes is rounded up. Push the frames unchanged, except for `tag`.
+ *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, also of a
+ *     preceding or following frame, releases the oldest acquired pair, even if you push other frames instead. An
+ *     acquired frame in another position is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair stays
+ *     acquired.
  *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. After
  *     that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
  *   - At most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight, on the CPU 4 (allocated at the
- *     first call). If no more are available, the function returns VMAFGPU_AGAIN if a pair is acquired, which must be
- *     pushed first; otherwise it blocks as a push does.
+ *     first call). If no more are available and a pair is acquired, the function returns VMAFGPU_AGAIN: push a pair
+ *     first. If no pair is acquired, it blocks as a push does.
  *   - Samples that exceed the bit depth are detected as in pinned memory: on a GPU the pair fails, on the CPU the push.
- *   - On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free planes: if all pairs are acquired, they return
- *     VMAFGPU_ERROR_STATE. config.gpu.frame_memory must be HOST. With subsample, the distorted frame of a pair that is
- *     not scored need not be filled, unless a feature uses every pair. */
+ *   - config.gpu.frame_memory must be HOST. On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
+ *     if all pairs are acquired, they return VMAFGPU_ERROR_STATE.
+ *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses every
+ *     pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
 /* Pushes one reference with several distorted frames: contexts[i] takes the pair of the reference and distorted[i],
- * with the same score as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, if the contexts have equal
- * configs (size, format, models, features, threads), the work that depends on the reference only is done once per
- * `config.contexts_per_pass` contexts. Contexts take their pairs in order, also after one of them failed; the result is
- * that of the first failure. `results` is NULL, or receives one result per context: do not push the pair again to those
- * that took it. If the reference was acquired, the context that returned it must be the last one, because it owns the
- * memory after its push. If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT before any pair
- * is taken, and vmafgpu_last_error(NULL) names the context. */
+ * with the same score as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
+ * (size, format, models, features, threads) share the work that depends on the reference only. It is done once per
+ * `config.contexts_per_pass` contexts.
+ *   - Contexts take their pairs in order, also after one of them failed. The function returns the first failure.
+ *     `results` is NULL, or receives one result per context. Do not push the pair again to contexts that took it.
+ *   - If the reference was acquired, the context that returned it must be the last one, because it owns the memory
+ *     after its push.
+ *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and no context takes a pair, and
+ *     vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted, vmafgpu_result *results);
 
 /* Score a clip in segments. Before the first push, call vmafgpu_push_preceding() with the reference frames that precede
  * the segment, oldest first: vmafgpu_preceding_count() of them, or as many as the clip has. After the last push and
  * before the flush, call vmafgpu_push_following() with the reference frame that follows the segment, unless the clip
- * ends there. The scores are then bit-identical to those of the whole clip; additional frames change nothing.
- *   - speed_temporal also uses the previous distorted frame (other features use neighbours for motion only). With
+ * ends there. The scores are then bit-identical to those of the whole clip; additional frames change nothing. The index
+ * of scores and config.subsample count from the first pair of the segment.
+ *   - speed_temporal also uses the previous distorted frame; other features use neighbours for motion only. With
  *     speed_temporal vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: push the pair before the segment instead and
  *     ignore its score.
- *   - With motion_five_frame_window a segment that consists of the first frame of the clip needs two following
- *     frames. */
+ *   - With motion_five_frame_window a segment of only the first frame of the clip needs two following frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference);
 VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgpu_frame *reference);
 
-/* Describe a picture in one buffer with its planes one after the other, as in raw files, decoders and encoders: I420,
- * NV12, P010, I422, I444, ..., given by width, height, bit_depth, bytes_per_sample, chroma and layout of `config`. It
- * can be the config for vmafgpu_open(), with zeros for defaults, or the one of vmafgpu_get_config(). `pitch` is that of
- * luma in bytes; 0 means tightly packed; negative values are not supported. Chroma rows that contain half as many
- * samples have half the pitch, rounded up. vmafgpu_frame_of() returns the frame, in host memory; set `memory` for
- * another kind. vmafgpu_frame_size() returns the size of the buffer in bytes. If such a picture is not possible,
- * data[0] is NULL, which vmafgpu_push() refuses, and the size is 0. */
+/* Describe a picture in one buffer with its planes one after the other, as in raw files and decoders (I420, NV12, P010,
+ * I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample, chroma and layout of `config`:
+ * the config for vmafgpu_open(), with zeros for defaults, or the one of vmafgpu_get_config(). `pitch` is that of luma
+ * in bytes; 0 means tightly packed; negative values are not supported. Chroma rows that contain half as many samples
+ * have half the pitch, rounded up.
+ *   - vmafgpu_frame_of() returns the frame, in host memory; set `memory` for another kind. If such a picture is not
+ *     possible, data[0] is NULL, which vmafgpu_push() refuses.
+ *   - vmafgpu_frame_size() returns the size of the buffer in bytes, or 0 if such a picture is not possible. */
 VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const void *buffer, ptrdiff_t pitch);
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
-/* Returns the number of references before a segment that its scores depend on: 1 for the models of v0.6; 0 without
- * motion, 2 with motion_moving_average, 3 with motion_five_frame_window, 4 with both; -1 with speed_temporal, for which
- * references are not sufficient. With 0 the pairs are independent and can be pushed in any order. */
+/* Returns the number of references before a segment that its scores depend on. It is 1 for the models of v0.6, 0
+ * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. With 0 the pairs are
+ * independent and can be pushed in any order. Returns -1 with speed_temporal, which needs more than references. */
 VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 
-/* Delivers the next score in frame order and never waits. Returns VMAFGPU_OK; VMAFGPU_AGAIN if it is not ready; or
- * after a flush VMAFGPU_END. If the frame has no score, the function returns its failure (below 0) and score->index is
- * the frame. Because motion depends on the following frame, a score comes one push late (two in the first frames with
- * motion_five_frame_window; not with config.live), and on a GPU when its batch is finished. With config.on_score this
- * function delivers no scores. */
+/* Delivers the next score in frame order and never waits for a GPU. Returns
+ *   - VMAFGPU_OK if there is a score;
+ *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if there is none after a flush. With
+ *     config.on_score, which then delivers the scores, it returns nothing else;
+ *   - the failure of the frame (below 0) if the frame has no score; score->index is the frame. The next call continues
+ *     with the frame after it.
+ * Because motion depends on the following frame, a score comes one push late, and on a GPU when its batch is finished.
+ * With motion_five_frame_window the first scores come two pushes late. With config.live scores are not late. */
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
-/* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that only functions that read,
- * vmafgpu_reset() and vmafgpu_close() are allowed. If frames have no score, the result is the failure of the first one;
- * the clip is ended in this case too. */
+/* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
+ * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If frames have no score, the function returns the failure of the
+ * first one; the clip is ended in this case too. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Frames in pinned or device memory stay borrowed after the call that takes them has returned.
- *   - vmafgpu_reusable_count() returns a number of pairs, counted since open or reset. The frames of these pairs can be
- *     overwritten or freed. With motion, the last one or two references in pinned memory are counted only when the
- *     pairs after them are done, or when vmafgpu_wait() has copied them.
- *   - vmafgpu_wait() submits an incomplete batch and returns when at least `pairs` pairs are done (negative: all that
- *     were pushed). Their scores are ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also
- *     covers preceding and following frames in pinned or device memory.
- *   - vmafgpu_stream_wait() makes the caller's CUstream or hipStream_t wait in the same way, instead of the calling
- *     thread. It is for frames in device memory. */
+/* Frames in pinned or device memory stay borrowed after the call that takes them has returned. `pairs` counts from open
+ * or reset. To wait for frame i pass i + 1; negative means all pairs that were pushed. More pairs than were pushed are
+ * refused with VMAFGPU_ERROR_ARGUMENT.
+ *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
+ *     a GPU. It returns 0 for NULL and if the context is busy. With motion, the last one or two references in pinned
+ *     memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied them.
+ *   - vmafgpu_wait() submits an incomplete batch and returns when `pairs` pairs are done. Their scores are ready,
+ *     except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and following frames in
+ *     pinned or device memory.
+ *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait in the same way, instead of the calling
+ *     thread. It is for frames in device memory: work that is queued on the stream afterwards can overwrite them. If
+ *     the CPU scores, all pairs are done and the function only returns VMAFGPU_OK. With gpu.devices or
+ *     gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
-/* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates.
- * `previous` is the reference frame before this one; motion is then that of the last frame of a clip. With NULL motion
- * is 0, as in a clip of one frame. (With motion_five_frame_window motion is 0 in both cases.) The result does not enter
- * pooling. */
+/* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
+ * frames are borrowed for the call. `previous` is the reference frame before this one: motion and motion2 are the
+ * difference to it, as in the last frame of a clip. With NULL motion is 0, as in a clip of one frame. With
+ * motion_five_frame_window motion is 0 in both cases. score->values is valid until the next call on the context. The
+ * result does not enter pooling. On a GPU the call submits an incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
 
 /* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to
  * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). count is 1..config.max_candidates, for which
- * memory was allocated at open. On the CPU the work that depends on the references only is done once, except for
- * cambi and speed_chroma; a GPU scores one pair after the other. The values of all scores are valid until the next
- * call on the context. On failure no score is written, and the message names the candidate, counted from 0. */
+ * memory was allocated at open. On the CPU the work for the references is done once, except for cambi and speed_chroma;
+ * a GPU scores one pair after the other. The values of all scores are valid until the next call on the context. On
+ * failure no score is written, and the message names the candidate, counted from 0. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmafgpu_frame *reference,
                                                     const vmafgpu_frame *distorted, int count,
                                                     const vmafgpu_frame *previous, vmafgpu_score *scores);
 
 /* ---- Edits: the score of a frame if a block were coded differently ----
  *
- * A context with config.max_edit_size > 0 keeps one scored pair, the base, and computes its score with other samples in
- * a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame; the cost depends
- * on the size of the rectangle only.
+ * A context with config.max_edit_size > 0 keeps one scored pair, the base. It computes the score of the base with other
+ * samples in a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame; the
+ * cost depends on the size of the rectangle only.
  *   - Features: adm, vif, motion, and models that use them; vmafgpu_open() refuses others.
  *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise the
  *     CPU. The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions
@@ -1164,12 +1250,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
 
 /* New samples for a rectangle inside the frame, 1x1 to max_edit_size x max_edit_size; borrowed for the call. */
 typedef struct vmafgpu_edit {
-    int         x, y, width, height;    /* in luma samples                                                   */
-    const void *data;                   /* first row of the rectangle, in the format of the config           */
-    ptrdiff_t   pitch;                  /* bytes from row to row, can be negative; 0: tightly packed         */
-    vmafgpu_memory memory;         /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
-    int         skip_score;             /* 1: compute only `change` and `sums`; `score` and the columns are NaN.
-                                           Saves some microseconds                                           */
+    int         x, y, width, height;    /* in luma samples */
+    const void *data;                   /* first row of the rectangle, in the format of the config */
+    ptrdiff_t   pitch;                  /* bytes from row to row, can be negative; 0: tightly packed */
+    vmafgpu_memory memory;              /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
+    int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
+                                           columns are NaN. Saves some microseconds on the CPU. On a GPU the CPU
+                                           computes the scores, so skip them except for the best edits */
 } vmafgpu_edit;
 
 /* Integer sums of vif and adm of the first model (without a model, of the first vif and adm in the config). Together
@@ -1184,100 +1271,109 @@ typedef struct vmafgpu_edit_sums {
 typedef struct vmafgpu_edit_score {
     double score;                       /* score of the first model for the base with this edit only, bit-identical to
                                            vmafgpu_score_pair() of the changed frame. NaN without a model or on
-                                           failure                                                           */
-    double change;                      /* change of the model's prediction before transform and clip. It omits the
-                                           roundings to float of libvmaf, which quantise `score` in steps of about 5e-6,
-                                           so its sign is reliable even for small edits of large frames. NaN without a
-                                           model or on failure                                               */
-    vmafgpu_edit_sums sums;             /* changes of the sums                                               */
-    vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score                         */
+                                           failure */
+    double change;                      /* change of the prediction of the first model, before transform and clip:
+                                           positive if the edit raises the score. It omits the roundings to float of
+                                           libvmaf, which quantise `score` in steps of about 5e-6. So its sign is
+                                           reliable even for small edits of large frames. NaN without a model or on
+                                           failure */
+    vmafgpu_edit_sums sums;             /* changes of the sums; 0 on failure */
+    vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score */
 } vmafgpu_edit_score;
 
 /* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references, which determine
  * motion as in a clip of these frames. Either can be NULL; without `following` motion is the same as in
- * vmafgpu_score_pair(). (With motion_five_frame_window motion is 0.) With distorted NULL the reference is used. Frames
- * must be in host memory, on a GPU in any kind that config.gpu.frame_memory allows, and are borrowed for the call.
- * score can be NULL; its values are valid until the next call on the context. Takes as long as scoring the pair; a
- * GPU finishes all batches in flight first. On failure there is no base. */
+ * vmafgpu_score_pair(). (With motion_five_frame_window motion is 0.) With distorted NULL the reference is used.
+ *   - Frames must be in host memory, on a GPU in any kind that config.gpu.frame_memory allows. They are borrowed for
+ *     the call.
+ *   - `score` can be NULL; its values are valid until the next call on the context.
+ *   - The call takes as long as scoring the pair; a GPU finishes all batches in flight first. On failure there is no
+ *     base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *following, vmafgpu_score *score);
 
 /* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. The CPU
  * computes up to eight consecutive edits with equal rectangles together, in half the time. A GPU processes thousands
- * per call, and the CPU computes the requested scores from the sums of the GPU (see no_score). `values` is NULL or
- * receives all columns of each edit: count * vmafgpu_column_count() doubles. An edit with an invalid rectangle or
- * invalid samples gets NaN and an error in scores[i].result; the other edits are scored. The function then returns the
- * error of the first invalid edit. If the call itself fails (GPU, config.parallel_for), no edit is scored. */
+ * per call, and the CPU computes the requested scores from the sums of the GPU.
+ *   - scores[i] receives the result of edits[i]. `values` is NULL or receives all columns of each edit: count *
+ *     vmafgpu_column_count() doubles.
+ *   - An edit with an invalid rectangle or invalid samples gets NaN and an error in scores[i].result; the other edits
+ *     are scored. The function then returns the error of the first invalid edit.
+ *   - If the call itself fails (GPU, config.parallel_for), no edit is scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
 
-/* Applies edits to the base, in order, later ones over earlier ones; on failure none is applied. A GPU rescores the
- * whole frame, however many edits there are. To undo an edit exactly, commit the samples that were there before.
- * `score` receives the score of the new base, or is NULL; its values are valid until the next call on the context. */
+/* Applies edits to the base, in order. Edits can overlap; a later one overwrites an earlier one. On failure none is
+ * applied. skip_score is ignored: the base is scored. A GPU rescores the whole frame, however many edits there are, so
+ * commit several together. To undo an edit exactly, commit the samples that were there before. `score` receives the
+ * score of the new base, or is NULL; its values are valid until the next call on the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                                vmafgpu_score *score);
 
-/* Derivatives of the first model's prediction with respect to each sum, before transform and clip and without roundings
- * to float. Their dot product with the `sums` of an edit approximates its `change` to first order, within some percent
- * for blocks. */
+/* Derivatives of the prediction of the first model with respect to each sum, before transform and clip and without
+ * roundings to float. Their dot product with the `sums` of an edit approximates its `change` to first order, within
+ * some percent for blocks. */
 typedef struct vmafgpu_gradient {
     double prediction;                  /* of the base; NaN without a model, with all derivatives 0          */
     double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where the sum is 0: there is no slope */
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
-    double loss;                        /* score lost in this block, to first order: the gradient times the change of
-                                           the sums if the block and its surroundings had the samples of the
-                                           reference                                                         */
+    double loss;                        /* score lost in this block, to first order; positive if score is lost. It is
+                                           the gradient times the change of the sums if the block and its surroundings
+                                           had the samples of the reference. An edit that restores the block alone can
+                                           therefore have a `change` of the other sign: use `loss` to rank blocks */
     vmafgpu_edit_sums sums;             /* the sums of all blocks add up to those of the frame. Cubes are not rounded:
                                            they are 2^k times those of edits, where 2^k is the height of the bands of
-                                           that scale, rounded up to a power of two                          */
+                                           that scale, rounded up to a power of two */
 } vmafgpu_block;
 
-/* Returns the gradient at the base. */
+/* Computes the gradient at the base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
 
-/* Splits the base into blocks of size x size luma samples, 4..256, and writes their sums row by row: *across times
- * *down blocks, both rounded up. `blocks` must be large enough for them; with blocks NULL only *across and *down are
- * written.
- *   - Block column of a sample in column x: (x << s) / size for VIF scale s, (x << (s + 1)) / size for an ADM
- *     coefficient. Block rows are computed in the same way.
+/* Splits the base into blocks of size x size luma samples, 4..256, and writes their losses and sums row by row: *across
+ * times *down blocks, both rounded up. `blocks` must be large enough for them; with blocks NULL only *across and *down
+ * are written.
+ *   - The block column of a sample in column x is (x << s) / size for VIF scale s. It is (x << (s + 1)) / size for ADM
+ *     coefficients. Block rows are computed in the same way.
  *   - The CPU uses plain C and config.threads threads; one thread takes as long as about ten scores of the frame. If
  *     the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host memory in both cases. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
                                                int *down);
 
-/* Requests a map for the next pushed pair that is scored: where in the frame VMAF is lost. Requires
- * config.map_block_size. The push writes one float per block of map_block_size x map_block_size luma samples, row by
- * row without padding, vmafgpu_map_blocks() in total. Each is the `loss` of vmafgpu_edit_blocks() for the pair, with
- * motion as in config.live, converted to float. A request is for one pair. It stays pending if the push fails or
- * returns VMAFGPU_AGAIN. NULL or vmafgpu_reset() cancels it. Memory:
- *   - HOST, PINNED: on the CPU, written before the push returns, after config.on_score; on a GPU, when the score of the
- *     pair is ready, before config.on_score.
- *   - DEVICE: a CUdeviceptr of the context's GPU, aligned to 4 bytes. Kernels write it in stream order: after the work
- *     queued on config.gpu.stream before the push, and before work that follows vmafgpu_stream_wait(). The memory is
- *     in use until vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
- * Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(), and
- * vmafgpu_push_many() shares no work; on a GPU it takes some more kernels, for which the score also waits. If the
- * GPU fails, pending maps in host memory are filled with NaN, the content of those in device memory is undefined,
- * and this function returns VMAFGPU_ERROR_DEVICE from then on. With several GPUs, or a model with inputs other than
- * VIF scales, ADM and motion of the pair (such as motion3 with motion_moving_average), the CPU makes maps. */
+/* Requests a map of where in the frame VMAF is lost. The map belongs to the next push that is scored. Requires
+ * config.map_block_size. The map has one float per block of map_block_size x map_block_size luma samples, row by row
+ * without padding, vmafgpu_map_blocks() in total. Each is the `loss` of vmafgpu_edit_blocks() for the pair, with motion
+ * as in config.live, converted to float.
+ *   - A request is for one pair. It stays pending if the push fails or returns VMAFGPU_AGAIN, and for pairs that
+ *     subsample leaves out. NULL or vmafgpu_reset() cancels it. The map must be aligned to 4 bytes.
+ *   - HOST, PINNED: on the CPU the map is written before the push returns, after config.on_score. On a GPU it is
+ *     written when the score of the pair is ready, before config.on_score.
+ *   - DEVICE: a CUdeviceptr of the GPU of the context. Kernels write it in stream order: after the work queued on
+ *     config.gpu.stream before the push, and before work that follows vmafgpu_stream_wait(). The memory is in use until
+ *     vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
+ *   - Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(). On a GPU it
+ *     takes some more kernels, for which the score also waits.
+ *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of those in device memory is
+ *     undefined. This function then returns VMAFGPU_ERROR_DEVICE.
+ *   - GPUs make maps of models with VIF scales, ADM and motion of the pair as inputs. With other inputs (such as
+ *     motion3 with motion_moving_average), and with several GPUs, the CPU scores the context and makes the maps. */
 VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory);
 
-/* Returns the number of blocks of a map, and sets *across and *down, which can be NULL; 0 without
+/* Returns the number of blocks of a map, and sets *across and *down, which can be NULL. All are 0 without
  * config.map_block_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
 /* Returns the score of a frame by its index, if it is ready (delivered or not). Returns VMAFGPU_OK also for a frame
  * that failed: score->result is its failure, as with config.on_score. Returns VMAFGPU_ERROR_NOT_FOUND if the frame is
- * not ready, is left out by subsample, or was never pushed; VMAFGPU_ERROR_STATE with discard_scores. */
+ * not ready, is left out by subsample, or was never pushed. Returns VMAFGPU_ERROR_STATE with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
 /* Returns one column of a frame that was pushed. Features that do not depend on later frames are available before the
- * score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not known yet, VMAFGPU_ERROR_NOT_FOUND if no such
- * pair was pushed or subsample leaves it out, the failure of a frame that failed, and VMAFGPU_ERROR_STATE with
- * discard_scores. */
+ * score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not known yet, the failure of a frame that failed,
+ * and VMAFGPU_ERROR_STATE with discard_scores. Returns VMAFGPU_ERROR_NOT_FOUND if there is no such column, if no such
+ * pair was pushed, or if subsample leaves the pair out. */
 VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value);
 
 /* Applies the models to feature values that were measured earlier or elsewhere. `features` contains one value for each
@@ -1286,12 +1382,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int
  * context that does nothing else, set config.predict_only. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
-/* Returns how many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
+/* Returns how many scores are ready (delivered or not), including frames that failed. With subsample N, frame N * i is
+ * the i-th. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
 /* Pools a column over all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
  * vmafgpu_column_index(). Sums are added in frame order, as in libvmaf. Returns VMAFGPU_ERROR_NOT_FOUND if no frame is
- * ready or the column does not exist. */
+ * ready or the column does not exist. Before the flush, pooling covers the frames that are ready so far. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pool_method method, double *value);
 
 /* Pools a column over the frames first..last, both included, which must be ready; with subsample N, over those of them
@@ -1300,31 +1397,32 @@ VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_po
 VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pool_method method, int64_t first,
                                               int64_t last, double *value);
 
-/* Returns the p-th percentile, 0..100, of a column, with linear interpolation between ranks (numpy's default); 50 is
- * the median. Returns VMAFGPU_ERROR_STATE with discard_scores. */
+/* Returns the p-th percentile, 0..100, of a column, with linear interpolation between ranks (the default of numpy); 50
+ * is the median. Errors are those of vmafgpu_pool(); in addition VMAFGPU_ERROR_STATE with discard_scores, and
+ * VMAFGPU_ERROR_MEMORY if a temporary copy of the column cannot be allocated. */
 VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value);
 
-/* Return the number of columns, the name of a column (valid until the context is closed; NULL if there is none), and
- * the index of a name, or -1. libvmaf's long names, such as "VMAF_integer_feature_adm2_score", find columns without
- * options. vmafgpu_model_column() returns the column of the score of model 0, 1, ..., or -1. The other outputs of a
- * bootstrap model (NAME_0001.., NAME_bagging, NAME_stddev, NAME_ci_p95_lo, NAME_ci_p95_hi) come after the scores of all
- * models. */
+/* Return the number of columns, the name of a column, and the index of a name, or -1. A name is valid until the context
+ * is closed, and NULL if there is no such column. Long names of libvmaf, such as "VMAF_integer_feature_adm2_score",
+ * find columns without options. vmafgpu_model_column() returns the column of the score of model 0, 1, ..., or -1. The
+ * other outputs of a bootstrap model come after the scores of all models: NAME_0001.., NAME_bagging, NAME_stddev,
+ * NAME_ci_p95_lo, NAME_ci_p95_hi. */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
 
-/* Returns the column at position `place`, 0..vmafgpu_column_count()-1, of libvmaf's report of a clip of `pairs` pairs
- * (those that config.subsample leaves out are counted). It is `place` itself, except with a single pair: then libvmaf
- * writes integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if `place` is out of
- * range. */
+/* Returns the column at position `place`, 0..vmafgpu_column_count()-1, of the report of libvmaf for a clip of `pairs`
+ * pairs (including pairs that config.subsample leaves out). The column is `place` itself, except with a single pair:
+ * then libvmaf writes integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if
+ * `place` is out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* Converts a long name of libvmaf to the name in reports: "VMAF_integer_feature_adm2_score" to "integer_adm2". Other
  * names are returned unchanged. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
-/* Return libvmaf's `aggregate_metrics`, values for the whole clip (psnr with enable_apsnr): their number, their names
+/* Return `aggregate_metrics` of libvmaf, values for the whole clip (psnr with enable_apsnr): their number, their names
  * (valid until vmafgpu_close(); NULL if the index is out of range), and their values over all pairs scored so far. If
  * the index is out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write `value`. */
 VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
@@ -1332,32 +1430,35 @@ VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int in
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
 /* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. It is
- * valid until vmafgpu_close(). Pointers that were borrowed for the open only are NULL: `models`, `features`,
- * gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
+ * valid until vmafgpu_close(). `backend` stays AUTO: see vmafgpu_backend_name(). gpu.batch and gpu.queue_depth are
+ * those of the open GPU. Pointers that were borrowed for the open only are NULL, while their counts stay: `models`,
+ * `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
 /* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" also after the GPU, or all GPUs, failed, and
- * with gpu.open_in_background until pairs go to the GPU. */
+ * with gpu.open_in_background until pairs go to the GPU. The text that this and the following functions return is valid
+ * until vmafgpu_close(), but it can change when a GPU fails or opens. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
-/* Returns 1 while a thread opens a GPU (config.gpu.open_in_background). vmafgpu_close() waits for that thread. A
- * program that must not wait can leave contexts open if it ends with _exit(), which runs no functions of atexit(). */
+/* Returns 1 while a thread opens a GPU (config.gpu.open_in_background). vmafgpu_close() waits for that thread, which
+ * stops at its next step. A program that must not wait can leave contexts open if it ends with _exit(), which runs no
+ * functions of atexit(). */
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
 
-/* Returns the ordinal of the GPU that will score the next pair to be pushed, after those that are acquired, so that
- * frames in device memory can be created there; -1 if the CPU will score it. */
+/* Returns the ordinal of the GPU that will score the next pair to be pushed, after those that are acquired. Frames in
+ * device memory are best created there. Returns -1 if the CPU will score the pair, and if the context is busy. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
 /* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar"; also with a GPU, because the
  * CPU continues if the GPU fails. */
 VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context);
 
-/* Returns the name of the GPU, such as "NVIDIA H200"; of several GPUs "NVIDIA H200 x2", or different names separated by
- * commas; "" without a GPU, or while it is being opened. */
+/* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs it is "NVIDIA H200 x2", or different names
+ * separated by commas. It is "" without a GPU, or while it is being opened. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
-/* Returns the driver version and the target of the kernels, such as "CUDA 13.0, sm_90" or "HIP 6.2.41133, gfx1100"; of
- * several GPUs that of the first one; "" without a GPU. */
+/* Returns the driver version and the target of the kernels, such as "CUDA 13.0, sm_90" or "HIP 6.2.41133, gfx1100". For
+ * several GPUs it is that of the first one. It is "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
 /* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). It is the same on every GPU,
@@ -1368,24 +1469,26 @@ VMAFGPU_API uint64_t vmafgpu_self_test_checksum(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
 /* Return the bytes of host memory that the context holds now, including pinned memory, and of device memory on all
- * GPUs. Both are constant after open, except for the score list, the planes of the CPU after a GPU failed, frames that
- * the CPU lends, and the memory of a GPU that gpu.open_in_background opens. */
+ * GPUs. Both are constant after open, with the exceptions in ALLOCATION of the manual. With gpu.open_in_background they
+ * grow when the GPU is opened. */
 VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
-/* Returns the message of the last failure, for a context or for the calling thread. Never NULL.
+/* Returns the message of the last failure. Never NULL. A success does not clear the message: check results first.
  *   - With a context: its last failure, or "" if there was none since open or reset. The next failure overwrites it;
  *     after a failed open it remains that of the open.
- *   - With NULL: the last failure on the calling thread without a usable context: a failed open (also after its context
- *     is closed), a NULL context, a context that is busy. Valid until the next such failure on the thread. */
+ *   - With NULL: the last failure on the calling thread of the operating system without a usable context: a failed open
+ *     (also after its context is closed), a NULL context, a context that is busy. Valid until the next such failure on
+ *     the thread. Builds without thread-local variables have no such message. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
 /* Return the name of a result, such as "VMAFGPU_ERROR_MEMORY", and its general message. Never NULL. */
 VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 
-/* Return VMAFGPU_VERSION_STRING and VMAFGPU_VERSION_NUMBER of the compiled implementation. A program that loads it from
- * a shared library must check that the number is that of its header: structs can grow in minor versions. */
+/* Return VMAFGPU_VERSION_STRING and VMAFGPU_VERSION_NUMBER of the compiled implementation. Structs can grow in any
+ * release. So a program that loads the implementation from a shared library must check that the number is that of its
+ * header. */
 VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 
@@ -1393,7 +1496,7 @@ VMAFGPU_API int         vmafgpu_version_number(void);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
-/* Reads a model from the JSON text of libvmaf's model files, a single model or a bootstrap collection. The text (size
+/* Reads a model from the JSON text of a model file of libvmaf, a single model or a bootstrap collection. The text (size
  * bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A byte order mark and \r\n are
  * accepted. The C locale has no influence. The model is one allocation from `allocator` (NULL: malloc), whose functions
  * must live as long as the model. Free it with vmafgpu_model_release(). On failure *model is NULL, and `error`, if not

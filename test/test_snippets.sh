@@ -1,7 +1,8 @@
 #!/bin/sh
-# The C in README.md, in the README.md of examples/ and in the comments of the headers compiles as C99 and as C++11
-# without a warning. This script extracts it from the text: the blocks between ```c and ```, and each paragraph of a
-# comment of which all lines are indented. Names of functions, files and tests in the documentation must exist, too.
+# The C in README.md, in the README.md of examples/, in the manual of vmafgpu.h and in the comment of model_embed.h
+# compiles as C99 and as C++11 without a warning. This script extracts it from the text: the blocks between ```c and
+# ```, and each paragraph of a comment of which all lines are indented. Names of functions, files and tests in the
+# documentation must exist, too.
 #
 #     test/test_snippets.sh BUILD
 build=${1:-build}
@@ -36,6 +37,16 @@ extern uintptr_t ref_address;
 extern ptrdiff_t ref_pitch, dist_pitch;
 int next_pair(void);
 int read_pair(void *reference, void *distorted);
+vmafgpu_frame reference(int64_t index), distorted(int64_t index), encode(int64_t index, int quality);
+void draw_pair(vmafgpu_frame *reference, vmafgpu_frame *distorted);
+extern int64_t i, first, last, frames, pushed, ring_size;
+extern uintptr_t address;
+extern ptrdiff_t pitch;
+extern const void *samples;
+extern float *map;
+extern const char *json;
+extern size_t json_size;
+extern double value, adm2;
 YOURS
 
 # ---- the snippets ----
@@ -84,9 +95,22 @@ done
 for file in vmafgpu.h models/model_embed.h; do
     indented "$file"
 done
-for name in README.md.1 examples.README.md.5 vmafgpu.h.2; do
+for name in README.md.1 examples.README.md.5 vmafgpu.h.15; do
     check "snippets: $name" [ -f "$work/$name.text" ]
 done
+
+# Each task of the manual has a caption and code: the paragraph after the caption's paragraph is indented.
+awk '
+    /^ \* ==== TASKS/     { on = 1 }
+    /^ \* ==== REFERENCE/ { on = 0 }
+    !/^ \* /              { is_start = on; next }
+    is_start && /^ \* [A-Z][A-Z]/  { task = ++tasks }
+    is_start && /^ \*     / && task { with_code++; task = 0 }
+                          { is_start = 0 }
+    END                   { print tasks + 0, with_code + 0 }' vmafgpu.h > "$work/tasks"
+read -r tasks with_code < "$work/tasks"
+check 'the manual has tasks' [ "$tasks" -ge 13 ]
+check "tasks with code: $with_code of $tasks" [ "$with_code" -eq "$tasks" ]
 
 # ---- names ----
 
@@ -183,6 +207,10 @@ compilers() { # NAME...: those that are there, each once
     done
 }
 
+fails() { # COMMAND...
+    ! "$@" 2> /dev/null
+}
+
 compiles() { # COMMAND...
     # shellcheck disable=SC2086
     "$@" -Wall -Wextra -Werror -fsyntax-only "-I$root" "-I$work" "$work/snippet.c"
@@ -191,6 +219,12 @@ compiles() { # COMMAND...
 for text in "$work"/*.text; do
     program "$text" > "$work/snippet.c"
     name=$(basename "$text" .text)
+    # A wrong name does not compile.
+    if sed 's/vmafgpu_[a-z_]*(/wrong_&/' "$text" > "$work/wrong" && ! cmp -s "$work/wrong" "$text"; then
+        program "$work/wrong" > "$work/wrong.c"
+        check "$name with wrong names" fails "${CC:-cc}" -std=c99 -Wall -Werror -fsyntax-only "-I$root" "-I$work" \
+            "$work/wrong.c"
+    fi
     for compiler in $(compilers gcc clang "${CC:-cc}"); do
         check "$name" compiles "$compiler" -std=c99
     done

@@ -154,8 +154,8 @@ run -r "$r" -d "$d" --csv -m vmaf_v0.6.1neg
 check '-m NAME' same out neg.csv
 run -r "$r" -d "$d" --csv -m vmaf_v0.6.1neg:name=other
 check '-m NAME:name=' grep -q '^Frame,.*,other,' "$work/out"
-refused '"vmaf_v9" should be KEY=VALUE.* or the name of a built-in model' -r "$r" -d "$d" -m vmaf_v9
-refused 'cannot both be meant' -r "$r" -d "$d" -m vmaf_v0.6.1:version=vmaf_v0.6.1neg
+refused '"vmaf_v9" must be KEY=VALUE.* or the name of a built-in model' -r "$r" -d "$d" -m vmaf_v9
+refused 'contradict each other' -r "$r" -d "$d" -m vmaf_v0.6.1:version=vmaf_v0.6.1neg
 for name in yuv420p yuv420p8 420; do
     # shellcheck disable=SC2046
     run -r "$work/raw.ref" -d "$work/raw.dist" --csv -w 66 -h 50 -p $name $([ $name != 420 ] || echo -b 8)

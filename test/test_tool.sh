@@ -662,8 +662,8 @@ refused 'model option .float_banana.x=1. must look like' -r "$ref" -d "$ref" --s
 refused 'host, amd, intel or division, not "arm"' -r "$ref" -d "$ref" --float_reciprocal arm
 refused 'v1.0 to v7.0, not "v8.0"' -r "$ref" -d "$ref" --aom_ctc v8.0
 refused 'v1.0 to v7.0, not "v1"' -r "$ref" -d "$ref" --aom_ctc v1
-refused 'which is v1.0, not "v2.0"' -r "$ref" -d "$ref" --nflx_ctc v2.0
-refused 'proposed is no longer' -r "$ref" -d "$ref" --aom_ctc proposed
+refused 'needs version v1.0, not "v2.0"' -r "$ref" -d "$ref" --nflx_ctc v2.0
+refused 'version "proposed" was removed' -r "$ref" -d "$ref" --aom_ctc proposed
 refused 'adm_enhn_gain_limit' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:adm.adm_enhn_gain_limit=0
 for gpu in -1 256 x ''; do
     refused '--gpu needs' -r "$ref" -d "$ref" --gpu "$gpu"

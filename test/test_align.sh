@@ -75,10 +75,10 @@ check 'a pipe is not looked at' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
 
 score aligned.csv -r "$r" -d "$work/late.y4m" --align 5
 check '--align: scores' same aligned.csv right.csv
-check '--align: says what it found' said "^vmafgpu: alignment: .*late.y4m\": its frame n is the reference's n+3; 27 frames correspond, 0 dropped, 0 repeated"
+check '--align: says what it found' said "^vmafgpu: alignment: .*late.y4m\": frame n is frame n+3 of the reference; 27 frames correspond, 0 dropped, 0 repeated"
 check '--align: no doubt' [ "$(grep -c warning "$work/err")" -eq 0 ]
 score aligned.csv -r "$r" -d "$d" --align 5
-check '--align of what fits' said '^vmafgpu: alignment: .*dist.y4m": it is in step with the reference; 30 frames correspond, 0 dropped, 0 repeated\.$'
+check '--align of what fits' said '^vmafgpu: alignment: .*dist.y4m": no offset; 30 frames correspond, 0 dropped, 0 repeated\.$'
 score aligned.csv -r "$work/ref_late.y4m" -d "$d" --align 5
 check '--align the other way: scores' same aligned.csv right.csv
 score mixed_right.csv -r "$work/ref_mixed.y4m" -d "$work/dist_mixed.y4m"
@@ -104,7 +104,7 @@ check '--align around what is skipped' same skips.csv right.csv
 $foreign "$build/test/make_clip" black+same 64x64 8 420 12 1 "$work/black.ref" "$work/black.dist"
 score black.csv -r "$work/black.ref" -d "$work/black.dist" --align 3
 check 'static content: status' [ $? -eq 0 ]
-check 'static content: said' said 'warning: the alignment of .*black.dist" is not sure'
+check 'static content: said' said 'warning: the alignment of .*black.dist" is uncertain'
 score black.csv -r "$work/black.ref" -d "$work/black.dist" --align 3 --strict
 check 'static content: --strict' [ $? -eq 1 ]
 score piped.csv -r "$r" -d - --align 3 < /dev/null

@@ -53,7 +53,7 @@ cp "$work/two.y4m" "$work/other_folder/one.y4m"
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/other_folder/one.y4m" --quiet --html "$work/equal.html" --frame_cnt 2
 check 'equal names: with their folders' [ "$(grep -c '"name":".*/one\.y4m","rows"' "$work/equal.html")" -eq 2 ]
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot --no_prediction > "$work/plot" 2> "$work/error"
-check '--plot: nothing to show' grep -q 'plot: there is nothing to show' "$work/error"
+check '--plot: nothing to show' grep -q 'plot: there are no values to draw' "$work/error"
 check '--plot: nothing else' [ "$(grep -c 'memory' "$work/error")" -eq 0 ]
 
 # ---- in a browser ----

@@ -43,8 +43,8 @@ const pooling tool_standard_poolings[] = {
     { "harmonic_mean", 0, VMAFGPU_POOL_HARMONIC_MEAN, 0 },
 };
 
-/* One row of the table of options. `apply` parses `value` and stores the result at `offset` in the options. Its messages
- * take the name of the option from the row. */
+/* One row of the table of options. `apply` parses `value` and stores the result at `offset` in the options. Its
+ * messages take the name of the option from the row. */
 typedef struct option_row {
     const char *name;
     char letter;       /* the short option; 0 if there is none */

@@ -361,7 +361,7 @@ if [ -z "$found" ]; then
 fi
 refused 'there is no GPU to score on: ' -r "$work/420.ref" -d "$work/420.dist" --backend cuda --kernels "$work/no.ptx"
 for list in all 0,1; do
-    refused '--self-test is for one GPU' --self-test --gpu $list
+    refused '--self-test tests a single GPU' --self-test --gpu $list
 done
 score 420 kernels.csv --kernels "$work/no.ptx"
 check 'no kernels' grep -q '^vmafgpu: warning: .*the CPU' "$work/log"
@@ -633,7 +633,7 @@ refused '.*--from is frame 3, but there are only 3 pairs of frames (0.12 seconds
 refused '.*--from is frame 100, but there are only 3 pairs' -r "$ref" -d "$work/420.dist" --from 4s
 # shellcheck disable=SC2002
 cat "$work/420.dist" | $tool -r "$ref" -d - --from 3 --quiet > "$work/out" 2> "$work/err"
-check '--from beyond the end of a pipe' grep -q 'no pair of frames to score: --from is frame 3, but .* has only 3; give' "$work/err"
+check '--from beyond the end of a pipe' grep -q 'no pair of frames to score: --from is frame 3, but .* has only 3 frames; give' "$work/err"
 refused 'from 16 to 16384' -r "$work/small.ref" -d "$work/small.dist"
 for side in 15 16385; do
     refused '--width needs a whole number from 16 to 16384' -r "$ref" -d "$ref" -w $side -h 50 -p 420 -b 8

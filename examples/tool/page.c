@@ -133,9 +133,7 @@ typedef struct page_data {
     char command[8192], backend[192];
 } page_data;
 
-/* Returns the name of a distorted video on the page: its file name, or its path if another video has the same file
- * name.
- */
+/* Returns the name of a distorted video on the page: its file name, or its path if the file name is not unique. */
 static const char *page_name(const options *o, int i) {
     const char *name = tool_last_part(o->distorted.names[i]);
     for (int k = 0; k < o->distorted.count; k++)

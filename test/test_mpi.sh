@@ -87,18 +87,18 @@ timeout 120 mpirun -n 3 ./lame.sh "$work/jobs.txt" --segments 6 > out 2> err
 check 'a lame rank: status' [ $? -eq 0 ]
 mask one.json two.xml both1.csv both2.csv > got
 check 'a lame rank: reports' cmp -s expected got
-check 'a lame rank: named' grep -Eq '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; another one will do it\.$' err
+check 'a lame rank: named' grep -Eq '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; the segment is assigned again\.$' err
 # Nobody can: the job ends with what is missing, the others are done.
 printf '%s\n' '-r ref.y4m -d one.y4m --json -o one.json --precision max' '-r ref.y4m -d none.y4m -o none.xml' > bad.txt
 rm -f one.json
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt --segments 2 > out 2> err
 check 'a job that cannot be done: status' [ $? -ne 0 ]
-check 'a job that cannot be done: said' grep -q '^vmafgpu: job 2 has no report: a segment failed; 0 of its 2 segments are done' err
+check 'a job that cannot be done: said' grep -q '^vmafgpu: job 2 failed without a report: a segment failed; 0 of 2 segments are done' err
 check 'a job that cannot be done: the other one is' [ -s one.json ]
 printf '%s\n' '-r ref.y4m' > bad.txt
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt > out 2> err
 check 'a job that is none: status' [ $? -ne 0 ]
-check 'a job that is none: said once' [ "$(grep -c 'job 1 cannot be done' err)" -eq 1 ]
+check 'a job that is none: said once' [ "$(grep -c 'job 1 is invalid' err)" -eq 1 ]
 
 # A rank is killed while it works.
 "$build/test/make_clip" texture+mix 640x360 8 420 150 4 long_ref.y4m long.y4m || exit 1
@@ -118,7 +118,7 @@ kill -9 "$(cat pid1)" 2> /dev/null
 wait $!
 if mpirun --version 2>&1 | grep -q 'Open MPI'; then # others end the ranks that are left without a signal that they could answer
     check 'a killed rank: it is named' grep -q 'rank 1' err
-    [ -s long.xml ] || check 'a killed rank: what is missing' grep -q 'ended before all was done; there is no report of the jobs 1 (' err
+    [ -s long.xml ] || check 'a killed rank: what is missing' grep -q 'ended by a signal; reports are missing for jobs 1 (' err
 fi
 
 finish

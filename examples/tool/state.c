@@ -173,9 +173,8 @@ int tool_begin_rows(session *all, const options *o) {
         if (tool_identify(tool_path_of(o, i)).kind != FILE_REGULAR || strcmp(tool_path_of(o, i), "-") == 0)
             return tool_fail("--state and --segment need files: %s is not a file", all->videos[i].title);
     if (vmafgpu_aggregate_count(all->contexts[0]) > 0 || tool_has_heatmaps(o)) {
-        return tool_fail(
-            "--state and --segment cannot be combined with enable_apsnr of psnr or heatmaps_path of cambi, "
-            "which need the whole clip");
+        return tool_fail("--state and --segment cannot be combined with enable_apsnr of psnr or heatmaps_path of "
+                         "cambi, which need the whole clip");
     }
     int64_t first = all->first, total = tool_pairs_behind(all, first), step = o->subsample > 1 ? o->subsample : 1;
     total = all->limit > 0 ? least(total, all->limit) : total;

@@ -213,7 +213,7 @@ check 'make demo: files that it compiles' [ "$(make -n BUILD="$work/nothing" dem
 
 # ---- durations that make prints, and messages when tests start ----
 
-says() { # TARGET WORDS: runs make without the settings of an outer make
+says() { # TARGET WORDS: whether make prints WORDS for TARGET; runs make without the settings of an outer make
     (unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS SANITIZE RUNNER DEPTH
     make -n BUILD="$work/nothing" "$1" 2>&1) | grep -q "^\(echo '\)*$2"
 }

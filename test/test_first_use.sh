@@ -116,8 +116,8 @@ if [ -z "$RUNNER" ]; then
     check 'name after =: scores' same obeyed.csv clip.csv
     if command -v bash > /dev/null; then
         refused "$decoded for bash\\.\$" "$work/ref $odd" "$work/$odd" --csv
-        check 'two such files: command works' obey bash
-        check 'two such files: scores' same obeyed.csv clip.csv
+        check 'two encoded files: command works' obey bash
+        check 'two encoded files: scores' same obeyed.csv clip.csv
     fi
 fi
 if command -v ffmpeg > /dev/null && [ -z "$RUNNER" ] && ffmpeg -v error -nostdin -i "$d" -c:v ffv1 -y "$work/real.mkv" 2> "$work/log"; then

@@ -93,7 +93,7 @@ printf '%s\n' '-r ref.y4m -d one.y4m --json -o one.json --precision max' '-r ref
 rm -f one.json
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt --segments 2 > out 2> err
 check 'failing job: status' [ $? -ne 0 ]
-check 'failing job: message' grep -q '^vmafgpu: job 2 failed without a report: a segment failed; 0 of 2 segments are done' err
+check 'failing job: message' grep -q '^vmafgpu: job 2 failed and has no report: a segment failed; 0 of 2 segments are done' err
 check 'failing job: report of the other job' [ -s one.json ]
 printf '%s\n' '-r ref.y4m' > bad.txt
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt > out 2> err

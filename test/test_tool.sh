@@ -49,30 +49,30 @@ limit=
 
 make_pair 420 '' texture+mix 66x50 8 420 3 1
 score 420 420.csv
-check 'scores' grep -q '^2,' "$work/420.csv"
+check 'report of a y4m clip' grep -q '^2,' "$work/420.csv"
 for chroma in 400 422 444; do
     make_pair y$chroma '' texture+mix 66x50 8 $chroma 3 1
     score y$chroma y$chroma.csv
-    check "y4m $chroma" same y$chroma.csv 420.csv
+    check "y4m $chroma: scores" same y$chroma.csv 420.csv
     make_pair r$chroma --raw texture+mix 66x50 8 $chroma 3 1
     score r$chroma r$chroma.csv -w 66 -h 50 -p $chroma -b 8
-    check "raw $chroma" same r$chroma.csv 420.csv
+    check "raw $chroma: scores" same r$chroma.csv 420.csv
 done
 make_pair raw --raw texture+mix 66x50 8 420 3 1
 score raw nv12.csv -w 66 -h 50 -p nv12
-check 'nv12' same nv12.csv 420.csv
+check 'nv12: scores' same nv12.csv 420.csv
 score r422 nv16.csv -w 66 -h 50 -p nv16 -b 8
-check 'nv16' same nv16.csv 420.csv
+check 'nv16: scores' same nv16.csv 420.csv
 for depth in 9 10 11 12 14 16; do
     make_pair y$depth '' texture+mix 66x50 $depth 420 2 2
     score y$depth y$depth.csv
-    check "y4m of $depth bits" grep -q '^1,' "$work/y$depth.csv"
+    check "y4m of $depth bits: report" grep -q '^1,' "$work/y$depth.csv"
     make_pair r$depth --raw texture+mix 66x50 $depth 420 2 2
     score r$depth r$depth.csv -w 66 -h 50 -p 420 -b $depth
-    check "raw of $depth bits" same r$depth.csv y$depth.csv
+    check "raw of $depth bits: scores" same r$depth.csv y$depth.csv
 done
 score r16 p016.csv -w 66 -h 50 -p p016
-check 'p016' same p016.csv y16.csv
+check 'p016: scores' same p016.csv y16.csv
 
 # odd sizes: the chroma size is rounded up in y4m and down in raw video
 for size in 65x49 65x50 66x49; do
@@ -80,42 +80,42 @@ for size in 65x49 65x50 66x49; do
     height=${size#*x}
     make_pair odd '' texture+mix $size 8 420 3 3
     score odd odd.csv
-    check "y4m $size" grep -q '^2,' "$work/odd.csv"
+    check "y4m $size: report" grep -q '^2,' "$work/odd.csv"
     make_pair odd '--raw --floor' texture+mix $size 8 420 3 3
     score odd odd_raw.csv -w "$width" -h "$height" -p 420 -b 8
-    check "raw $size" same odd_raw.csv odd.csv
+    check "raw $size: scores" same odd_raw.csv odd.csv
 done
 make_pair tiny '' texture+mix 16x16 8 420 2 3
 score tiny tiny.csv
-check '16x16' grep -q '^1,' "$work/tiny.csv"
+check '16x16: report' grep -q '^1,' "$work/tiny.csv"
 check 'warning of the library' grep -q '^vmafgpu: warning: with 32 or fewer pixels' "$work/log"
 
 # ---- pipes ----
 
 # shellcheck disable=SC2002
 cat "$work/420.dist" | $tool -r "$work/420.ref" -d - --quiet --csv -o "$work/stdin.csv" > /dev/null 2>&1
-check 'standard input' same stdin.csv 420.csv
+check 'video on standard input: scores' same stdin.csv 420.csv
 if mkfifo "$work/fifo" 2> /dev/null; then
     cat "$work/420.dist" > "$work/fifo" &
     $tool -r "$work/420.ref" -d "$work/fifo" --quiet --csv -o "$work/fifo.csv" > /dev/null 2>&1
-    check 'fifo' same fifo.csv 420.csv
+    check 'video in a FIFO: scores' same fifo.csv 420.csv
     wait
 fi
 $tool -r "$work/420.ref" -d "$work/420.dist" --quiet --csv -o - > "$work/stdout.csv" 2> /dev/null
-check 'standard output' same stdout.csv 420.csv
+check 'report on standard output' same stdout.csv 420.csv
 
 # ---- options ----
 
 score 420 threads.csv --threads 4
-check 'threads' same threads.csv 420.csv
+check '--threads: scores' same threads.csv 420.csv
 score 420 mask.csv --cpumask 255 --gpumask 1
-check 'masks' same mask.csv 420.csv
+check '--cpumask and --gpumask: scores' same mask.csv 420.csv
 
 # --precision max prints the exact values
 make_pair exact '' texture+mix 96x64 10 422 2 522
 score exact exact.csv --precision max
 awk -F '[ ,]' '$1 == "case" { on = $2 == "depth10_422" } on && $1 == 1' test/golden/figures.txt > "$work/figures"
-check 'expected figures' [ -s "$work/figures" ]
+check 'expected values' [ -s "$work/figures" ]
 awk -F , '$1 == 1' "$work/exact.csv" > "$work/exact"
 check '--precision max' awk '
     FILENAME == ARGV[1] { n = split($0, a, " "); next }
@@ -250,12 +250,12 @@ fi
 
 make_pair v1 '' bands+blur 288x224 8 444 2 61
 score v1 v1.csv -m version=vmaf_v1.0.16_3d0h
-check 'v1' grep -q '^Frame,cambi_hrs_1080_cmxv_17_vlt_0.06,speed_chroma_u_' "$work/v1.csv"
+check 'v1 model: columns' grep -q '^Frame,cambi_hrs_1080_cmxv_17_vlt_0.06,speed_chroma_u_' "$work/v1.csv"
 make_pair v1_raw --raw bands+blur 288x224 8 444 2 61
 score v1_raw v1_raw.csv -m version=vmaf_v1.0.16_3d0h -w 288 -h 224 -p 444 -b 8
-check 'v1 from raw video' same v1_raw.csv v1.csv
+check 'v1 model, raw video: scores' same v1_raw.csv v1.csv
 score v1 v1_threads.csv -m version=vmaf_v1.0.16_3d0h --threads 3 --backend auto
-check 'v1 with threads' same v1_threads.csv v1.csv
+check 'v1 model, 3 threads: scores' same v1_threads.csv v1.csv
 make_pair v1_grey '' bands+blur 288x224 8 400 1 61
 refused '4:0:0' -r "$work/v1_grey.ref" -d "$work/v1_grey.dist" -m version=vmaf_v1.0.16_3d0h
 make_pair v1_small '' bands+blur 216x158 8 420 1 61
@@ -296,7 +296,7 @@ fi
 
 for backend in auto cpu; do
     score 420 backend.csv --backend $backend
-    check "--backend $backend" same backend.csv 420.csv
+    check "--backend $backend: scores" same backend.csv 420.csv
 done
 $tool -r "$work/420.ref" -d "$work/420.dist" -o "$work/auto.csv" --csv --quiet 2> "$work/err"
 check 'no message about a missing GPU by default' [ ! -s "$work/err" ]
@@ -325,7 +325,7 @@ on_gpu() {
         # shellcheck disable=SC2086
         score "$name" gpu_cpu.csv --backend cpu $layout
         # shellcheck disable=SC2086
-        check "$what: $name" score "$name" gpu.csv --backend $backend $layout "$@"
+        check "$what: status of $name" score "$name" gpu.csv --backend $backend $layout "$@"
         check "$what: scores of $name" same gpu.csv gpu_cpu.csv
     done << EOF
 420
@@ -340,10 +340,10 @@ EOF
     check "$what: report" grep -q "^  \"backend\": \"$backend\",\$" "$work/gpu.json"
     check "$what: standard error names the backend" grep -q "^vmafgpu: backend $backend (..*)\$" "$work/err"
     score 420 gpu.csv --backend $backend --gpu 255 "$@"
-    check "$what: --gpu 255" grep -q 'vmafgpu: .*--gpu is 255' "$work/log"
+    check "$what: --gpu 255, error" grep -q 'vmafgpu: .*--gpu is 255' "$work/log"
     score 420 gpu.csv --gpu 255 "$@"
-    check "$what: --gpu 255, auto" grep -q 'vmafgpu: warning: .*--gpu is 255' "$work/log"
-    check "$what: --gpu 255, scores" same gpu.csv 420.csv
+    check "$what: --gpu 255 without --backend, warning" grep -q 'vmafgpu: warning: .*--gpu is 255' "$work/log"
+    check "$what: --gpu 255 without --backend, scores" same gpu.csv 420.csv
 }
 
 found=
@@ -433,12 +433,12 @@ reads_ahead() { # BACKEND
         return
     fi
     make_pair long '' texture+mix 36x34 8 420 300 9 # more pairs than lent buffers and batches in flight
-    both 'a long clip' -r "$work/long.ref" -d "$work/long.dist" --threads 4
+    both 'long clip' -r "$work/long.ref" -d "$work/long.dist" --threads 4
     for threads in 1 2 3 256; do
         both "$threads threads" -r "$work/ahead.ref" -d "$work/ahead.dist" --threads $threads
     done
-    both 'some frames' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_cnt 7 --frame_skip_ref 3 --frame_skip_dist 2 --threads 3
-    both 'one is longer' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_skip_dist 35
+    both '--frame_cnt and skipped frames' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_cnt 7 --frame_skip_ref 3 --frame_skip_dist 2 --threads 3
+    both 'one video longer' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_skip_dist 35
     # different FRAME lines, and a last frame that is cut in luma, in chroma or in its line
     {
         head -n 1 "$work/ahead.dist"
@@ -468,17 +468,17 @@ reads_ahead() { # BACKEND
     for state in '' "--state $work/deep.state" "--state $work/deep.state"; do
         # shellcheck disable=SC2086
         score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend" $state
-        check "reading ahead, a sample too large${state:+, and a state}: status" [ $? -eq 1 ]
-        check "reading ahead, a sample too large${state:+, and a state}: one message" [ "$(grep -c 'does not fit 10 bits' "$work/log")" -eq 1 ]
-        check "reading ahead, a sample too large${state:+, and a state}: scores" same gpu.csv some.csv
+        check "reading ahead, sample too large${state:+, and a state}: status" [ $? -eq 1 ]
+        check "reading ahead, sample too large${state:+, and a state}: one message" [ "$(grep -c 'does not fit 10 bits' "$work/log")" -eq 1 ]
+        check "reading ahead, sample too large${state:+, and a state}: scores" same gpu.csv some.csv
     done
     # if the file is also truncated further on, the message names the frame with the sample
     head -c $((36 * 34 * 3 * 25 + 9)) "$work/deep.dist" > "$work/deep.cut"
     mv "$work/deep.cut" "$work/deep.dist"
     score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend"
-    check 'reading ahead, a sample too large in a cut file: status' [ $? -eq 1 ]
-    check 'reading ahead, a sample too large in a cut file: message' grep -q '^vmafgpu: .*does not fit 10 bits' "$work/log"
-    check 'reading ahead, a sample too large in a cut file: scores' same gpu.csv some.csv
+    check 'reading ahead, sample too large in a truncated file: status' [ $? -eq 1 ]
+    check 'reading ahead, sample too large in a truncated file: message' grep -q '^vmafgpu: .*does not fit 10 bits' "$work/log"
+    check 'reading ahead, sample too large in a truncated file: scores' same gpu.csv some.csv
     # features with chroma, odd sizes
     make_pair v1 '' bands+mix 217x177 10 420 5 1
     both 'chroma' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h
@@ -602,7 +602,7 @@ for cut in 1 100 4000; do
     check "truncated by $cut: scores" same cut.head 420.head
 done
 head -c $((size - 1)) "$work/420.dist" | $tool -r "$work/420.ref" -d - --quiet --csv -o "$work/pipe.csv" 2> "$work/err"
-check 'truncated pipe' same pipe.csv cut.csv
+check 'truncated pipe: scores' same pipe.csv cut.csv
 
 : > "$work/empty"
 echo 'something else' > "$work/garbage"
@@ -760,7 +760,7 @@ cp "$files/report" "$work/report.before"
 refused 'frame' -r "$ref" -d "$work/noframes" -o "$files/report"
 leftovers 'no pair'
 refused 'no pair' -r "$ref" -d "$work/420.dist" -o "$files/report" --frame_skip_ref 9
-leftovers 'all skipped'
+leftovers 'all frames skipped'
 refused 'no/such' -r "$ref" -d "$ref" -d "$ref" -o "$files/report" -o "$work/no/such/report"
 leftovers 'second report in a missing folder'
 refused '4:0:0' -r "$work/v1_grey.ref" -d "$work/v1_grey.dist" -m version=vmaf_v1.0.16_3d0h -o "$files/report"
@@ -813,7 +813,7 @@ $tool -r "$ref" -d "$ref" -d "$ref" --quiet -o /dev/null -o /dev/null > "$work/o
 check 'two reports to /dev/null' [ $? -eq 0 ]
 if [ -e /dev/stdout ]; then
     $tool -r "$ref" -d "$work/420.dist" --quiet --csv -o /dev/stdout --pool mean > "$work/stdout.csv" 2> "$work/err"
-    check '/dev/stdout' same stdout.csv 420.csv
+    check 'report to /dev/stdout' same stdout.csv 420.csv
     check '/dev/stdout: pooled values on standard error' grep -q '^vmaf mean' "$work/err"
 fi
 ln -s report "$files/report.link"
@@ -869,10 +869,10 @@ frame=$((6 + 320 * 180 * 3 / 2))
 five=$(($(head -n 1 "$work/ahead.dist" | wc -c) + 5 * frame))
 threads_agree 'reading ahead' ahead.ref ahead.dist
 check 'reading ahead: number of frames' [ "$(grep -c . "$work/agreed.csv")" -eq 11 ]
-threads_agree 'reading ahead of a single frame' ahead.ref ahead.dist --frame_cnt 1
+threads_agree 'reading ahead with --frame_cnt 1' ahead.ref ahead.dist --frame_cnt 1
 threads_agree 'reading ahead with skips' ahead.ref ahead.dist --frame_skip_ref 2 --frame_skip_dist 3
 check 'reading ahead with skips: message' grep -q 'ahead.dist" ended before' "$work/agreed"
-threads_agree 'reading ahead of a part' ahead.ref ahead.dist --frame_cnt 5
+threads_agree 'reading ahead with --frame_cnt 5' ahead.ref ahead.dist --frame_cnt 5
 cp "$work/agreed.csv" "$work/five.csv"
 head -c "$five" "$work/ahead.dist" > "$work/ahead.five"
 threads_agree 'reading ahead to an early end' ahead.ref ahead.five
@@ -896,9 +896,9 @@ threads_agree 'reading ahead into damage' ahead.ref ahead.cut
 check 'reading ahead into damage: message' grep -q 'frame 5 does not begin with FRAME' "$work/agreed"
 $tool -r "$work/ahead.ref" -d "$work/ahead.five" -d "$work/ahead.dist" --quiet --threads 3 --csv -o "$work/many.1.csv" \
     -o "$work/many.2.csv" --precision max 2> "$work/err"
-check 'reading ahead of several: one message' [ "$(grep -c 'ended before\|frame counts differ' "$work/err")" -eq 1 ]
-check 'reading ahead of several: first report' same many.1.csv five.csv
-check 'reading ahead of several: second report' same many.2.csv five.csv
+check 'reading ahead with two videos: one message' [ "$(grep -c 'ended before\|frame counts differ' "$work/err")" -eq 1 ]
+check 'reading ahead with two videos: first report' same many.1.csv five.csv
+check 'reading ahead with two videos: second report' same many.2.csv five.csv
 
 # After the last requested pair nothing is read, except for the buffer of the stream. The pipes stay open without further
 # data.
@@ -964,7 +964,7 @@ if [ -p "$work/fifo2" ] && mkfifo "$work/ref.fifo" "$work/dist.fifo"; then
                     --precision max 2> "$work/err"
                 kill $writer 2> /dev/null
                 wait $writer 2> /dev/null
-                check "one writer of $order, $schedule, $threads threads" same open.csv three.csv
+                check "one writer of $order, $schedule, $threads threads: scores" same open.csv three.csv
             done
         done
     done

@@ -407,7 +407,7 @@ static int apply_model(options *o, const option_row *row, const char *value) {
         pair = colon ? colon + 1 : NULL;
     }
     if (model->version && extra->path) {
-        return tool_fail("option --%s: version=%s and path=%s are two models; use one --%s for each", row->name,
+        return tool_fail("option --%s: version=%s and path=%s are two models; use a separate --%s for each", row->name,
                          model->version, extra->path, row->name);
     }
     return 1;
@@ -533,7 +533,7 @@ static const option_row option_rows[] = {
      "skip the first N frames of the distorted videos"},
     {"from", 0, "POINT", apply_point, AT(from), 0, 0, 1,
      "score from this frame on, counted after the skipped\nframes: a frame number from 0, or a time such as 12.5s\n"
-     "or 1:02.5 (y4m files with a frame rate only)"},
+     "or 1:02.5 (only for y4m files with a frame rate)"},
     {"to", 0, "POINT", apply_point, AT(to), 0, 0, 1, "stop before this frame or time"},
     {"crop", 0, "W:H:X:Y", apply_crop, 0, 0, 0, 1,
      "compare only this part of the pictures; W:H alone\nselects the middle"},
@@ -575,8 +575,8 @@ static const option_row option_rows[] = {
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Output"},
     {"output", 'o', "FILE", apply_file, AT(output), 0, 0, 0,
-     "write a report of all frames to FILE (- is standard\noutput, the default if a format is given). An older\n"
-     "FILE is replaced only when the report is complete.\nWith several -d, repeat -o in the same order"},
+     "write a report of all frames to FILE, or to standard\noutput if FILE is - or if only a format is given. An\n"
+     "older FILE is replaced only when the report is\ncomplete. With several -d, repeat -o in the same order"},
     {"xml", 0, NULL, apply_report, 0, REPORT_XML, 0, 0, "write the report as XML (default)"},
     {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "write the report as JSON"},
     {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "write the report as comma-separated values"},
@@ -598,7 +598,7 @@ static const option_row option_rows[] = {
     {"precision", 0, "P", apply_precision, 0, 0, 0, 1,
      "format of numbers: a number of decimals, max (exact),\nor legacy (default; as libvmaf, mostly 6 decimals)"},
     {"progress", 0, "KIND", apply_progress, 0, 0, 0, 1,
-     "line (default, in a terminal only), none, or json:\nlines of JSON on standard error with frames, total,\n"
+     "line (default; only in a terminal), none, or json:\nlines of JSON on standard error with frames, total,\n"
      "seconds, fps, left and done"},
     {"quiet", 'q', NULL, apply_flag, AT(quiet), 1, 0, 0, "print no progress line"},
 
@@ -614,7 +614,7 @@ static const option_row option_rows[] = {
      "number of threads, at most 256; it does not change\nthe scores. Default (0): 1 on the CPU; with a GPU as\n"
      "many as there are processors, at most 16, read files"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
-     "instruction sets to disable, with the bits of\nlibvmaf; does not change the scores"},
+     "bit mask of instruction sets to disable, with the same\nbits as in libvmaf; it does not change the scores"},
     {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0,
      "if not 0, --backend auto uses no GPU"},
 

@@ -48,13 +48,13 @@ typedef enum progress_kind { PROGRESS_LINE, PROGRESS_NONE, PROGRESS_JSON } progr
 typedef struct options {
     const char *reference;
     file_list distorted, output;           /* one output for each distorted video, or none at all */
-    destination destinations[MAX_REPORTS]; /* first of the outputs, then of --html */
+    destination destinations[MAX_REPORTS]; /* destinations of `output`, followed by the one of --html */
     progress_kind progress;
     const char *html;
     int plot;
     int is_plain; /* print no tables, even to a terminal */
     const char *state;
-    int64_t segment, segments; /* number of the segment, from 1, and their count; 0 for the whole clip */
+    int64_t segment, segments; /* segment number, from 1, and number of segments; 0 for the whole clip */
     const char **join;         /* paths of the parts to join; NULL without --join */
     int join_count;
     int argc; /* the arguments of the program */

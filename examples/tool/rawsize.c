@@ -113,7 +113,7 @@ static int rawsize_is_shifted(const rawsize_samples *s, size_t width, double sta
 }
 
 /* Whether `parts` rows of `width` samples are one row of the picture. Then the picture continues smoothly from row to
- * row, except after each `parts`-th row. This excludes pictures with similar alternate rows. */
+ * row, except after each `parts`-th row. This excludes interlaced pictures. */
 static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, double beside) {
     double jumps[4] = { 0, 0, 0, 0 };
     size_t rows = s->count / width / (size_t)parts, count = 0;

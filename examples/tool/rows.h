@@ -18,11 +18,11 @@ enum { ROWS_VIDEOS = 16, ROWS_SCORES = 16, ROWS_COLUMNS = 4096, ROWS_HEADER = 1 
 typedef struct rows_file {
     uint64_t run;               /* hash of the videos, models and options that determine the scores */
     uint64_t files;             /* hash of the modification times of the videos; 0 without --state */
-    int64_t segment, segments;  /* number of the segment, from 1, and their count */
+    int64_t segment, segments;  /* segment number, from 1, and number of segments */
     int64_t first, step, total; /* first pair of the segment; pairs per row; pairs of the clip, negative if unknown */
     int width, height;
     int videos, columns, shown;           /* shown: number of columns in reports */
-    int score_count, scores[ROWS_SCORES]; /* the columns of the scores of models */
+    int score_count, scores[ROWS_SCORES]; /* columns of the model scores */
     int names_backend;
     char backend[32];
     char **names; /* names of the columns */

@@ -26,8 +26,8 @@ typedef struct scores_total {
 /* Pools the rows first .. end - 1, in this order, because sums are rounded. */
 scores_total scores_pool(const scores *s, int column, int64_t first, int64_t end);
 
-/* Returns the *count values of a column in ascending order, which the caller must free; NULL if there is not enough
- * memory. */
+/* Returns the *count values of a column in ascending order, or NULL if there is not enough memory. The caller must free
+ * the array. */
 double *scores_sorted(const scores *s, int column, int64_t *count);
 
 /* Returns the percentile p, interpolated linearly between ranks. `count` must be at least 1. */

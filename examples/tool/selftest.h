@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-/* Runs every kernel on a GPU with small pictures and prints one line. It contains a checksum, which is equal on all
+/* Runs every kernel on a GPU with small pictures and prints one line with a checksum, which is equal on all
  * GPUs that compute correctly. Returns 0 after an error message. */
 int tool_self_test(const options *o);
 

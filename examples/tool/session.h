@@ -118,7 +118,7 @@ typedef struct session {
 #ifdef READ_AHEAD
     feed feeds[1 + MAX_DISTORTED];
     int feed_count; /* number of running feeds */
-    int is_ending;  /* tells the threads to end */
+    int is_ending;  /* the threads must end */
     pool pool;
     int has_lock;
     pthread_mutex_t lock; /* protects all data that threads share */

@@ -114,7 +114,8 @@ static int video_is_y4m_magic(const void *bytes) {
     return memcmp(bytes, video_y4m_magic, VIDEO_MAGIC_LENGTH) == 0;
 }
 
-/* Parses a word of decimal digits. Returns -1 for other words, and some number above 1000000 if it is too large. */
+/* Parses a word of decimal digits. Returns -1 for other words. Further digits after a value above 1000000 are
+ * ignored. */
 static int video_number(const char *text) {
     int value = 0;
     if (*text == '\0')
@@ -170,7 +171,7 @@ static video_result video_y4m_interlacing(video *v, const char *value) {
     return video_fail(v, VIDEO_ERROR, "is interlaced (y4m tag I%.1s); only progressive video can be scored", value);
 }
 
-/* Parses an X tag. These are comments, except for those that several programs use. */
+/* Parses an X tag. X tags are comments, but several programs store the colour range in them. */
 static void video_y4m_comment(video *v, const char *value) {
     if (strcmp(value, "COLORRANGE=FULL") == 0)
         v->range = VIDEO_RANGE_FULL;

@@ -387,7 +387,7 @@ static void give_up(cluster *c, int64_t number, const char *why) {
     if (!j->is_given_up) {
         j->is_given_up = 1;
         c->failures++;
-        tool_fail("job %lld failed without a report: %s; %lld of %lld segments are done", (long long)number + 1, why,
+        tool_fail("job %lld failed and has no report: %s; %lld of %lld segments are done", (long long)number + 1, why,
                   (long long)j->done, (long long)j->segments);
     }
 }
